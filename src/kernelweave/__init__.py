@@ -1,0 +1,1 @@
+"""Cluster data, or classify it from a few labels, when nobody knows which kernel is the right one."""

@@ -1,0 +1,65 @@
+"""Labels of any kind, checked once and turned into classes and codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["encode_labels"]
+
+
+def encode_labels(y: npt.ArrayLike, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Sorted classes of ``y`` and, for every sample, the position of its class among them."""
+    labels = _as_array(y, name)
+    if labels.ndim != 1:
+        msg = (
+            f"{name} must be one-dimensional, got shape {labels.shape}: pass one label per sample "
+            "(ravel() flattens a column)."
+        )
+        raise InvalidInputError(msg)
+    if labels.size == 0:
+        msg = f"{name} is empty: at least one label is needed."
+        raise InvalidInputError(msg)
+    missing = _missing(labels)
+    if missing.any():
+        msg = (
+            f"{name} has no label (NaN or None) at {missing.sum()} of {labels.size} samples, first at sample "
+            f"{missing.argmax()}: drop these samples, or give them a class of their own."
+        )
+        raise InvalidInputError(msg)
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        msg = f"{name} mixes labels that cannot be compared ({kinds}): use one type, for example all text."
+        raise InvalidInputError(msg) from error
+    return classes, codes
+
+
+def _as_array(y: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        msg = f"{name} must be a flat sequence, got rows of unequal length: pass one label per sample."
+        raise InvalidInputError(msg) from error
+    # numpy turns ["a", nan] into the text "nan" and ["a", 1] into "1"; as objects both stay what they are.
+    if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        labels = np.asarray(y, dtype=object)
+    return labels
+
+
+def _missing(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if labels.dtype.kind == "O":
+        return np.array([_is_missing(label) for label in labels], dtype=bool)
+    return np.asarray(labels != labels, dtype=bool)  # only NaN and NaT differ from themselves
+
+
+def _is_missing(label: object) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA has no truth value
+        return True

@@ -1,0 +1,1 @@
+"""The mathematics: pure functions on arrays, in the paper's letters (see GLOSSARY.md)."""

@@ -1,0 +1,91 @@
+"""A data set by its name."""
+
+from __future__ import annotations
+
+import os
+
+from sklearn.utils import Bunch
+
+from kernelweave.datasets.fetch import locate
+from kernelweave.datasets.readers import READERS, Table
+from kernelweave.datasets.registry import DatasetInfo, dataset_info
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["load_dataset"]
+
+
+def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Bunch:
+    """Samples, classes and origin of one of the paper's data sets, as they were published.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`, in capitals or not.
+    data_home : path-like, default=None
+        Folder that holds the files under their published names. It is only read: nothing is downloaded into
+        it. Defaults to the environment variable ``KERNELWEAVE_DATA``; without either, the file is downloaded
+        once (this needs ``pip install 'kernelweave[data]'``) and kept in the user's cache.
+    download : bool, default=True
+        Whether a file that is not in the cache may be downloaded. Of no effect with a data folder.
+
+    Returns
+    -------
+    dataset : sklearn.utils.Bunch
+        data : ndarray or scipy.sparse.csr_array of shape (n_samples, n_features)
+            Float64. Sparse for tr11, tr41, tr45 and yeast.
+        target : ndarray of shape (n_samples,)
+            Classes as int64 from 0.
+        target_names : ndarray of str or None
+            Names of the classes where the file has them (yeast).
+        name, description : str
+            What the data set is.
+        provenance : dict
+            file, url, sha256, source, citation and preprocessing.
+
+    Raises
+    ------
+    InvalidInputError
+        If the name is unknown, or a file is not the published one.
+    DataUnavailableError
+        If the file is not in the folder, or could not be downloaded. The message says what to put where.
+
+    Examples
+    --------
+    >>> yale = load_dataset("yale")  # doctest: +SKIP
+    >>> yale.data.shape  # doctest: +SKIP
+    (165, 1024)
+    """
+    info = dataset_info(name)
+    path = locate(info, data_home, download=download)
+    table = READERS[info.format](path)
+    _check_shape(info, table, path)
+    return Bunch(
+        data=table.data,
+        target=table.target,
+        target_names=table.target_names,
+        name=info.name,
+        description=info.description,
+        provenance={
+            "file": info.filename,
+            "url": info.url,
+            "sha256": info.sha256,
+            "source": info.source,
+            "citation": info.citation,
+            "preprocessing": info.preprocessing,
+        },
+    )
+
+
+def _check_shape(info: DatasetInfo, table: Table, path: os.PathLike[str]) -> None:
+    expected = info.n_samples, info.n_features, info.n_samples, info.n_classes
+    got = *table.data.shape, len(table.target), len(set(table.target.tolist()))
+    if got != expected:
+        msg = (
+            f"{path} does not hold {info.name!r}: expected {_sizes(*expected)}; got {_sizes(*got)}. "
+            f"Fetch it again from {info.url}."
+        )
+        raise InvalidInputError(msg)
+
+
+def _sizes(n: int, d: int, n_labels: int, c: int) -> str:
+    return f"{n} x {d} samples with {n_labels} labels of {c} classes"

@@ -1,0 +1,41 @@
+"""Kernels, their algebra and normalisation, banks of them, and the paper's recipes."""
+
+from kernelweave.kernels.bank import KernelBank, as_kernel
+from kernelweave.kernels.base import Kernel, Product, Scaled, Sum
+from kernelweave.kernels.distances import Chi2, Gaussian, Laplacian, SelfTuning
+from kernelweave.kernels.normalise import (
+    Centered,
+    CosineNormalized,
+    DiameterNormalized,
+    MaxNormalized,
+    TraceNormalized,
+)
+from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.pairwise import Pairwise
+from kernelweave.kernels.products import Cosine, Linear, Polynomial
+from kernelweave.kernels.recipes import RECIPES, recipe
+
+__all__ = [
+    "RECIPES",
+    "Centered",
+    "Chi2",
+    "Cosine",
+    "CosineNormalized",
+    "DiameterNormalized",
+    "Gaussian",
+    "Kernel",
+    "KernelBank",
+    "Laplacian",
+    "Linear",
+    "MaxNormalized",
+    "Pair",
+    "Pairwise",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "SelfTuning",
+    "Sum",
+    "TraceNormalized",
+    "as_kernel",
+    "recipe",
+]

@@ -1,0 +1,166 @@
+"""What a kernel is, and the algebra of kernels: sums, products, multiples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from functools import reduce
+from numbers import Real
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels._types import Matrix, Samples, Vector
+from kernelweave.kernels.pair import Pair, as_samples
+
+__all__ = ["Kernel", "Product", "Scaled", "Sum"]
+
+
+class Kernel(ABC):
+    """A frozen similarity function of two samples.
+
+    A new kernel writes `evaluate` and `diag`; one whose constants depend on the data (a bandwidth relative
+    to the diameter, say) also writes `fix`, which returns a copy with those constants set, so that new
+    samples are measured on the scale of the training samples.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the kernel of every row of `pair.X` with every row of `pair.Y`, in a new array."""
+
+    @abstractmethod
+    def diag(self, X: Samples) -> Vector:
+        """Return the kernel of every sample with itself."""
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Return this kernel with the constants that depend on the training samples `pair.X` set."""
+        return self
+
+    def fit(self, X: Samples) -> Kernel:
+        """Return this kernel fixed on the training samples X; the kernel itself does not change."""
+        return self.fix(Pair(X))
+
+    def gram(self, X: Samples, Y: Samples | None = None) -> Matrix:
+        """Return the (n, m) kernel matrix of X with Y, or of X with itself."""
+        return self.evaluate(Pair(X, Y))
+
+    def __add__(self, other: object) -> Kernel:
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product((self, other))
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __str__(self) -> str:
+        """Return the short name that weights and plots show: the class and what was set on it."""
+        shown = [
+            f"{f.name}={getattr(self, f.name):g}"
+            for f in fields(self)  # type: ignore[arg-type]
+            if f.repr and isinstance(getattr(self, f.name), Real)
+        ]
+        name = type(self).__name__.lower()
+        return f"{name}({', '.join(shown)})" if shown else name
+
+
+def _need_kernels(kernels: tuple[Kernel, ...], what: str) -> None:
+    if not kernels or not all(isinstance(k, Kernel) for k in kernels):
+        msg = f"A {what} takes a tuple of one or more kernels; got {kernels!r}."
+        raise InvalidInputError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Kernel):
+    """The sum of kernels, `k1 + k2`."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        _need_kernels(self.kernels, "sum")
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Add the kernels up."""
+        K = self.kernels[0].evaluate(pair)
+        for kernel in self.kernels[1:]:
+            K += kernel.evaluate(pair)
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Add the diagonals up."""
+        return np.asarray(reduce(np.add, (k.diag(X) for k in self.kernels)))
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Fix every part."""
+        return Sum(tuple(k.fix(pair) for k in self.kernels))
+
+    def __str__(self) -> str:
+        return " + ".join(map(str, self.kernels))
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Kernel):
+    """The elementwise product of kernels, `k1 * k2`."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        _need_kernels(self.kernels, "product")
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Multiply the kernels elementwise."""
+        K = self.kernels[0].evaluate(pair)
+        for kernel in self.kernels[1:]:
+            K *= kernel.evaluate(pair)
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Multiply the diagonals."""
+        return np.asarray(reduce(np.multiply, (k.diag(X) for k in self.kernels)))
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Fix every part."""
+        return Product(tuple(k.fix(pair) for k in self.kernels))
+
+    def __str__(self) -> str:
+        return " * ".join(f"({k})" if isinstance(k, Sum) else str(k) for k in self.kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled(Kernel):
+    """A positive multiple of a kernel, `2 * k`."""
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.factor) and self.factor > 0):
+            msg = f"A kernel can be multiplied by a positive number only (else it is no kernel); got {self.factor}."
+            raise InvalidInputError(msg)
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Multiply the kernel by the factor."""
+        K = self.kernel.evaluate(pair)
+        K *= self.factor
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Multiply the diagonal by the factor."""
+        return np.asarray(self.kernel.diag(X) * self.factor)
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Fix the kernel within."""
+        return Scaled(self.kernel.fix(pair), self.factor)
+
+    def __str__(self) -> str:
+        inner = f"({self.kernel})" if isinstance(self.kernel, Sum) else str(self.kernel)
+        return f"{self.factor:g} * {inner}"
+
+
+def ones_like_rows(X: Samples) -> Vector:
+    """Return a one per sample, in the samples' precision: the diagonal of every kernel k(x, x) = 1."""
+    X = as_samples(X)
+    return np.ones(X.shape[0], dtype=X.dtype)

@@ -1,0 +1,211 @@
+"""Kernels of a distance, with bandwidths relative to the data: Gaussian, Laplacian, Chi2, self-tuning."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels._types import Matrix, Samples, Vector
+from kernelweave.kernels.base import Kernel, ones_like_rows
+from kernelweave.kernels.pair import Pair, row_sqnorms
+
+__all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
+
+
+@dataclass(frozen=True, slots=True)
+class _OfDiameter(Kernel):
+    """A kernel whose bandwidth is `t` times the largest distance between two training samples."""
+
+    t: float = 1.0
+    diameter: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("t", "diameter"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                msg = f"{type(self).__name__} needs a positive, finite {name}; got {value}."
+                raise InvalidInputError(msg)
+
+    @abstractmethod
+    def largest(self, pair: Pair) -> float:
+        """Return the largest distance between two samples."""
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Take the diameter from the training samples, unless it was given."""
+        if self.diameter is not None:
+            return self
+        diameter = self.largest(pair)
+        if diameter == 0:
+            msg = (
+                f"All {pair.X.shape[0]} samples are identical, so {type(self).__name__} has no scale to measure "
+                "distances by. Check that the right columns were read, or give the kernel a diameter."
+            )
+            raise InvalidInputError(msg)
+        return replace(self, diameter=diameter)
+
+    def diag(self, X: Samples) -> Vector:
+        """Return one per sample."""
+        return ones_like_rows(X)
+
+    def fixed_diameter(self) -> float:
+        """Return the diameter, or say that the kernel was not fitted."""
+        if self.diameter is None:
+            msg = f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
+            raise InvalidInputError(msg)
+        return self.diameter
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(_OfDiameter):
+    r"""Gaussian kernel whose bandwidth is relative to the diameter of the data.
+
+    .. math:: k(x, y) = \exp(-\|x - y\|^2 / (2 t^2 d_{\max}^2))
+
+    Parameters
+    ----------
+    t : float, default=1
+        The bandwidth in diameters.
+    diameter : float, optional
+        The largest distance between two training samples; `fit` takes it from the data if it is not given.
+
+    Notes
+    -----
+    The paper prints :math:`\exp(-\|x-y\|^2/(t d_{\max}^2))`; its released program, which made its figures,
+    computes the formula above. The printed kernel with t is this one with :math:`\sqrt{t/2}`.
+    """
+
+    def largest(self, pair: Pair) -> float:
+        """Return the largest Euclidean distance."""
+        return float(np.sqrt(pair.sqdist.max()))
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the Gaussian of the distances."""
+        K = pair.sqdist * pair.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
+        return np.exp(K, out=K)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplacian(_OfDiameter):
+    r"""Laplacian kernel, :math:`k(x, y) = \exp(-\|x - y\|_1 / (t\, d_{\max}))`, with the city-block diameter.
+
+    Parameters
+    ----------
+    t : float, default=1
+        The bandwidth in diameters.
+    diameter : float, optional
+        The largest city-block distance between two training samples; `fit` takes it from the data.
+    """
+
+    def largest(self, pair: Pair) -> float:
+        """Return the largest city-block distance."""
+        return float(manhattan_distances(pair.X, pair.Y).max())
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the decay with distance."""
+        return _decay(manhattan_distances(pair.X, pair.Y), self.t * self.fixed_diameter())
+
+
+@dataclass(frozen=True, slots=True)
+class Chi2(_OfDiameter):
+    r"""Exponential chi-squared kernel for histograms and counts.
+
+    .. math:: k(x, y) = \exp(-\chi^2(x, y) / (t\, d_{\max})), \quad
+              \chi^2(x, y) = \sum_j (x_j - y_j)^2 / (x_j + y_j)
+
+    Parameters
+    ----------
+    t : float, default=1
+        The bandwidth in diameters.
+    diameter : float, optional
+        The largest chi-squared distance between two training samples; `fit` takes it from the data.
+    """
+
+    def largest(self, pair: Pair) -> float:
+        """Return the largest chi-squared distance."""
+        return float(_chi2(pair).max())
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the decay with distance."""
+        return _decay(_chi2(pair), self.t * self.fixed_diameter())
+
+
+def _chi2(pair: Pair) -> Matrix:
+    for X in (pair.X, pair.Y):
+        if sparse.issparse(X):
+            msg = "Chi2 takes dense samples; got a sparse matrix. Pass X.toarray() if it fits, or use Cosine."
+            raise InvalidInputError(msg)
+        if X.size and X.min() < 0:
+            msg = f"Chi2 compares counts or histograms, which are not negative; the smallest value is {X.min():g}."
+            raise InvalidInputError(msg)
+    return np.asarray(-additive_chi2_kernel(pair.X, pair.Y))
+
+
+def _decay(D: Matrix, bandwidth: float) -> Matrix:
+    D *= D.dtype.type(-1 / bandwidth)
+    return np.exp(D, out=D)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTuning(Kernel):
+    r"""Gaussian kernel with a scale of its own for every sample (Zelnik-Manor and Perona, 2004).
+
+    .. math:: k(x, y) = \exp(-\|x - y\|^2 / (\sigma_x \sigma_y))
+
+    where :math:`\sigma_x` is the distance from x to its k-th nearest training sample other than itself.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        Which neighbour sets the scale.
+    """
+
+    n_neighbors: int = 7
+    training: Samples | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if int(self.n_neighbors) != self.n_neighbors or self.n_neighbors < 1:
+            msg = f"SelfTuning needs a whole number of neighbours, at least 1; got {self.n_neighbors}."
+            raise InvalidInputError(msg)
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Keep the training samples, in which neighbours are looked for."""
+        if pair.X.shape[0] <= self.n_neighbors:
+            msg = (
+                f"SelfTuning looks for {self.n_neighbors} neighbours of each sample, but there are only "
+                f"{pair.X.shape[0]} samples. Lower n_neighbors."
+            )
+            raise InvalidInputError(msg)
+        return replace(self, training=pair.X)
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the Gaussian of the distances in units of both samples' scales."""
+        x = self._scales(pair.X, pair if pair.same else None)
+        y = x if pair.same else self._scales(pair.Y)
+        tiny = np.finfo(x.dtype).tiny
+        K = np.outer(x, y)
+        np.maximum(K, tiny, out=K)  # samples with k exact copies have scale 0: alike to the copies alone
+        with np.errstate(over="ignore"):
+            np.divide(pair.sqdist, -K, out=K)
+        return np.exp(K, out=K)
+
+    def diag(self, X: Samples) -> Vector:
+        """Return one per sample."""
+        return ones_like_rows(X)
+
+    def _scales(self, X: Samples, pair: Pair | None = None) -> Vector:
+        if self.training is None:
+            msg = f"{self} has no training samples to take scales from: call kernel.fit(X) first."
+            raise InvalidInputError(msg)
+        if pair is None or pair.X is not self.training:
+            pair = Pair(X, self.training)
+        # a copy of the sample itself among the training samples is not its neighbour; its distance is zero
+        # only up to the rounding of |x|² + |y|² - 2x'y
+        D = np.partition(pair.sqdist, (0, self.n_neighbors - 1, self.n_neighbors), axis=1)
+        rounding = 16 * np.finfo(D.dtype).eps * row_sqnorms(pair.X)
+        itself = D[:, 0] <= rounding
+        return np.asarray(np.sqrt(np.where(itself, D[:, self.n_neighbors], D[:, self.n_neighbors - 1])))

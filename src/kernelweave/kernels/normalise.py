@@ -1,0 +1,163 @@
+"""Kernels put on a common scale: cosine, centring, trace, maximum; all of them hold for new samples too."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels._types import Matrix, Samples, Vector
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.products import inverse_roots
+
+__all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
+
+
+@dataclass(frozen=True, slots=True)
+class CosineNormalized(Kernel):
+    r"""A kernel with ones on its diagonal, :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
+
+    A sample with :math:`k(x, x) = 0` is similar to nothing: its values are 0.
+    """
+
+    kernel: Kernel
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Divide by the roots of both diagonals."""
+        x = inverse_roots(self._checked_diag(pair.X))
+        y = x if pair.same else inverse_roots(self._checked_diag(pair.Y))
+        K = self.kernel.evaluate(pair)
+        K *= x[:, None]
+        K *= y
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Return one per sample, zero where the kernel vanishes."""
+        d = self._checked_diag(X)
+        return np.asarray(d > 0, dtype=d.dtype)
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Fix the kernel within."""
+        return CosineNormalized(self.kernel.fix(pair))
+
+    def _checked_diag(self, X: Samples) -> Vector:
+        d = self.kernel.diag(X)
+        if (d < 0).any():
+            i = int(d.argmin())
+            msg = f"{self.kernel} is no kernel: k(x, x) = {d[i]:g} < 0 at sample {i}, so it has no cosine form."
+            raise InvalidInputError(msg)
+        return d
+
+    def __str__(self) -> str:
+        return str(self.kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class Centered(Kernel):
+    r"""A kernel whose features have mean zero over the training samples :math:`x_1, …, x_n`.
+
+    .. math:: k(x, y) - \tfrac1n\sum_j k(x, x_j) - \tfrac1n\sum_j k(x_j, y) + \tfrac1{n^2}\sum_{ij} k(x_i, x_j)
+    """
+
+    kernel: Kernel
+    training: Samples | None = field(default=None, repr=False, compare=False)
+    mean: float | None = field(default=None, repr=False)
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Keep the training samples, whose mean is the origin."""
+        kernel = self.kernel.fix(pair)
+        return Centered(kernel, pair.X, float(kernel.evaluate(pair).mean()))
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Take away the means."""
+        K = self.kernel.evaluate(pair)
+        x, mean = self._means(pair.X)
+        y = x if pair.same else self._means(pair.Y)[0]
+        K -= x[:, None]
+        K -= y
+        K += mean
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Return the squared distance of every sample to the mean."""
+        x, mean = self._means(X)
+        return np.asarray(self.kernel.diag(X) - 2 * x + mean)
+
+    def _means(self, X: Samples) -> tuple[Vector, float]:
+        if self.training is None or self.mean is None:
+            msg = f"{self} has no origin yet: call kernel.fit(X) on the training samples first."
+            raise InvalidInputError(msg)
+        return self.kernel.gram(X, self.training).mean(axis=1), self.mean
+
+    def __str__(self) -> str:
+        return f"centered({self.kernel})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rescaled(Kernel):
+    """A kernel times one factor that the training samples fix."""
+
+    kernel: Kernel
+    factor: float | None = field(default=None, repr=False)
+
+    @abstractmethod
+    def measure(self, kernel: Kernel, pair: Pair) -> float:
+        """Return the size by which the kernel is divided."""
+
+    def fix(self, pair: Pair) -> Kernel:
+        """Set the factor from the training samples."""
+        kernel = self.kernel.fix(pair)
+        size = self.measure(kernel, pair)
+        if not (np.isfinite(size) and size > 0):
+            msg = f"{type(self).__name__} divides by the size of {kernel}, which is {size:g} on these samples."
+            raise InvalidInputError(msg)
+        return replace(self, kernel=kernel, factor=1 / size)
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Multiply by the factor."""
+        K = self.kernel.evaluate(pair)
+        K *= self._fixed_factor()
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Multiply by the factor."""
+        return np.asarray(self.kernel.diag(X) * self._fixed_factor())
+
+    def _fixed_factor(self) -> float:
+        if self.factor is None:
+            msg = f"{self} has no scale yet: call kernel.fit(X) on the training samples first."
+            raise InvalidInputError(msg)
+        return self.factor
+
+    def __str__(self) -> str:
+        return str(self.kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNormalized(_Rescaled):
+    """A kernel divided by its mean diagonal, so that its trace over the n training samples is n."""
+
+    def measure(self, kernel: Kernel, pair: Pair) -> float:
+        """Return the mean diagonal."""
+        return float(kernel.diag(pair.X).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class MaxNormalized(_Rescaled):
+    """A kernel divided by its largest absolute value over the training samples."""
+
+    def measure(self, kernel: Kernel, pair: Pair) -> float:
+        """Return the largest absolute value."""
+        return float(np.abs(kernel.evaluate(pair)).max())
+
+
+@dataclass(frozen=True, slots=True)
+class DiameterNormalized(_Rescaled):
+    """A kernel divided by the largest squared distance between two training samples, as the paper prints."""
+
+    def measure(self, kernel: Kernel, pair: Pair) -> float:
+        """Return the largest squared distance."""
+        return float(pair.sqdist.max())

@@ -1,0 +1,81 @@
+"""Kernels of the inner product: linear, polynomial, cosine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels._types import Matrix, Samples, Vector
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.pair import Pair, as_samples, row_sqnorms
+
+__all__ = ["Cosine", "Linear", "Polynomial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Kernel):
+    r"""The inner product, :math:`k(x, y) = x^\top y`."""
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the inner products."""
+        return pair.inner.copy()
+
+    def diag(self, X: Samples) -> Vector:
+        """Return the squared lengths."""
+        return row_sqnorms(as_samples(X))
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial(Kernel):
+    r"""Polynomial kernel, :math:`k(x, y) = (a + x^\top y)^b`.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The paper's b, at least 1.
+    offset : float, default=0
+        The paper's a, not negative.
+    """
+
+    degree: int = 2
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if int(self.degree) != self.degree or self.degree < 1:
+            msg = f"The degree of a polynomial kernel must be a whole number of at least 1; got {self.degree}."
+            raise InvalidInputError(msg)
+        if not (np.isfinite(self.offset) and self.offset >= 0):
+            msg = f"The offset of a polynomial kernel must be finite and not negative; got {self.offset}."
+            raise InvalidInputError(msg)
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Raise the shifted inner products to the degree."""
+        K = pair.inner + pair.inner.dtype.type(self.offset)
+        return np.power(K, self.degree, out=K)
+
+    def diag(self, X: Samples) -> Vector:
+        """Raise the shifted squared lengths to the degree."""
+        return np.asarray((row_sqnorms(as_samples(X)) + self.offset) ** self.degree)
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine(Kernel):
+    r"""The cosine of the angle, :math:`k(x, y) = x^\top y / (\|x\| \|y\|)`; 0 for a zero sample."""
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the cosines."""
+        x = inverse_roots(row_sqnorms(pair.X))
+        y = x if pair.same else inverse_roots(row_sqnorms(pair.Y))
+        return np.asarray(pair.inner * x[:, None] * y)
+
+    def diag(self, X: Samples) -> Vector:
+        """Return one per sample, zero for a zero sample."""
+        X = as_samples(X)
+        return np.asarray(row_sqnorms(X) > 0, dtype=X.dtype)
+
+
+def inverse_roots(d: Vector) -> Vector:
+    """Return 1/sqrt(d), and 0 where d is 0: a zero sample is similar to nothing, not NaN."""
+    return np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)

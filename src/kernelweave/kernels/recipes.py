@@ -1,0 +1,70 @@
+"""The paper's kernel sets by name: twelve for clustering, seven for classification; released and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels.bank import KernelBank
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.distances import Gaussian
+from kernelweave.kernels.normalise import CosineNormalized, DiameterNormalized
+from kernelweave.kernels.products import Linear, Polynomial
+
+__all__ = ["RECIPES", "recipe"]
+
+
+def _released(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> KernelBank:
+    """Kernels as the program behind the paper's figures builds them: unit diagonals."""
+    gaussians: dict[str, Kernel] = {_gaussian_name(t): Gaussian(t) for t in ts}  # unit diagonal by themselves
+    products: dict[str, Kernel] = {name: CosineNormalized(kernel) for name, kernel in _products(polynomials).items()}
+    return KernelBank(gaussians | products)
+
+
+def _printed(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> KernelBank:
+    """Kernels as the paper prints them: exp(-d²/(t d_max²)), and all divided by d_max²."""
+    gaussians: dict[str, Kernel] = {_gaussian_name(t): Gaussian((t / 2) ** 0.5) for t in ts}
+    kernels = gaussians | _products(polynomials)
+    return KernelBank({name: DiameterNormalized(kernel) for name, kernel in kernels.items()})
+
+
+def _products(polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
+    named: dict[str, Kernel] = {"linear": Linear()}
+    return named | {f"polynomial(a={a}, b={b})": Polynomial(degree=b, offset=float(a)) for a, b in polynomials}
+
+
+def _gaussian_name(t: float) -> str:
+    return f"gaussian(t={t:g})"
+
+
+_TWELVE = (0.01, 0.05, 0.1, 1, 10, 50, 100), ((0, 2), (0, 4), (1, 2), (1, 4))
+_SEVEN = (0.1, 1, 10, 100), ((0, 2), (1, 2))
+
+RECIPES: dict[str, Callable[[], KernelBank]] = {
+    "released-12": lambda: _released(*_TWELVE),
+    "released-7": lambda: _released(*_SEVEN),
+    "printed-12": lambda: _printed(*_TWELVE),
+    "printed-7": lambda: _printed(*_SEVEN),
+}
+
+
+def recipe(name: str) -> KernelBank:
+    """Return an unfitted bank by the name of its recipe.
+
+    Parameters
+    ----------
+    name : {"released-12", "released-7", "printed-12", "printed-7"}
+        `released` kernels are those of the program behind the paper's figures: Gaussians
+        exp(-d²/(2 t² d_max²)) and polynomials, divided by sqrt(K_ii K_jj). `printed` kernels follow the
+        paper's text: Gaussians exp(-d²/(t d_max²)) and polynomials, divided by d_max², the largest squared
+        distance between two samples. Twelve kernels are the clustering set, seven the classification set.
+
+    Returns
+    -------
+    KernelBank
+        Call its `fit` with the training samples.
+    """
+    if name not in RECIPES:
+        msg = f"Unknown kernel recipe {name!r}: choose one of {', '.join(RECIPES)}, or pass a list of kernels."
+        raise InvalidInputError(msg)
+    return RECIPES[name]()

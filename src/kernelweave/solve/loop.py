@@ -1,0 +1,57 @@
+"""The one loop: it knows no algorithm, only start, steps and stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from kernelweave.solve.problem import Problem, State
+from kernelweave.solve.result import History, Outcome, Record, Solution
+from kernelweave.solve.scheme import Scheme
+
+__all__ = ["minimise"]
+
+
+def minimise(
+    problem: Problem,
+    scheme: Scheme,
+    *,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    watch: Callable[[int, State, Record], None] | None = None,
+) -> Solution:
+    """Run the scheme until the graph changes by less than `tol`; `watch` sees every iteration."""
+    state = scheme.start(problem, rng)
+    records: list[Record] = []
+    outcome = Outcome.MAX_ITER
+    for iteration in range(1, max_iter + 1):
+        begun, before = perf_counter(), state.S
+        with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
+            after = _advance(problem, scheme, state)
+        if after is None:
+            outcome = Outcome.NOT_FINITE
+            break
+        state = after
+        change = scheme.change(before, state.S)
+        records.append(Record(scheme.terms(problem, state), change, state.w, perf_counter() - begun))
+        if watch is not None:
+            watch(iteration, state, records[-1])
+        if iteration >= scheme.min_iter and change < tol:
+            outcome = Outcome.CONVERGED
+            break
+    return Solution(state, History(tuple(records)), outcome)
+
+
+def _advance(problem: Problem, scheme: Scheme, state: State) -> State | None:
+    """Return the state after all steps, or None if a step has no finite answer."""
+    try:
+        for step in scheme.steps:
+            state = step(problem, state)
+            if not (np.isfinite(state.S.sum()) and np.isfinite(state.K.sum()) and np.isfinite(state.P.sum())):
+                return None
+    except np.linalg.LinAlgError:
+        return None
+    return state

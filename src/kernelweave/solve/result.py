@@ -1,0 +1,98 @@
+"""What a run gives: the last state, the history of every iteration, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import overload
+
+import numpy as np
+
+from kernelweave.kernels._types import Vector
+from kernelweave.solve.problem import State
+
+__all__ = ["History", "Outcome", "Record", "Solution"]
+
+
+class Outcome(Enum):
+    """Why the loop stopped; the value is the sentence shown to the user."""
+
+    CONVERGED = "The graph stopped changing."
+    MAX_ITER = "The graph was still changing at max_iter: raise max_iter or tol."
+    NOT_FINITE = "A step produced inf or nan, or met a singular system: raise gamma or beta."
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One iteration: the terms of the objective, the relative change of the graph, the weights, the seconds."""
+
+    terms: dict[str, float]
+    change: float
+    weights: Vector
+    seconds: float
+
+    @property
+    def objective(self) -> float:
+        """The sum of the terms."""
+        return sum(self.terms.values())
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The iterations in order, and their figures as arrays."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def objective(self) -> Vector:
+        """The objective after every iteration."""
+        return np.array([record.objective for record in self.records])
+
+    @property
+    def terms(self) -> dict[str, Vector]:
+        """Every term of the objective by name, after every iteration."""
+        names = self.records[0].terms if self.records else ()
+        return {name: np.array([record.terms[name] for record in self.records]) for name in names}
+
+    @property
+    def change(self) -> Vector:
+        """The relative change of the graph in every iteration."""
+        return np.array([record.change for record in self.records])
+
+    @property
+    def weights(self) -> Vector:
+        """The raw kernel weights after every iteration, (n_iter, r)."""
+        return np.array([record.weights for record in self.records])
+
+    @property
+    def seconds(self) -> Vector:
+        """The time of every iteration."""
+        return np.array([record.seconds for record in self.records])
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
+    def __getitem__(self, index: int | slice) -> Record | tuple[Record, ...]:
+        return self.records[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The last state of a run, how it got there, and why it stopped there."""
+
+    state: State
+    history: History
+    outcome: Outcome
+
+    @property
+    def n_iter(self) -> int:
+        """The number of iterations."""
+        return len(self.history)

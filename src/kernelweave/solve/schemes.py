@@ -1,0 +1,156 @@
+"""The models (SMKL, KGL, PMKL) in the versions that exist of them (printed, released, exact), as data.
+
+A version fixes the order of the steps, the start, how the graph and the kernel are kept admissible, and when to
+stop; a model says which steps there are. Neither is a branch in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelweave.core.linalg import nearest_psd
+from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness_term
+from kernelweave.core.weights import consensus_distances
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels._types import Matrix, Vector
+from kernelweave.solve import starts
+from kernelweave.solve.problem import Problem, State
+from kernelweave.solve.scheme import Scheme, frobenius_change, spectral_change
+from kernelweave.solve.steps import (
+    Embed,
+    InferLabels,
+    LearnExactGraph,
+    LearnGraph,
+    ParametriseKernel,
+    PerturbKernel,
+    SelfWeight,
+    Step,
+    clip_kernel,
+    keep_kernel,
+)
+
+__all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
+
+_Kernel = tuple[Matrix, Vector]  # a consensus kernel and the weights that go with it
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One way in which the algorithm was published, or should have been."""
+
+    cluster_order: tuple[str, ...]
+    classify_order: tuple[str, ...]
+    start: Callable[[Problem, _Kernel, Step, float, np.random.Generator], State]
+    graph: Callable[[float, float], Step]
+    admit_kernel: Callable[[Matrix], Matrix]
+    change: Callable[[Matrix, Matrix], float]
+    min_iter: int
+
+
+VERSIONS: dict[str, Version] = {
+    # Algorithm 1 as the paper prints it
+    "printed": Version(
+        cluster_order=("graph", "kernel", "weights", "labels"),
+        classify_order=("graph", "kernel", "weights", "labels"),
+        start=lambda problem, kernel, infer, gamma, rng: starts.random_start(problem, kernel, infer, rng),
+        graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=True, symmetric=False),
+        admit_kernel=keep_kernel,
+        change=frobenius_change,
+        min_iter=1,
+    ),
+    # the public program that made the paper's figures, without its misaligned rows
+    "released": Version(
+        cluster_order=("labels", "weights", "graph", "kernel"),
+        classify_order=("weights", "kernel", "graph", "labels"),
+        start=lambda problem, kernel, infer, gamma, rng: starts.identity_start(problem, kernel),
+        graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=False, symmetric=True),
+        admit_kernel=clip_kernel,
+        change=spectral_change,
+        min_iter=6,
+    ),
+    # every step the optimum of its sub-problem, K a positive semidefinite matrix: the objective never rises
+    "exact": Version(
+        cluster_order=("graph", "weights", "kernel", "labels"),
+        classify_order=("graph", "weights", "kernel", "labels"),
+        start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
+        graph=LearnExactGraph,
+        admit_kernel=nearest_psd,
+        change=frobenius_change,
+        min_iter=1,
+    ),
+}
+
+
+def smkl(version: str, *, alpha: float, beta: float, gamma: float, classify: bool) -> Scheme:
+    """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification)."""
+    v = _version(version)
+    steps: dict[str, Step] = {"weights": SelfWeight(), "kernel": PerturbKernel(beta, v.admit_kernel)}
+
+    def perturbation(problem: Problem, state: State) -> dict[str, float]:
+        d = consensus_distances(problem.H, state.K)
+        return {"perturbation": perturbation_term(d, problem.floor, beta=beta)}
+
+    return _scheme("SMKL", v, steps, starts.self_weighted_mean, perturbation, alpha, gamma, classify=classify)
+
+
+def kgl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
+    """Kernel-based graph learning, Eq. 7: one kernel, which stays as it is."""
+
+    def single(problem: Problem) -> _Kernel:
+        return problem.H[0], np.ones(1)
+
+    return _scheme("KGL", _version(version), {}, single, _no_more_terms, alpha, gamma, classify=classify)
+
+
+def pmkl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
+    """Parametrised multiple kernel learning, Eq. 11: K = Σ θ_i H_i, Σ √θ_i = 1."""
+    steps: dict[str, Step] = {"kernel": ParametriseKernel()}
+    v = _version(version)
+    return _scheme("PMKL", v, steps, starts.uniform_theta, _no_more_terms, alpha, gamma, classify=classify)
+
+
+def _scheme(
+    name: str,
+    version: Version,
+    steps: dict[str, Step],
+    kernel: Callable[[Problem], _Kernel],
+    more_terms: Callable[[Problem, State], dict[str, float]],
+    alpha: float,
+    gamma: float,
+    *,
+    classify: bool,
+) -> Scheme:
+    infer: Step = InferLabels() if classify else Embed()
+    steps = {**steps, "graph": version.graph(alpha, gamma), "labels": infer}
+    order = version.classify_order if classify else version.cluster_order
+
+    def terms(problem: Problem, state: State) -> dict[str, float]:
+        return {
+            "fit": fit_term(state.K, state.M),
+            "ridge": ridge_term(state.S, gamma=gamma),
+            "smoothness": smoothness_term(state.S, state.P, alpha=alpha),
+            **more_terms(problem, state),
+        }
+
+    return Scheme(
+        name=name,
+        start=lambda problem, rng: version.start(problem, kernel(problem), infer, gamma, rng),
+        steps=tuple(steps[role] for role in order if role in steps),
+        terms=terms,
+        change=version.change,
+        min_iter=version.min_iter,
+    )
+
+
+def _no_more_terms(problem: Problem, state: State) -> dict[str, float]:
+    return {}
+
+
+def _version(name: str) -> Version:
+    if name not in VERSIONS:
+        msg = f"Unknown scheme {name!r}: choose one of {', '.join(VERSIONS)}."
+        raise InvalidInputError(msg)
+    return VERSIONS[name]
