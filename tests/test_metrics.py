@@ -20,9 +20,7 @@ def random_labels(seed, *, n=40, n_classes=4, n_clusters=4):
 def accuracy_over_all_matches(y_true, y_pred):
     classes, clusters = np.unique(y_true), np.unique(y_pred)
     names = [*classes, *[-1 - i for i in range(len(clusters))]]  # a cluster may also go without a class
-    matches = (
-        dict(zip(clusters, chosen, strict=True)) for chosen in itertools.permutations(names, len(clusters))
-    )
+    matches = (dict(zip(clusters, chosen, strict=True)) for chosen in itertools.permutations(names, len(clusters)))
     return max(np.mean([match[p] == t for t, p in zip(y_true, y_pred, strict=True)]) for match in matches)
 
 
@@ -76,9 +74,7 @@ def test_scores_are_plain_floats(metric):
 @pytest.mark.parametrize("seed", range(6))
 def test_accuracy_is_the_best_over_all_one_to_one_matches(seed, n_clusters):
     y_true, y_pred = random_labels(seed, n=15, n_classes=3, n_clusters=n_clusters)
-    assert_allclose(
-        clustering_accuracy(y_true, y_pred), accuracy_over_all_matches(y_true, y_pred), rtol=1e-12
-    )
+    assert_allclose(clustering_accuracy(y_true, y_pred), accuracy_over_all_matches(y_true, y_pred), rtol=1e-12)
 
 
 def test_accuracy_counts_clusters_without_a_class_as_wrong():

@@ -6,6 +6,7 @@ __all__ = [
     "DataUnavailableError",
     "InvalidInputError",
     "KernelweaveError",
+    "NewSamplesError",
     "NotFiniteError",
     "UndecidedWarning",
 ]
@@ -21,6 +22,10 @@ class InvalidInputError(KernelweaveError, ValueError):
 
 class NotFiniteError(KernelweaveError, ArithmeticError):
     """The solver met inf or nan, or a singular system, and has no answer to give."""
+
+
+class NewSamplesError(InvalidInputError, NotImplementedError):
+    """A model was asked about samples that it was not fitted on, which it cannot answer yet."""
 
 
 class DataUnavailableError(KernelweaveError, OSError):

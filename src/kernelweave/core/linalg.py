@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 from scipy.linalg import get_lapack_funcs
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from kernelweave.kernels._types import Matrix
 
@@ -38,12 +38,14 @@ def symmetric_inverse(M: Matrix) -> Matrix:
 def symmetric_spectral_norm(M: Matrix) -> float:
     """||M||_2 of a symmetric M, its largest absolute eigenvalue."""
     n = len(M)
+    if not M.any():
+        return 0.0
     if n < _DENSE_BELOW:
         return float(np.abs(linalg.eigvalsh(M)).max())
     v0 = np.random.default_rng(0).standard_normal(n).astype(M.dtype)  # fixed: the norm is repeatable
     try:
         return float(abs(eigsh(M, k=1, which="LM", v0=v0, tol=1e-8, return_eigenvectors=False)[0]))
-    except ArpackNoConvergence:
+    except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
         return float(np.abs(linalg.eigvalsh(M)).max())
 
 

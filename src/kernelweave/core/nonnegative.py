@@ -8,10 +8,14 @@ from kernelweave.core.graph import label_distances
 from kernelweave.core.linalg import symmetric_inverse
 from kernelweave.kernels._types import Matrix
 
-__all__ = ["exact_graph_step", "optimality_gap"]
+__all__ = ["NotOptimalError", "exact_graph_step", "optimality_gap"]
 
 _RELAXATION = 1.6
 _MAX_SWEEPS = 5000
+
+
+class NotOptimalError(ArithmeticError):
+    """The budget of sweeps was spent before the KKT conditions held."""
 
 
 def exact_graph_step(K: Matrix, P: Matrix, S: Matrix, *, alpha: float, gamma: float, tol: float) -> Matrix:
@@ -42,8 +46,8 @@ def exact_graph_step(K: Matrix, P: Matrix, S: Matrix, *, alpha: float, gamma: fl
         dual = rho * np.abs(Z_new - Z).max()
         Z = Z_new
         if max(primal, dual / scale) < tol and (sweep % 5 == 0) and optimality_gap(Z, Q, B) < tol * scale:
-            break
-    return np.asarray(Z)
+            return np.asarray(Z)
+    raise NotOptimalError
 
 
 def optimality_gap(S: Matrix, Q: Matrix, B: Matrix) -> float:

@@ -37,7 +37,7 @@ def parametrised_weights(h: Vector) -> Vector:
 
     A kernel that S reproduces (h_i = 0 up to rounding) is floored, so that it takes the weight without NaN.
     """
-    h = np.maximum(h, np.finfo(h.dtype).eps * max(float(np.abs(h).max()), 1e-300))
+    h = np.maximum(h, np.finfo(h.dtype).eps * (float(np.abs(h).max()) or 1.0))
     u = 1 / h
     u /= u.sum()
     return np.asarray(u**2)

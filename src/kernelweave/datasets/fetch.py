@@ -27,14 +27,11 @@ def locate(info: DatasetInfo, data_home: str | os.PathLike[str] | None, *, downl
 def _in_folder(info: DatasetInfo, folder: Path, origin: str) -> Path:
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
-        msg = (
-            f"The data folder {folder} (from {origin}) does not exist, so {info.name!r} cannot be read. "
-            f"{_put_it_there(info)}"
-        )
+        msg = f"The data folder {folder} (from {origin}) does not exist. {_by_hand(info, 'in an existing folder')}"
         raise DataUnavailableError(msg)
     path = folder / info.filename
     if not path.is_file():
-        msg = f"The data folder {folder} (from {origin}) has no file {info.filename}. {_put_it_there(info)}"
+        msg = f"The data folder {folder} (from {origin}) has no file {info.filename}. {_by_hand(info, 'there')}"
         raise DataUnavailableError(msg)
     _check(info, path, f"fetch it again from {info.url}")
     return path
@@ -45,7 +42,7 @@ def _in_cache(info: DatasetInfo) -> Path:
     if not path.is_file():
         msg = (
             f"{info.name!r} is not in the cache (no file {path}) and download=False. Pass download=True. "
-            f"{_put_it_there(info)}"
+            f"{_by_hand(info)}"
         )
         raise DataUnavailableError(msg)
     _check(info, path, "pass download=True to replace it")
@@ -58,10 +55,10 @@ def _downloaded(info: DatasetInfo) -> Path:
     try:
         path = pooch.retrieve(info.url, f"sha256:{info.sha256}", fname=info.filename, path=folder)
     except OSError as error:  # requests' errors are OSErrors too
-        msg = f"{info.name!r} is not in the cache {folder} and could not be fetched: {error}. {_put_it_there(info)}"
+        msg = f"{info.name!r} is not in the cache {folder} and could not be fetched: {error}. {_by_hand(info)}"
         raise DataUnavailableError(msg) from error
     except ValueError as error:
-        msg = f"{info.url} no longer serves the file of {info.name!r}; nothing was kept. {error} {_put_it_there(info)}"
+        msg = f"{info.url} no longer serves the file of {info.name!r}; nothing was kept. {error} {_by_hand(info)}"
         raise DataUnavailableError(msg) from error
     return Path(path)
 
@@ -72,7 +69,7 @@ def _pooch(info: DatasetInfo) -> ModuleType:
     except ImportError as error:
         msg = (
             f"Fetching {info.name!r} needs the package pooch, which is not installed: run pip install "
-            f"'kernelweave[data]'. {_put_it_there(info)}"
+            f"'kernelweave[data]'. {_by_hand(info)}"
         )
         raise DataUnavailableError(msg) from error
     return pooch
@@ -93,8 +90,8 @@ def _check(info: DatasetInfo, path: Path, remedy: str) -> None:
         raise InvalidInputError(msg)
 
 
-def _put_it_there(info: DatasetInfo) -> str:
+def _by_hand(info: DatasetInfo, where: str = "in a folder") -> str:
     return (
-        f"To provide it by hand: save {info.url} as {info.filename} (sha256 {info.sha256}) in a folder, and pass "
-        f"that folder as data_home or set {ENV_DATA} to it."
+        f"To provide {info.name!r} by hand, save {info.url} as {info.filename} (sha256 {info.sha256}) {where}, "
+        f"and pass that folder as data_home or set {ENV_DATA} to it."
     )

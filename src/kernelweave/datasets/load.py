@@ -15,7 +15,7 @@ __all__ = ["load_dataset"]
 
 
 def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Bunch:
-    """Samples, classes and origin of one of the paper's data sets, as they were published.
+    """Load one of the paper's data sets: samples, classes and origin, as they were published.
 
     Parameters
     ----------

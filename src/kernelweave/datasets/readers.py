@@ -88,7 +88,8 @@ def read_yeast(path: Path) -> Table:
 
 def _one_hot(names: list[str]) -> sp.csr_array:
     distinct, column = np.unique(names, return_inverse=True)
-    return sp.csr_array((np.ones(len(names)), (np.arange(len(names)), column)), shape=(len(names), len(distinct)))
+    row = np.arange(len(names), dtype=np.int32)  # 32 bits, as in the .mat files: some estimators take no other
+    return sp.csr_array((np.ones(len(names)), (row, column.astype(np.int32))), shape=(len(names), len(distinct)))
 
 
 READERS = {"mat": read_mat, "yeast": read_yeast}

@@ -181,7 +181,7 @@ def list_datasets() -> list[str]:
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """What is known of a data set, without reading or downloading it.
+    """Look up a data set's file, shape and origin, without reading or downloading it.
 
     Parameters
     ----------

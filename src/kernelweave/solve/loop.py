@@ -7,6 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
+from kernelweave.core.nonnegative import NotOptimalError
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import History, Outcome, Record, Solution
 from kernelweave.solve.scheme import Scheme
@@ -31,8 +32,8 @@ def minimise(
         begun, before = perf_counter(), state.S
         with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
             after = _advance(problem, scheme, state)
-        if after is None:
-            outcome = Outcome.NOT_FINITE
+        if isinstance(after, Outcome):
+            outcome = after
             break
         state = after
         change = scheme.change(before, state.S)
@@ -45,13 +46,15 @@ def minimise(
     return Solution(state, History(tuple(records)), outcome)
 
 
-def _advance(problem: Problem, scheme: Scheme, state: State) -> State | None:
-    """Return the state after all steps, or None if a step has no finite answer."""
+def _advance(problem: Problem, scheme: Scheme, state: State) -> State | Outcome:
+    """Return the state after all steps, or why there is none."""
     try:
         for step in scheme.steps:
             state = step(problem, state)
             if not (np.isfinite(state.S.sum()) and np.isfinite(state.K.sum()) and np.isfinite(state.P.sum())):
-                return None
+                return Outcome.NOT_FINITE
     except np.linalg.LinAlgError:
-        return None
+        return Outcome.NOT_FINITE
+    except NotOptimalError:
+        return Outcome.NOT_OPTIMAL
     return state

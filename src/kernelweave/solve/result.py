@@ -21,6 +21,7 @@ class Outcome(Enum):
     CONVERGED = "The graph stopped changing."
     MAX_ITER = "The graph was still changing at max_iter: raise max_iter or tol."
     NOT_FINITE = "A step produced inf or nan, or met a singular system: raise gamma or beta."
+    NOT_OPTIMAL = "The graph problem was not solved to optimality in its budget of sweeps: raise gamma."
 
 
 @dataclass(frozen=True, slots=True)

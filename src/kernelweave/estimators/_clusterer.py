@@ -1,0 +1,44 @@
+"""What the clusterers of the SMKL family share."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import ClusterMixin
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._base import GraphEstimator
+from kernelweave.estimators._partition import partition
+from kernelweave.estimators._run import threads
+from kernelweave.solve import Problem
+
+__all__ = ["GraphClusterer"]
+
+
+class GraphClusterer(ClusterMixin, GraphEstimator):
+    """Clusters the samples by k-means on the embedding that was learned with the graph."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the graph, the consensus kernel, the weights and the clusters.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The samples; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or
+            dict of (n, n), or one (n, n).
+        y : ignored
+            There for scikit-learn's convention.
+
+        Returns
+        -------
+        self
+        """
+        random_state = self._begin()
+        with threads(self.n_jobs):
+            H = self._build_kernels(X)
+            if self.n_clusters > H.shape[1]:
+                msg = f"n_clusters={self.n_clusters} is more than the n_samples={H.shape[1]} given."
+                raise InvalidInputError(msg)
+            self._solve(Problem(H, self.n_clusters), random_state)
+            self.labels_ = partition(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return self

@@ -1,0 +1,266 @@
+"""Semi-supervised classification with the SMKL family: SMKL, KGL (one kernel) and PMKL (parametrised weights)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelweave.estimators._base import OneKernel, SeveralKernels
+from kernelweave.estimators._classifier import GraphClassifier
+from kernelweave.solve import Scheme, kgl, pmkl, smkl
+
+__all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
+
+
+class SMKLClassifier(SeveralKernels, GraphClassifier):
+    r"""Classes from a few labels and a graph learned together with a consensus of several self-weighted kernels.
+
+    .. math:: \min_{S, P, K}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2 + \alpha\,\mathrm{Tr}(P^\top L P)
+              + \beta \sum_i w_i \|H_i - K\|_F^2 \quad \text{s.t. } P_l = Y_l,\ S \ge 0,
+
+    with :math:`w_i = 1 / (2 \|H_i - K\|_F)`: a kernel near the consensus K gets a large weight by itself.
+
+    Parameters
+    ----------
+    kernels : str, KernelBank, list or dict of kernels, default="released-7"
+        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
+        then `fit` takes kernel matrices.
+    alpha : float, default=1e-5
+        Weight of the smoothness of the label scores P on the graph; at least 0.
+    beta : float, default=1000
+        Weight of the distance between the kernels and their consensus; its effect depends on n_samples.
+    gamma : float, default=1
+        Weight of the ridge on the graph; raise it if the solver meets a singular system.
+    scheme : {"released", "printed", "exact"}, default="released"
+        Which version of the algorithm runs: the public program that made the paper's figures; Algorithm 1 as
+        printed, from a random start; or every step solved to optimality, so that the objective never rises.
+    max_iter : int, default=100
+        The most iterations.
+    tol : float, default=1e-5
+        Stop when the relative change of the graph falls below it.
+    random_state : int, RandomState or None, default=None
+        Seed of the "printed" start; the other schemes are deterministic.
+    n_jobs : int or None, default=None
+        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+    verbose : int, default=0
+        1 writes a line per iteration to the standard error stream.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels.
+    transduction_ : array of shape (n_samples,)
+        The class of every sample of `fit`, given or inferred.
+    label_distributions_ : array of shape (n_samples, n_classes)
+        The probability of every class for every sample of `fit`.
+    undecided_ : array of bool of shape (n_samples,)
+        Which samples no label reaches on the graph; their distribution is uniform.
+    kernel_weights_ : array of shape (n_kernels,)
+        The weights w of the paper; `kernel_shares_` is the same scaled to sum to one.
+    kernel_names_ : tuple of str
+        The kernels' names in the order of the weights.
+    graph_ : array of shape (n_samples, n_samples)
+        The learned graph S.
+    consensus_kernel_ : array of shape (n_samples, n_samples)
+        The learned kernel K.
+    embedding_ : array of shape (n_samples, n_classes)
+        The harmonic label scores P; known labels are one-hot.
+    n_iter_ : int
+        The number of iterations.
+    history_ : History
+        Terms of the objective, change of the graph, weights and seconds of every iteration.
+    outcome_ : Outcome
+        Why the solver stopped, with a sentence as its value.
+    n_features_in_ : int
+        The number of features seen in `fit`; of samples, if kernels are "precomputed".
+
+    References
+    ----------
+    Kang, Lu, Yi, Xu: Self-weighted Multiple Kernel Learning for Graph-based Classifier and Semi-supervised
+    Classification. IJCAI 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import SMKLClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[5::10] = y[7::10] = -1  # unlabelled
+    >>> model = SMKLClassifier().fit(X, y)
+    >>> model.predict(X[5:8]), model.outcome_.value
+    (array([0, 0, 0]), 'The graph stopped changing.')
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = "released-7",
+        alpha: float = 1e-5,
+        beta: float = 1000,
+        gamma: float = 1,
+        scheme: str = "released",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernels = kernels
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scheme = scheme
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _scheme(self) -> Scheme:
+        return smkl(self.scheme, alpha=self.alpha, beta=self.beta, gamma=self.gamma, classify=True)
+
+
+class KGLClassifier(OneKernel, GraphClassifier):
+    r"""Classes from a few labels and a graph learned on one kernel.
+
+    .. math:: \min_{S, P}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2 + \alpha\,\mathrm{Tr}(P^\top L P)
+              \quad \text{s.t. } P_l = Y_l,\ S \ge 0.
+
+    Parameters
+    ----------
+    kernel : kernel, str or callable, default=None
+        The kernel: a `Kernel`, the name of a scikit-learn metric, a function of two samples, or "precomputed":
+        then `fit` takes an (n, n) matrix. None is `Gaussian(t=1)`.
+    alpha : float, default=1e-5
+        Weight of the smoothness of the label scores P on the graph; at least 0.
+    gamma : float, default=1
+        Weight of the ridge on the graph; raise it if the solver meets a singular system.
+    scheme : {"released", "printed", "exact"}, default="released"
+        Which version of the algorithm runs, see `SMKLClassifier`.
+    max_iter : int, default=100
+        The most iterations.
+    tol : float, default=1e-5
+        Stop when the relative change of the graph falls below it.
+    random_state : int, RandomState or None, default=None
+        Seed of the "printed" start; the other schemes are deterministic.
+    n_jobs : int or None, default=None
+        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+    verbose : int, default=0
+        1 writes a line per iteration to the standard error stream.
+
+    Attributes
+    ----------
+    classes_, transduction_, label_distributions_, undecided_
+        As in `SMKLClassifier`.
+    graph_, consensus_kernel_, embedding_, n_iter_, history_, outcome_
+        As in `SMKLClassifier`; the consensus is the kernel itself, and `kernel_weights_` is one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import KGLClassifier
+    >>> from kernelweave.kernels import Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KGLClassifier(kernel=Gaussian(t=0.1)).fit(X, y).graph_.shape
+    (150, 150)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = None,
+        alpha: float = 1e-5,
+        gamma: float = 1,
+        scheme: str = "released",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.gamma = gamma
+        self.scheme = scheme
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _scheme(self) -> Scheme:
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+
+
+class PMKLClassifier(SeveralKernels, GraphClassifier):
+    r"""Classes from a few labels and a graph learned together with a parametrised combination of kernels.
+
+    .. math:: \min_{S, P, \theta}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2
+              + \alpha\,\mathrm{Tr}(P^\top L P) \quad \text{s.t. } K = \sum_i \theta_i H_i,\
+              \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P_l = Y_l,\ S \ge 0.
+
+    K is about r times smaller than the mean of the r kernels, so a gamma of SMKL is r times as strong here.
+
+    Parameters
+    ----------
+    kernels : str, KernelBank, list or dict of kernels, default="released-7"
+        As in `SMKLClassifier`.
+    alpha : float, default=1e-5
+        Weight of the smoothness of the label scores P on the graph; at least 0.
+    gamma : float, default=0.1
+        Weight of the ridge on the graph; raise it if the solver meets a singular system.
+    scheme : {"released", "printed", "exact"}, default="released"
+        Which version of the algorithm runs, see `SMKLClassifier`.
+    max_iter : int, default=100
+        The most iterations.
+    tol : float, default=1e-5
+        Stop when the relative change of the graph falls below it.
+    random_state : int, RandomState or None, default=None
+        Seed of the "printed" start; the other schemes are deterministic.
+    n_jobs : int or None, default=None
+        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+    verbose : int, default=0
+        1 writes a line per iteration to the standard error stream.
+
+    Attributes
+    ----------
+    classes_, transduction_, label_distributions_, undecided_
+        As in `SMKLClassifier`.
+    graph_, consensus_kernel_, embedding_, n_iter_, history_, outcome_
+        As in `SMKLClassifier`.
+    kernel_weights_ : array of shape (n_kernels,)
+        The weights θ of the paper, whose roots sum to one; `kernel_shares_` is θ scaled to sum to one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import PMKLClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PMKLClassifier().fit(X, y)
+    >>> float((model.kernel_weights_**0.5).sum().round(6))
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = "released-7",
+        alpha: float = 1e-5,
+        gamma: float = 0.1,
+        scheme: str = "released",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernels = kernels
+        self.alpha = alpha
+        self.gamma = gamma
+        self.scheme = scheme
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _scheme(self) -> Scheme:
+        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
