@@ -63,8 +63,8 @@ def _digest(array: NDArray[Any]) -> bytes:
 
 def _row_digests(X: Any) -> list[bytes]:
     if not sparse.issparse(X):
-        return [_digest(row + 0) for row in X]  # + 0 turns -0.0 into 0.0: equal samples have equal bytes
-    X = X.tocsr(copy=True)
+        return [_digest(row + 0.0) for row in X.astype(np.float64)]  # + 0.0: equal samples, and -0.0, have equal bytes
+    X = X.astype(np.float64)
     X.sum_duplicates()
     X.eliminate_zeros()
     parts = zip(np.split(X.indices.astype(np.int64), X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True)

@@ -36,7 +36,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     random_state : int, RandomState or None, default=None
         Seed of the "printed" start; the other schemes are deterministic.
     n_jobs : int or None, default=None
@@ -138,7 +138,7 @@ class KGLClassifier(OneKernel, GraphClassifier):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     random_state : int, RandomState or None, default=None
         Seed of the "printed" start; the other schemes are deterministic.
     n_jobs : int or None, default=None
@@ -212,7 +212,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     random_state : int, RandomState or None, default=None
         Seed of the "printed" start; the other schemes are deterministic.
     n_jobs : int or None, default=None

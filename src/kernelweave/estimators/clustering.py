@@ -38,7 +38,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
         How often k-means starts on the embedding; the best partition is kept.
     random_state : int, RandomState or None, default=None
@@ -141,7 +141,7 @@ class KGLClustering(OneKernel, GraphClusterer):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
         How often k-means starts on the embedding; the best partition is kept.
     random_state : int, RandomState or None, default=None
@@ -221,7 +221,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it.
+        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
         How often k-means starts on the embedding; the best partition is kept.
     random_state : int, RandomState or None, default=None

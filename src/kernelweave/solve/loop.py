@@ -14,6 +14,8 @@ from kernelweave.solve.scheme import Scheme
 
 __all__ = ["minimise"]
 
+_ROUNDING = 256  # a relative change of this many units in the last place is rounding: 3e-5 in single precision
+
 
 def minimise(
     problem: Problem,
@@ -25,6 +27,7 @@ def minimise(
     watch: Callable[[int, State, Record], None] | None = None,
 ) -> Solution:
     """Run the scheme until the graph changes by less than `tol`; `watch` sees every iteration."""
+    tol = max(tol, _ROUNDING * float(np.finfo(problem.H.dtype).eps))
     state = scheme.start(problem, rng)
     records: list[Record] = []
     outcome = Outcome.MAX_ITER

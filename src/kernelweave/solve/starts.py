@@ -28,8 +28,8 @@ def uniform_theta(problem: Problem) -> tuple[Matrix, Vector]:
 
 def _given_labels(problem: Problem) -> Matrix:
     """P before any step: the known labels, 0 for the unknown; the first c unit vectors where there are none."""
-    if problem.Y is not None:
-        return problem.Y.astype(problem.H.dtype)
+    if problem.Y is not None and problem.labelled is not None:
+        return np.where(problem.labelled[:, None], problem.Y, 0).astype(problem.H.dtype)
     return np.eye(problem.n, problem.c, dtype=problem.H.dtype)
 
 

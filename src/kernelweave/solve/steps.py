@@ -63,8 +63,10 @@ class LearnExactGraph:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the optimal graph."""
-        S = exact_graph_step(state.K, state.P, state.S, alpha=self.alpha, gamma=self.gamma, tol=self.tol)
-        return state.with_graph(S)
+        # `tol` is beyond single precision
+        K, P, S = (M.astype(np.float64) for M in (symmetric_part(state.K), state.P, state.S))
+        optimal = exact_graph_step(K, P, S, alpha=self.alpha, gamma=self.gamma, tol=self.tol)
+        return state.with_graph(optimal.astype(state.S.dtype))
 
 
 @dataclass(frozen=True, slots=True)

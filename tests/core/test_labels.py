@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kernelweave.core.labels import embedding, harmonic, laplacian, reached
+
+
+@pytest.fixture
+def two_parts():
+    """Samples 0-2 and 3-5 are cliques without an edge between them."""
+    return np.kron(np.eye(2), np.ones((3, 3)))
+
+
+def test_laplacian_is_the_quadratic_form_of_differences(small):
+    total = sum(
+        small.S[i, j] * np.sum((small.P[i] - small.P[j]) ** 2) / 2 for i in range(small.n) for j in range(small.n)
+    )
+    assert_allclose(np.trace(small.P.T @ laplacian(small.S) @ small.P), total)
+
+
+def test_embedding_is_orthonormal_and_beats_random_orthonormal_ones(small, rng):
+    P, L = embedding(small.S, small.c), laplacian(small.S)
+    assert_allclose(P.T @ P, np.eye(small.c), atol=1e-12)
+    others = (np.linalg.qr(rng.normal(size=P.shape))[0] for _ in range(200))
+    assert all(np.trace(P.T @ L @ P) <= np.trace(Q.T @ L @ Q) for Q in others)
+    assert_allclose(np.trace(P.T @ L @ P), np.linalg.eigvalsh(L)[: small.c].sum(), atol=1e-10)
+
+
+def test_embedding_of_a_graph_in_parts_is_constant_on_each_part(two_parts):
+    P = embedding(two_parts, 2)
+    assert_allclose(P[:3] - P[0], 0, atol=1e-12)
+    assert_allclose(P[3:] - P[3], 0, atol=1e-12)
+    assert np.linalg.norm(P[0] - P[3]) > 0.5
+
+
+def test_embedding_of_a_graph_without_edges_is_the_first_unit_vectors():
+    assert_array_equal(embedding(np.eye(5), 2), np.eye(5, 2))
+
+
+def test_harmonic_labels_solve_the_harmonic_system(small):
+    labelled = np.arange(small.n) % 5 == 0
+    Y = np.eye(small.c)[np.arange(small.n) % small.c]
+    P = harmonic(small.S, Y, labelled)
+    assert_array_equal(P[labelled], Y[labelled])
+    assert_allclose((laplacian(small.S) @ P)[~labelled], 0, atol=1e-12)
+    assert_allclose(P.sum(axis=1), 1)
+    assert P.min() >= 0
+
+
+def test_harmonic_labels_do_not_read_the_labels_of_unlabelled_samples(small, rng):
+    labelled = np.arange(small.n) % 5 == 0
+    Y = np.eye(small.c)[np.arange(small.n) % small.c]
+    rubbish = np.where(labelled[:, None], Y, rng.normal(size=Y.shape))
+    assert_array_equal(harmonic(small.S, Y, labelled), harmonic(small.S, rubbish, labelled))
+
+
+def test_samples_out_of_reach_of_every_label_are_found_and_score_zero(two_parts):
+    labelled = np.arange(6) == 1
+    assert_array_equal(reached(two_parts, labelled), [True] * 3 + [False] * 3)
+    Y = np.tile([1.0, 0.0], (6, 1))
+    scores = harmonic(two_parts, Y, labelled)
+    assert_allclose(scores[:3], [[1, 0]] * 3, atol=1e-15)
+    assert_array_equal(scores[3:], 0)
+
+
+def test_harmonic_labels_permute_with_the_samples(small, rng):
+    labelled = np.arange(small.n) % 4 == 0
+    Y = np.eye(small.c)[np.arange(small.n) % small.c]
+    order = rng.permutation(small.n)
+    permuted = harmonic(small.S[np.ix_(order, order)], Y[order], labelled[order])
+    assert_allclose(permuted, harmonic(small.S, Y, labelled)[order], atol=1e-13)

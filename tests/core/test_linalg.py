@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kernelweave.core.linalg import nearest_psd, symmetric_inverse, symmetric_spectral_norm
+
+
+@pytest.mark.parametrize("shift", [0.5, -1.0], ids=["definite", "indefinite"])
+def test_symmetric_inverse_inverts(small, shift):
+    M = small.K + shift * np.eye(small.n)
+    assert_allclose(symmetric_inverse(M) @ M, np.eye(small.n), atol=1e-9)
+    assert_allclose(symmetric_inverse(M), symmetric_inverse(M).T, atol=0)
+
+
+def test_inverse_of_a_singular_matrix_is_an_error():
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        symmetric_inverse(np.ones((4, 4)))
+
+
+@pytest.mark.parametrize("n", [30, 250])
+def test_spectral_norm_is_the_largest_singular_value(rng, n):
+    M = rng.normal(size=(n, n))
+    M = M + M.T
+    assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_spectral_norm_of_a_large_matrix_of_low_rank_needs_no_luck(rng, rank):
+    V = rng.normal(size=(300, rank))
+    M = V @ V.T
+    assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7, atol=1e-12)
+
+
+def test_nearest_psd_keeps_a_kernel_and_clips_eigenvalues_else(small):
+    assert nearest_psd(small.K) is small.K
+    M = small.K - np.eye(small.n)
+    values = np.linalg.eigvalsh(M)
+    assert values.min() < 0
+    assert_allclose(np.linalg.eigvalsh(nearest_psd(M)), np.maximum(values, 0), atol=1e-12)

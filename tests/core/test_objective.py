@@ -1,0 +1,26 @@
+import numpy as np
+from numpy.testing import assert_allclose
+
+from kernelweave.core.graph import residual
+from kernelweave.core.labels import laplacian
+from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness_term
+from kernelweave.core.weights import consensus_distances, self_weights
+
+
+def test_terms_are_those_of_the_paper(small):
+    K, S, P = small.K, small.S, small.P
+    assert_allclose(fit_term(K, residual(S)), np.trace(K - 2 * K @ S + S.T @ K @ S))
+    assert_allclose(ridge_term(S, gamma=0.3), 0.3 * np.linalg.norm(S) ** 2)
+    assert_allclose(smoothness_term(S, P, alpha=0.2), 0.2 * np.trace(P.T @ laplacian(S) @ P))
+
+
+def test_perturbation_is_twice_the_paper_s_weighted_squares_at_the_self_weights(small):
+    d = consensus_distances(small.H, small.K)
+    w = self_weights(d, 0.0)
+    assert_allclose(perturbation_term(d, 1e-12, beta=5.0), 5 * 2 * (w * d**2).sum())
+
+
+def test_perturbation_is_smooth_at_the_floor():
+    below, above = (perturbation_term(np.array([d]), 1.0, beta=1.0) for d in (1 - 1e-6, 1 + 1e-6))
+    assert_allclose(above - below, 2e-6, rtol=1e-5)
+    assert perturbation_term(np.array([0.0]), 1.0, beta=1.0) == 0.5

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave import KGLClustering, PMKLClustering, SMKLClustering
+from kernelweave.kernels import Gaussian, KernelBank, Linear, recipe
+
+
+@pytest.fixture
+def H(iris):
+    return recipe("released-7").fit(iris[0]).grams(iris[0])
+
+
+@pytest.mark.parametrize("form", ["array", "list", "dict"])
+def test_precomputed_kernels_give_what_the_recipe_gives(iris, H, form):
+    given = {"array": H, "list": list(H), "dict": {f"k{i}": K for i, K in enumerate(H)}}[form]
+    model = SMKLClustering(3, kernels="precomputed", random_state=0).fit(given)
+    same = SMKLClustering(3, kernels="released-7", random_state=0).fit(iris[0])
+    assert_allclose(model.graph_, same.graph_, atol=1e-12)
+    assert_array_equal(model.labels_, same.labels_)
+    assert model.kernel_names_ == (tuple(given) if form == "dict" else tuple(f"kernel {i}" for i in range(7)))
+
+
+def test_one_precomputed_matrix_is_one_kernel(H):
+    smkl = SMKLClustering(3, kernels="precomputed", random_state=0).fit(H[0])
+    kgl = KGLClustering(3, kernel="precomputed", random_state=0).fit(H[0])
+    assert_array_equal(smkl.kernel_shares_, [1.0])
+    assert_allclose(smkl.graph_, kgl.graph_, atol=1e-7)
+    assert_array_equal(kgl.consensus_kernel_, H[0])
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        [Gaussian(t=0.1), Gaussian(t=1), Linear()],
+        {"near": Gaussian(t=0.1), "far": Gaussian(t=1), "line": Linear()},
+        KernelBank([Gaussian(t=0.1), Gaussian(t=1), Linear()]),
+        ("rbf", "cosine", np.dot),
+    ],
+    ids=["list", "dict", "bank", "names and functions"],
+)
+def test_kernels_may_be_given_in_any_form(iris, kernels):
+    model = SMKLClustering(3, kernels=kernels, random_state=0).fit(iris[0])
+    assert len(model.kernel_names_) == len(model.kernel_weights_) == 3
+
+
+def test_a_bank_given_as_parameter_is_not_fitted_by_the_estimator(iris):
+    bank = KernelBank([Gaussian(t=1), Linear()])
+    SMKLClustering(3, kernels=bank, random_state=0).fit(iris[0])
+    assert "not fitted" in repr(bank)
+
+
+def test_sparse_samples_give_what_dense_ones_give(iris):
+    dense = SMKLClustering(3, random_state=0).fit(iris[0])
+    csr = SMKLClustering(3, random_state=0).fit(sparse.csr_array(iris[0]))
+    assert_allclose(csr.graph_, dense.graph_, atol=1e-9)
+
+
+def test_weights_are_those_of_the_paper(iris):
+    model = SMKLClustering(3, scheme="printed", random_state=0).fit(iris[0])
+    H = model.bank_.grams(iris[0])
+    distances = [np.linalg.norm(Hi - model.consensus_kernel_) for Hi in H]
+    assert_allclose(model.kernel_weights_, 1 / (2 * np.array(distances)), rtol=1e-9)
+
+
+def test_pmkl_s_kernel_is_the_weighted_sum(iris):
+    model = PMKLClustering(3, random_state=0).fit(iris[0])
+    H = model.bank_.grams(iris[0])
+    assert_allclose(model.consensus_kernel_, np.einsum("i,ijk->jk", model.kernel_weights_, H), atol=1e-12)
+    assert_allclose(np.sqrt(model.kernel_weights_).sum(), 1)
+
+
+def test_a_run_cut_short_warns_with_what_to_do(iris):
+    with pytest.warns(ConvergenceWarning, match=r"SMKL stopped after 2 iterations .* raise max_iter or tol"):
+        SMKLClustering(3, max_iter=2).fit(iris[0])
+
+
+def test_duplicate_samples_share_their_cluster(iris):
+    X = np.vstack([iris[0], iris[0][:20]])
+    labels = SMKLClustering(3, random_state=0).fit_predict(X)
+    assert_array_equal(labels[:20], labels[-20:])
+
+
+def test_constant_columns_and_a_zero_row_do_no_harm(iris):
+    X = np.column_stack([iris[0], np.zeros(150)])
+    X[0] = 0
+    model = SMKLClustering(3, random_state=0).fit(X)
+    assert np.isfinite(model.graph_).all()
+
+
+def test_one_cluster_holds_everything(iris):
+    assert_array_equal(SMKLClustering(1, random_state=0).fit_predict(iris[0][::5]), 0)
