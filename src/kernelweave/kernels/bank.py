@@ -47,15 +47,19 @@ class KernelBank:
         if isinstance(kernels, Mapping):
             named = {str(name): as_kernel(spec) for name, spec in kernels.items()}
         elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
-            named = dict(_named([as_kernel(spec) for spec in kernels]))
+            named = _named([as_kernel(spec) for spec in kernels])
         else:
             msg = f"A KernelBank takes a mapping of names to kernels or a list of kernels; got {kernels!r}."
             raise InvalidInputError(msg)
         if not named:
             msg = "A KernelBank needs at least one kernel; got none."
             raise InvalidInputError(msg)
+        if len(named) < len(kernels):
+            msg = f"The names of kernels must differ; got {', '.join(map(repr, kernels))}."
+            raise InvalidInputError(msg)
         self._kernels = named
         self._fixed: tuple[Kernel, ...] | None = None
+        self._n_features = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,18 +97,35 @@ class KernelBank:
         self._fix(pair)
         return self._stack(pair)
 
+    def fit_tiles(self, X: Samples) -> Callable[[slice, slice], Matrix]:
+        """Fit on X and return a function that gives any tile (r, rows, columns) of its kernel matrices.
+
+        The products between samples are made once and kept with the function; the kernels are not.
+        """
+        pair = _checked_pair(X)
+        self._fix(pair)
+        return lambda rows, cols: self._stack(pair.tile(rows, cols))
+
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
         """Yield the kernel matrices one by one, so that never more than one of them is in memory."""
-        return self._each(_checked_pair(X, Y))
+        pair = _checked_pair(X, Y)
+        return self._each(pair, self._fixed_for(pair))
 
     def _fix(self, pair: Pair) -> None:
         self._fixed = tuple(kernel.fix(pair) for kernel in self._kernels.values())
+        self._n_features = pair.X.shape[1]
 
-    def _each(self, pair: Pair) -> Iterator[Matrix]:
+    def _fixed_for(self, pair: Pair) -> tuple[Kernel, ...]:
         if self._fixed is None:
             msg = "This KernelBank is not fitted: call bank.fit(X) on the training samples first."
             raise InvalidInputError(msg)
-        for name, kernel in zip(self.names, self._fixed, strict=True):
+        if pair.X.shape[1] != self._n_features:
+            msg = f"X has {pair.X.shape[1]} features, but the bank was fitted on samples of {self._n_features}."
+            raise InvalidInputError(msg)
+        return self._fixed
+
+    def _each(self, pair: Pair, fixed: tuple[Kernel, ...]) -> Iterator[Matrix]:
+        for name, kernel in zip(self.names, fixed, strict=True):
             K = kernel.evaluate(pair)
             shape = (pair.X.shape[0], pair.Y.shape[0])
             if K.shape != shape:
@@ -116,25 +137,24 @@ class KernelBank:
             yield K
 
     def _stack(self, pair: Pair) -> Matrix:
+        fixed = self._fixed_for(pair)
         shape = (len(self), pair.X.shape[0], pair.Y.shape[0])
-        H = np.empty(shape, dtype=np.result_type(pair.X, pair.Y))
-        for i, K in enumerate(self._each(pair)):
+        H = np.empty(shape, dtype=pair.dtype)
+        for i, K in enumerate(self._each(pair, fixed)):
             H[i] = K
         return H
 
 
-def _named(kernels: Sequence[Kernel]) -> Iterator[tuple[str, Kernel]]:
+def _named(kernels: Sequence[Kernel]) -> dict[str, Kernel]:
     """Name kernels after themselves; a repeated name gets its count."""
-    seen: dict[str, int] = {}
-    for kernel in kernels:
-        name = str(kernel)
-        seen[name] = seen.get(name, 0) + 1
-        yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), kernel
+    names = [str(kernel) for kernel in kernels]
+    counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return {name if c == 1 else f"{name} #{c}": k for name, c, k in zip(names, counts, kernels, strict=True)}
 
 
 def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
     pair = Pair(X, Y)
-    for name, Z in (("X", pair.X), ("Y", pair.Y)):
+    for name, Z in (("X", pair.X),) if pair.same else (("X", pair.X), ("Y", pair.Y)):
         if 0 in Z.shape:
             msg = f"{name} is empty: its shape is {Z.shape}."
             raise InvalidInputError(msg)

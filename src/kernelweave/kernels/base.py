@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 from numbers import Real
 
@@ -58,17 +58,36 @@ class Kernel(ABC):
 
     def __str__(self) -> str:
         """Return the short name that weights and plots show: the class and what was set on it."""
-        shown = [
-            f"{f.name}={getattr(self, f.name):g}"
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.repr and isinstance(getattr(self, f.name), Real)
-        ]
+        names: list[str] = [f.name for f in fields(self) if f.repr] if is_dataclass(self) else []
+        shown = [f"{name}={getattr(self, name):g}" for name in names if isinstance(getattr(self, name), Real)]
         name = type(self).__name__.lower()
         return f"{name}({', '.join(shown)})" if shown else name
 
 
+def need_kernel(kernel: object, what: str) -> None:
+    """Refuse what is no kernel."""
+    if not isinstance(kernel, Kernel):
+        msg = f"{what} takes a kernel; got {kernel!r}. Wrap a name or a function of two samples in Pairwise(...)."
+        raise InvalidInputError(msg)
+
+
+def is_positive(value: object) -> bool:
+    """Tell whether a parameter is a positive, finite number."""
+    return isinstance(value, Real) and bool(np.isfinite(float(value)) and float(value) > 0)
+
+
+def is_count(value: object) -> bool:
+    """Tell whether a parameter is a whole number of at least 1."""
+    return is_positive(value) and float(value).is_integer()  # type: ignore[arg-type]
+
+
+def as_operand(kernel: Kernel) -> str:
+    """Return the name of a kernel as it stands in a product: a sum in parentheses."""
+    return f"({kernel})" if isinstance(kernel, Sum) else str(kernel)
+
+
 def _need_kernels(kernels: tuple[Kernel, ...], what: str) -> None:
-    if not kernels or not all(isinstance(k, Kernel) for k in kernels):
+    if not (isinstance(kernels, tuple) and kernels and all(isinstance(k, Kernel) for k in kernels)):
         msg = f"A {what} takes a tuple of one or more kernels; got {kernels!r}."
         raise InvalidInputError(msg)
 
@@ -126,7 +145,7 @@ class Product(Kernel):
         return Product(tuple(k.fix(pair) for k in self.kernels))
 
     def __str__(self) -> str:
-        return " * ".join(f"({k})" if isinstance(k, Sum) else str(k) for k in self.kernels)
+        return " * ".join(map(as_operand, self.kernels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +156,8 @@ class Scaled(Kernel):
     factor: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.factor) and self.factor > 0):
+        need_kernel(self.kernel, "Scaled")
+        if not is_positive(self.factor):
             msg = f"A kernel can be multiplied by a positive number only (else it is no kernel); got {self.factor}."
             raise InvalidInputError(msg)
 
@@ -149,15 +169,14 @@ class Scaled(Kernel):
 
     def diag(self, X: Samples) -> Vector:
         """Multiply the diagonal by the factor."""
-        return np.asarray(self.kernel.diag(X) * self.factor)
+        return np.asarray(self.kernel.diag(X) * float(self.factor))
 
     def fix(self, pair: Pair) -> Kernel:
         """Fix the kernel within."""
         return Scaled(self.kernel.fix(pair), self.factor)
 
     def __str__(self) -> str:
-        inner = f"({self.kernel})" if isinstance(self.kernel, Sum) else str(self.kernel)
-        return f"{self.factor:g} * {inner}"
+        return f"{self.factor:g} * {as_operand(self.kernel)}"
 
 
 def ones_like_rows(X: Samples) -> Vector:

@@ -11,8 +11,8 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
-from kernelweave.kernels.base import Kernel, ones_like_rows
-from kernelweave.kernels.pair import Pair, row_sqnorms
+from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
+from kernelweave.kernels.pair import Pair, as_writable
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
@@ -27,7 +27,7 @@ class _OfDiameter(Kernel):
     def __post_init__(self) -> None:
         for name in ("t", "diameter"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
+            if not (is_positive(value) or (name == "diameter" and value is None)):
                 msg = f"{type(self).__name__} needs a positive, finite {name}; got {value}."
                 raise InvalidInputError(msg)
 
@@ -103,11 +103,15 @@ class Laplacian(_OfDiameter):
 
     def largest(self, pair: Pair) -> float:
         """Return the largest city-block distance."""
-        return float(manhattan_distances(pair.X, pair.Y).max())
+        return float(_cityblock(pair).max())
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the decay with distance."""
-        return _decay(manhattan_distances(pair.X, pair.Y), self.t * self.fixed_diameter())
+        return _decay(_cityblock(pair), self.t * self.fixed_diameter())
+
+
+def _cityblock(pair: Pair) -> Matrix:
+    return np.asarray(manhattan_distances(pair.X, pair.Y), dtype=pair.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def _chi2(pair: Pair) -> Matrix:
         if X.size and X.min() < 0:
             msg = f"Chi2 compares counts or histograms, which are not negative; the smallest value is {X.min():g}."
             raise InvalidInputError(msg)
-    return np.asarray(-additive_chi2_kernel(pair.X, pair.Y))
+    return np.asarray(-additive_chi2_kernel(as_writable(pair.X), as_writable(pair.Y)))
 
 
 def _decay(D: Matrix, bandwidth: float) -> Matrix:
@@ -166,25 +170,26 @@ class SelfTuning(Kernel):
 
     n_neighbors: int = 7
     training: Samples | None = field(default=None, repr=False, compare=False)
+    scales: Vector | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if int(self.n_neighbors) != self.n_neighbors or self.n_neighbors < 1:
+        if not is_count(self.n_neighbors):
             msg = f"SelfTuning needs a whole number of neighbours, at least 1; got {self.n_neighbors}."
             raise InvalidInputError(msg)
 
     def fix(self, pair: Pair) -> Kernel:
-        """Keep the training samples, in which neighbours are looked for."""
+        """Keep the training samples, in which neighbours are looked for, and their scales."""
         if pair.X.shape[0] <= self.n_neighbors:
             msg = (
                 f"SelfTuning looks for {self.n_neighbors} neighbours of each sample, but there are only "
                 f"{pair.X.shape[0]} samples. Lower n_neighbors."
             )
             raise InvalidInputError(msg)
-        return replace(self, training=pair.X)
+        return replace(self, training=pair.X, scales=self._distances_to_neighbour(pair))
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the Gaussian of the distances in units of both samples' scales."""
-        x = self._scales(pair.X, pair if pair.same else None)
+        x = self._scales(pair.X)
         y = x if pair.same else self._scales(pair.Y)
         tiny = np.finfo(x.dtype).tiny
         K = np.outer(x, y)
@@ -197,15 +202,14 @@ class SelfTuning(Kernel):
         """Return one per sample."""
         return ones_like_rows(X)
 
-    def _scales(self, X: Samples, pair: Pair | None = None) -> Vector:
-        if self.training is None:
+    def _scales(self, X: Samples) -> Vector:
+        if self.training is None or self.scales is None:
             msg = f"{self} has no training samples to take scales from: call kernel.fit(X) first."
             raise InvalidInputError(msg)
-        if pair is None or pair.X is not self.training:
-            pair = Pair(X, self.training)
-        # a copy of the sample itself among the training samples is not its neighbour; its distance is zero
-        # only up to the rounding of |x|² + |y|² - 2x'y
-        D = np.partition(pair.sqdist, (0, self.n_neighbors - 1, self.n_neighbors), axis=1)
-        rounding = 16 * np.finfo(D.dtype).eps * row_sqnorms(pair.X)
-        itself = D[:, 0] <= rounding
-        return np.asarray(np.sqrt(np.where(itself, D[:, self.n_neighbors], D[:, self.n_neighbors - 1])))
+        return self.scales if X is self.training else self._distances_to_neighbour(Pair(X, self.training))
+
+    def _distances_to_neighbour(self, pair: Pair) -> Vector:
+        k = int(self.n_neighbors)
+        D = np.partition(pair.sqdist, (0, k - 1, k), axis=1)
+        itself = D[:, 0] == 0  # a copy of the sample among the training samples is not its neighbour
+        return np.asarray(np.sqrt(np.where(itself, D[:, k], D[:, k - 1])))

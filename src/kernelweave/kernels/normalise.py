@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
-from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.base import Kernel, as_operand, need_kernel
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.products import inverse_roots
 
@@ -24,6 +24,9 @@ class CosineNormalized(Kernel):
     """
 
     kernel: Kernel
+
+    def __post_init__(self) -> None:
+        need_kernel(self.kernel, "CosineNormalized")
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Divide by the roots of both diagonals."""
@@ -52,7 +55,7 @@ class CosineNormalized(Kernel):
         return d
 
     def __str__(self) -> str:
-        return str(self.kernel)
+        return as_operand(self.kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +67,21 @@ class Centered(Kernel):
 
     kernel: Kernel
     training: Samples | None = field(default=None, repr=False, compare=False)
-    mean: float | None = field(default=None, repr=False)
+    means: Vector | None = field(default=None, repr=False, compare=False)  # of every training sample with all
+
+    def __post_init__(self) -> None:
+        need_kernel(self.kernel, "Centered")
 
     def fix(self, pair: Pair) -> Kernel:
         """Keep the training samples, whose mean is the origin."""
         kernel = self.kernel.fix(pair)
-        return Centered(kernel, pair.X, float(kernel.evaluate(pair).mean()))
+        return Centered(kernel, pair.X, kernel.evaluate(pair).mean(axis=1))
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Take away the means."""
-        K = self.kernel.evaluate(pair)
         x, mean = self._means(pair.X)
         y = x if pair.same else self._means(pair.Y)[0]
+        K = self.kernel.evaluate(pair)
         K -= x[:, None]
         K -= y
         K += mean
@@ -84,13 +90,18 @@ class Centered(Kernel):
     def diag(self, X: Samples) -> Vector:
         """Return the squared distance of every sample to the mean."""
         x, mean = self._means(X)
-        return np.asarray(self.kernel.diag(X) - 2 * x + mean)
+        k = self.kernel.diag(X)
+        d = k - 2 * x + mean
+        # a sample that lies at the mean has distance zero only up to rounding, which cosine normalisation would blow up
+        d[np.abs(d) <= 16 * np.finfo(d.dtype).eps * (np.abs(k) + 2 * np.abs(x) + abs(mean))] = 0
+        return np.asarray(d)
 
     def _means(self, X: Samples) -> tuple[Vector, float]:
-        if self.training is None or self.mean is None:
+        if self.training is None or self.means is None:
             msg = f"{self} has no origin yet: call kernel.fit(X) on the training samples first."
             raise InvalidInputError(msg)
-        return self.kernel.gram(X, self.training).mean(axis=1), self.mean
+        means = self.means if X is self.training else self.kernel.gram(X, self.training).mean(axis=1)
+        return means, float(self.means.mean())
 
     def __str__(self) -> str:
         return f"centered({self.kernel})"
@@ -102,6 +113,9 @@ class _Rescaled(Kernel):
 
     kernel: Kernel
     factor: float | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        need_kernel(self.kernel, type(self).__name__)
 
     @abstractmethod
     def measure(self, kernel: Kernel, pair: Pair) -> float:
@@ -133,7 +147,7 @@ class _Rescaled(Kernel):
         return self.factor
 
     def __str__(self) -> str:
-        return str(self.kernel)
+        return as_operand(self.kernel)
 
 
 @dataclass(frozen=True, slots=True)

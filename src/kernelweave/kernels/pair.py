@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,19 +11,36 @@ from scipy import sparse
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 
-__all__ = ["Pair", "as_samples", "row_sqnorms"]
+__all__ = ["Pair", "as_samples", "as_writable", "row_sqnorms"]
 
 
 def as_samples(X: Samples) -> Samples:
     """Return X as a floating 2-d array or CSR matrix; sparse input is never made dense."""
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
         raise InvalidInputError(msg)
-    if X.dtype.kind == "c" or X.dtype.kind not in "fiub":
+    if X.dtype.kind not in "fiub":
         msg = f"Samples must be real numbers; got dtype {X.dtype}. Encode text and categories as numbers first."
         raise InvalidInputError(msg)
+    X = _canonical(sparse.csr_array(X)) if sparse.issparse(X) else X
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _canonical(X: Samples) -> Samples:
+    """Return a CSR matrix with sorted indices, each once, as short as they can be: scikit-learn asks for that."""
+    index = sparse.get_index_dtype(maxval=max(X.nnz, *X.shape))
+    if X.indices.dtype != index:
+        X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
+    if not X.has_canonical_format:
+        X = X.copy()  # the arrays are the user's
+        X.sum_duplicates()
+    return X
+
+
+def as_writable(X: Samples) -> Samples:
+    """Return X, or a copy of a read-only array: scikit-learn's compiled loops refuse those, though they only read."""
+    return X if sparse.issparse(X) else np.require(X, requirements="W")
 
 
 def row_sqnorms(X: Samples) -> Vector:
@@ -32,10 +50,16 @@ def row_sqnorms(X: Samples) -> Vector:
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
+def _rounding(X: Samples) -> float:
+    """Return how far, relative to |x|², two sums of the same squares may differ when added in different orders."""
+    terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
+    return float(2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps)
+
+
 class Pair:
     """Samples X against samples Y (X itself by default), with shared products made on demand.
 
-    The products are read by several kernels: a kernel must not write into them.
+    The products are read by several kernels, so they cannot be written into.
     """
 
     def __init__(self, X: Samples, Y: Samples | None = None) -> None:
@@ -49,24 +73,66 @@ class Pair:
             )
             raise InvalidInputError(msg)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of kernel values: float32 if all samples are."""
+        return np.result_type(self.X.dtype, self.Y.dtype)
+
     @cached_property
     def inner(self) -> Matrix:
         """The inner products x'y."""
         G = self.X @ self.Y.T
-        if not sparse.issparse(G):
-            return np.asarray(G)
-        G = G.toarray()
-        return np.asarray((G + G.T) / 2 if self.same else G)
+        return _read_only(G.toarray() if sparse.issparse(G) else G)
 
     @cached_property
     def sqdist(self) -> Matrix:
-        """The squared Euclidean distances, from the inner products."""
-        x = row_sqnorms(self.X)
-        y = x if self.same else row_sqnorms(self.Y)
-        D = self.inner * -2
-        D += x[:, None]
-        D += y
-        np.maximum(D, 0, out=D)
+        """The squared Euclidean distances |x|² + |y|² - 2x'y; exactly zero between copies of a sample."""
+        X, Y = self._near_origin()
+        G = self.inner if X is self.X else X @ Y.T
+        x = row_sqnorms(X)
+        y = x if self.same else row_sqnorms(Y)
+        D = np.add.outer(x, y)  # first, so that D is symmetric to the last digit
+        D -= G
+        D -= G
+        zero = _rounding(X) * x
+        D[zero[:, None] >= D] = 0
         if self.same:
             np.fill_diagonal(D, 0)
-        return np.asarray(D)
+        return _read_only(D)
+
+    def tile(self, rows: slice, cols: slice) -> Pair:
+        """Return these rows of X against these rows of Y, the products read from those of the whole."""
+        return _Tile(self, rows, cols)
+
+    def _near_origin(self) -> tuple[Samples, Samples]:
+        """Return X and Y, moved to the mean of Y if they lie so far out that their distances would cancel."""
+        if sparse.issparse(self.X) or sparse.issparse(self.Y):
+            return self.X, self.Y
+        mean = self.Y.mean(axis=0)
+        if mean @ mean <= 0.999 * row_sqnorms(self.Y).mean():
+            return self.X, self.Y
+        X = self.X - mean
+        return X, X if self.same else self.Y - mean
+
+
+class _Tile(Pair):
+    """A part of a pair: kernels see it as any other, and nothing is multiplied twice."""
+
+    def __init__(self, whole: Pair, rows: slice, cols: slice) -> None:
+        super().__init__(whole.X[rows], None if whole.same and rows == cols else whole.Y[cols])
+        self._whole, self._rows, self._cols = whole, rows, cols
+
+    @cached_property
+    def inner(self) -> Matrix:
+        """The inner products x'y."""
+        return self._whole.inner[self._rows, self._cols]
+
+    @cached_property
+    def sqdist(self) -> Matrix:
+        """The squared Euclidean distances."""
+        return self._whole.sqdist[self._rows, self._cols]
+
+
+def _read_only(A: Matrix) -> Matrix:
+    A.flags.writeable = False
+    return A

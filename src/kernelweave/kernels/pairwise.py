@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, as_samples
+from kernelweave.kernels.pair import Pair, as_samples, as_writable
 
 __all__ = ["Pairwise"]
 
@@ -25,15 +26,20 @@ class Pairwise(Kernel):
     ----------
     metric : str or callable
         A name that `sklearn.metrics.pairwise.pairwise_kernels` knows ("rbf", "sigmoid", ...), or a function
-        of two samples (1-d arrays) that returns their similarity.
+        of two samples (1-d arrays) that returns their similarity; it takes dense samples only.
     params : mapping, optional
         Keyword arguments of the metric, such as ``{"gamma": 0.5}``.
     """
 
     metric: str | Callable[..., float]
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "params", dict(self.params))  # the caller's mapping may change
+        if isinstance(self.metric, type) and issubclass(self.metric, Kernel):
+            name = self.metric.__name__
+            msg = f"A kernel is expected, but the class {name} was given: write {name}(...) to make one."
+            raise InvalidInputError(msg)
         if isinstance(self.metric, str) and self.metric not in PAIRWISE_KERNEL_FUNCTIONS:
             known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
             msg = f"Unknown kernel {self.metric!r}: scikit-learn has {known}."
@@ -44,15 +50,27 @@ class Pairwise(Kernel):
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Call scikit-learn."""
-        K = pairwise_kernels(pair.X, pair.Y, metric=self.metric, **self.params)
-        return np.array(K, dtype=pair.X.dtype)
+        self._need_samples(pair.X, pair.Y)
+        X = as_writable(pair.X)
+        Y = X if pair.same else as_writable(pair.Y)
+        K = pairwise_kernels(X, Y, metric=self.metric, **self.params)
+        return np.array(K, dtype=pair.dtype)
 
     def diag(self, X: Samples) -> Vector:
         """Return the kernel of each sample with itself, one sample at a time."""
         X = as_samples(X)
+        self._need_samples(X)
         rows = (X[[i]] for i in range(X.shape[0]))
         values = [pairwise_kernels(row, metric=self.metric, **self.params).item() for row in rows]
         return np.array(values, dtype=X.dtype)
+
+    def _need_samples(self, *tables: Samples) -> None:
+        if not isinstance(self.metric, str) and any(sparse.issparse(X) for X in tables):
+            msg = (
+                f"The function {self} compares dense samples; got a sparse matrix. Pass X.toarray() if it fits, "
+                "or use a kernel by name."
+            )
+            raise InvalidInputError(msg)
 
     def __str__(self) -> str:
         name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "callable")

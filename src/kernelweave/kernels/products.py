@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
-from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.base import Kernel, is_count, is_positive
 from kernelweave.kernels.pair import Pair, as_samples, row_sqnorms
 
 __all__ = ["Cosine", "Linear", "Polynomial"]
@@ -43,21 +44,21 @@ class Polynomial(Kernel):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if int(self.degree) != self.degree or self.degree < 1:
+        if not is_count(self.degree):
             msg = f"The degree of a polynomial kernel must be a whole number of at least 1; got {self.degree}."
             raise InvalidInputError(msg)
-        if not (np.isfinite(self.offset) and self.offset >= 0):
+        if not (is_positive(self.offset) or (isinstance(self.offset, Real) and self.offset == 0)):
             msg = f"The offset of a polynomial kernel must be finite and not negative; got {self.offset}."
             raise InvalidInputError(msg)
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Raise the shifted inner products to the degree."""
         K = pair.inner + pair.inner.dtype.type(self.offset)
-        return np.power(K, self.degree, out=K)
+        return np.power(K, int(self.degree), out=K)
 
     def diag(self, X: Samples) -> Vector:
         """Raise the shifted squared lengths to the degree."""
-        return np.asarray((row_sqnorms(as_samples(X)) + self.offset) ** self.degree)
+        return np.asarray((row_sqnorms(as_samples(X)) + float(self.offset)) ** int(self.degree))
 
 
 @dataclass(frozen=True, slots=True)

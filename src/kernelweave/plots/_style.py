@@ -1,0 +1,89 @@
+"""The look that all plots share: colours for every eye, one headline, texts that fit."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "INK",
+    "MARKERS",
+    "character_width",
+    "counted",
+    "headline",
+    "new_axes",
+    "plain",
+    "shortened",
+    "strip_spines",
+    "wrapped",
+]
+
+INK, GREY = "#222222", "#6E6E6E"
+# Okabe and Ito's palette, which all kinds of colour vision tell apart, without its yellow, too faint on paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "P")  # five beside seven colours: 35 groups look different, in grey as well
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Return the axes of a new figure; sizes in inches."""
+    import matplotlib.pyplot as plt  # only here: pyplot picks a backend and keeps the figure alive
+
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return ax
+
+
+def headline(ax: Axes, title: str, subtitle: str) -> None:
+    """Write a bold title and, below it, a lighter sentence wrapped to the width of the axes."""
+    text = textwrap.fill(subtitle, max(20, int(1 / character_width(ax))))
+    ax.annotate(
+        plain(text), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
+    )
+    ax.set_title(
+        plain(title), loc="left", fontsize=11, fontweight="bold", color=INK, pad=10 + 13 * len(text.split("\n"))
+    )
+
+
+def character_width(ax: Axes) -> float:
+    """Return the usual width of a character of a 9 point text, as a share of the width of the axes."""
+    return 0.54 * 9 / (72 * ax.bbox.width / ax.figure.dpi)
+
+
+def strip_spines(ax: Axes, sides: Sequence[str] = ("top", "right")) -> None:
+    """Leave away the frame where it says nothing."""
+    ax.spines[:].set_color(GREY)
+    ax.spines[list(sides)].set_visible(False)
+
+
+def plain(name: object) -> str:
+    """Return a name as matplotlib shows it unchanged: a dollar sign is no start of a formula."""
+    return str(name).replace("$", r"\$")
+
+
+def wrapped(name: object, width: int) -> str:
+    """Return a name in lines of about this width, broken at spaces, commas and opening brackets only."""
+    lines = [""]
+    for part in re.findall(r".+?(?:[(, ]+|$)", str(name)):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def shortened(name: object, length: int = 18) -> str:
+    """Return a name that leaves room for the picture."""
+    text = str(name)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 class" or "3 classes"."""
+    plural = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count} {noun}{plural}"
