@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from kernelweave.core.labels import embedding, harmonic, laplacian, reached
 
@@ -69,3 +70,14 @@ def test_harmonic_labels_permute_with_the_samples(small, rng):
     order = rng.permutation(small.n)
     permuted = harmonic(small.S[np.ix_(order, order)], Y[order], labelled[order])
     assert_allclose(permuted, harmonic(small.S, Y, labelled)[order], atol=1e-13)
+
+
+def test_a_sparse_graph_gives_the_laplacian_and_the_harmonic_labels_of_the_dense_one(rng):
+    S = rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.1)
+    S[30:, :30] = S[:30, 30:] = 0  # no label reaches the last samples
+    labelled = np.arange(40) < 6
+    Y = np.eye(3)[np.arange(40) % 3]
+    thin = sparse.csr_array(S)
+    assert_allclose(laplacian(thin).toarray(), laplacian(S), atol=1e-14)
+    assert_array_equal(reached(thin, labelled), reached(S, labelled))
+    assert_allclose(harmonic(thin, Y, labelled), harmonic(S, Y, labelled), atol=1e-10)

@@ -91,6 +91,9 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
         (SMKLClustering(2.5), TypeError, "n_clusters must be an instance of int"),
         (SMKLClustering(2, alpha=-1), ValueError, "alpha == -1, must be >= 0"),
         (SMKLClustering(2, alpha=np.nan), ValueError, "alpha must be finite; got nan"),
+        (SMKLClustering(2, beta=1, relative_beta=1), ValueError, "say the same thing twice"),
+        (SMKLClustering(2, relative_beta=-1), ValueError, "relative_beta == -1, must be > 0"),
+        (SMKLClustering(2, alpha=None), TypeError, "alpha must be an instance of float"),
         (SMKLClustering(2, beta=0), ValueError, "beta == 0, must be > 0"),
         (SMKLClustering(2, gamma=np.inf), ValueError, "gamma must be finite; got inf"),
         (SMKLClustering(2, gamma="big"), TypeError, "gamma must be an instance of float"),
@@ -118,7 +121,9 @@ def test_a_run_that_overflows_says_so_instead_of_returning_nonsense():
     # an indefinite kernel whose K + gamma*I is singular
     K = np.diag(np.r_[-1.0, np.ones(19)])
     with pytest.raises(NotFiniteError, match=r"KGL stopped in iteration 1\. .* raise gamma"):
-        KGLClustering(2, kernel="precomputed", gamma=1.0).fit(K)
+        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="released").fit(K)
+    with pytest.raises(NotFiniteError, match=r"KGL could not start\. .* raise gamma"):
+        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="safeguarded").fit(K)
 
 
 def test_a_model_that_was_not_fitted_says_so():

@@ -47,7 +47,7 @@ def test_kernels_may_be_given_in_any_form(iris, kernels):
 
 
 def test_a_bank_given_as_parameter_is_not_fitted_by_the_estimator(iris):
-    bank = KernelBank([Gaussian(t=1), Linear()])
+    bank = KernelBank([Gaussian(t=0.1), Gaussian(t=1), Linear()])
     SMKLClustering(3, kernels=bank, random_state=0).fit(iris[0])
     assert "not fitted" in repr(bank)
 
@@ -65,6 +65,21 @@ def test_weights_are_those_of_the_paper(iris):
     assert_allclose(model.kernel_weights_, 1 / (2 * np.array(distances)), rtol=1e-9)
 
 
+def test_relative_beta_is_beta_times_the_weights_at_the_mean_kernel(iris):
+    H = recipe("released-12").fit(iris[0]).grams(iris[0])
+    total = sum(1 / (2 * np.linalg.norm(Hi - H.mean(axis=0))) for Hi in H)
+    paper = SMKLClustering(3, beta=12 / total, random_state=0).fit(iris[0])
+    relative = SMKLClustering(3, relative_beta=12, random_state=0).fit(iris[0])
+    assert_allclose(paper.graph_, relative.graph_, atol=1e-10)
+
+
+def test_relative_beta_means_the_same_for_twice_as_many_samples(iris):
+    # every sample twice: distances between kernels double, so the paper's beta would have to double too
+    X = iris[0][::3]
+    once, twice = (SMKLClustering(3, relative_beta=2, gamma=g).fit(Y) for Y, g in ((X, 1), (np.vstack([X, X]), 2)))
+    assert_allclose(twice.kernel_shares_, once.kernel_shares_, atol=0.02)
+
+
 def test_pmkl_s_kernel_is_the_weighted_sum(iris):
     model = PMKLClustering(3, random_state=0).fit(iris[0])
     H = model.bank_.grams(iris[0])
@@ -73,8 +88,8 @@ def test_pmkl_s_kernel_is_the_weighted_sum(iris):
 
 
 def test_a_run_cut_short_warns_with_what_to_do(iris):
-    with pytest.warns(ConvergenceWarning, match=r"SMKL stopped after 2 iterations .* raise max_iter or tol"):
-        SMKLClustering(3, max_iter=2).fit(iris[0])
+    with pytest.warns(ConvergenceWarning, match=r"SMKL stopped after 1 iterations .* raise max_iter or tol"):
+        SMKLClustering(3, max_iter=1).fit(iris[0])
 
 
 def test_duplicate_samples_share_their_cluster(iris):

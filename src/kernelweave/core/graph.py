@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from kernelweave.core.linalg import symmetric_inverse
+from kernelweave.core.linalg import shifted, symmetric_inverse
 from kernelweave.kernels._types import Matrix
 
-__all__ = ["graph_step", "label_distances", "residual", "unconstrained_graph"]
+__all__ = [
+    "graph_from_inverse",
+    "graph_step",
+    "label_distances",
+    "residual",
+    "ridge_inverse",
+    "unconstrained_graph",
+]
+
+_TILE = 128
 
 
 def label_distances(P: Matrix, *, squared: bool) -> Matrix:
@@ -22,25 +33,31 @@ def label_distances(P: Matrix, *, squared: bool) -> Matrix:
     return G if squared else np.sqrt(G, out=G)
 
 
-def unconstrained_graph(K: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
+def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
+    """A = (K + γI)^-1."""
+    return symmetric_inverse(shifted(K, gamma), overwrite=True)
+
+
+def graph_from_inverse(A: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
     """Eq. 14 for all columns at once: S = (K + γI)^-1 (K - αG/4) = I - γA - (α/4) AG with A = (K + γI)^-1."""
-    A = K.copy()
-    A.flat[:: len(A) + 1] += gamma
-    A = symmetric_inverse(A)
     if squared:
-        # G = p1' + 1p' - 2PP' has rank c + 2, so AG costs n²c
+        # G = p1' + 1p' - 2PP' has rank c + 2, so -(α/4) AG costs n²c
         p = np.einsum("ij,ij->i", P, P)
-        AG = (A @ P) @ P.T
-        AG *= -2
-        AG += (A @ p)[:, None]
-        AG += np.outer(A.sum(axis=1), p)
+        left = np.column_stack([A @ P, A @ p, A.sum(axis=1)]) * (alpha / 4)
+        left[:, : P.shape[1]] *= -2
+        S = left @ -np.column_stack([P, np.ones_like(p), p]).T
     else:
-        AG = A @ label_distances(P, squared=False)
-    AG *= alpha / 4
-    A *= -gamma
-    A -= AG
-    A.flat[:: len(A) + 1] += 1
-    return A
+        S = A @ label_distances(P, squared=False)
+        S *= -alpha / 4
+    for rows in _tiles(len(A)):  # in tiles, so that γA needs no matrix of its own
+        S[rows] -= gamma * A[rows]
+    S.flat[:: len(S) + 1] += 1
+    return np.asarray(S)
+
+
+def unconstrained_graph(K: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
+    """Eq. 14."""
+    return graph_from_inverse(ridge_inverse(K, gamma=gamma), P, alpha=alpha, gamma=gamma, squared=squared)
 
 
 def graph_step(K: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
@@ -54,3 +71,7 @@ def residual(S: Matrix) -> Matrix:
     E = -S
     E.flat[:: len(E) + 1] += 1
     return np.asarray(E @ E.T)
+
+
+def _tiles(n: int) -> Iterator[slice]:
+    return (slice(i, i + _TILE) for i in range(0, n, _TILE))

@@ -7,10 +7,19 @@ from scipy import linalg
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from kernelweave.kernels._types import Matrix
+from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["nearest_psd", "symmetric_inverse", "symmetric_part", "symmetric_spectral_norm"]
+__all__ = [
+    "definite_inverse",
+    "floor_spectrum",
+    "nearest_psd",
+    "shifted",
+    "symmetric_inverse",
+    "symmetric_part",
+    "symmetric_spectral_norm",
+]
 
+_TILE = 256
 _DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
 
 
@@ -19,24 +28,59 @@ def symmetric_part(M: Matrix) -> Matrix:
     return np.asarray((M + M.T) / 2)
 
 
-def symmetric_inverse(M: Matrix) -> Matrix:
-    """M^-1 of a symmetric M: Cholesky (potrf + potri, n³ flops), or LU where M is not positive definite."""
+def shifted(M: Matrix, shift: float) -> Matrix:
+    """M + shift·I, a new matrix."""
+    M = M.copy()
+    M.flat[:: len(M) + 1] += shift
+    return M
+
+
+def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
+    """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
+
+    With `overwrite` the inverse takes the place of M (C-ordered), and nothing else of its size is allocated.
+    """
+    diagonal = M.diagonal().copy()
+    A = definite_inverse(M, overwrite=overwrite)
+    return _indefinite_inverse(M, diagonal) if A is None else A
+
+
+def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
+    """M^-1 of a symmetric positive definite M by potrf + potri (n³ flops), or None if M is not positive definite."""
     potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
-    # the transpose of a C-ordered matrix is a Fortran view: LAPACK works on the one copy made here
-    A = M.T.copy(order="F")
-    R, info = potrf(A, lower=False, overwrite_a=True)
+    # the transpose of a C-ordered matrix is a Fortran view, of which LAPACK touches the lower triangle of M only
+    A = M.T if overwrite else M.T.copy(order="F")
+    R, info = potrf(A, lower=False, overwrite_a=True, clean=False)
     if info == 0:
         R, info = potri(R, lower=False, overwrite_c=True)
     if info != 0:
-        return symmetric_part(linalg.inv(M))
-    upper = np.triu(R, 1)
-    upper += upper.T
-    np.fill_diagonal(upper, R.diagonal())
-    return np.asarray(upper)
+        return None
+    R = R.T
+    _mirror_lower(R)
+    return np.asarray(R)
 
 
-def symmetric_spectral_norm(M: Matrix) -> float:
-    """||M||_2 of a symmetric M, its largest absolute eigenvalue."""
+def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
+    """M^-1 by LU, from the upper triangle and the diagonal, all that a failed Cholesky has left of M."""
+    M = np.triu(M, 1)
+    M = M + M.T
+    np.fill_diagonal(M, diagonal)
+    return symmetric_part(linalg.inv(M))
+
+
+def _mirror_lower(M: Matrix) -> None:
+    """Copy the lower triangle onto the upper one, in place, a tile at a time."""
+    n = len(M)
+    for i in range(0, n, _TILE):
+        rows = slice(i, i + _TILE)
+        tile = M[rows, rows]
+        tile[:] = np.tril(tile) + np.tril(tile, -1).T
+        for j in range(i + _TILE, n, _TILE):
+            M[rows, j : j + _TILE] = M[j : j + _TILE, rows].T
+
+
+def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
+    """||M||_2 of a symmetric M, its largest absolute eigenvalue, to a relative accuracy of `tol`."""
     n = len(M)
     if not M.any():
         return 0.0
@@ -44,7 +88,7 @@ def symmetric_spectral_norm(M: Matrix) -> float:
         return float(np.abs(linalg.eigvalsh(M)).max())
     v0 = np.random.default_rng(0).standard_normal(n).astype(M.dtype)  # fixed: the norm is repeatable
     try:
-        return float(abs(eigsh(M, k=1, which="LM", v0=v0, tol=1e-8, return_eigenvectors=False)[0]))
+        return float(abs(eigsh(M, k=1, which="LM", v0=v0, tol=tol, return_eigenvectors=False)[0]))
     except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
         return float(np.abs(linalg.eigvalsh(M)).max())
 
@@ -58,3 +102,10 @@ def nearest_psd(M: Matrix) -> Matrix:
         V = V[:, values > 0] * np.sqrt(values[values > 0])
         return np.asarray(V @ V.T)
     return M
+
+
+def floor_spectrum(M: Matrix, floor: float, shift: float) -> tuple[Matrix, Matrix]:
+    """Nearest matrix with no eigenvalue below `floor`, and the inverse of that matrix + shift·I."""
+    values, V = linalg.eigh(M, check_finite=False)
+    values = np.maximum(values, floor)
+    return np.asarray((V * values) @ V.T), np.asarray((V / (values + shift)) @ V.T)

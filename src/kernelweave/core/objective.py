@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.core.labels import laplacian
 from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["fit_term", "perturbation_term", "ridge_term", "smoothness_term"]
@@ -21,8 +20,9 @@ def ridge_term(S: Matrix, *, gamma: float) -> float:
 
 
 def smoothness_term(S: Matrix, P: Matrix, *, alpha: float) -> float:
-    """α Tr(P'LP)."""
-    return alpha * float(np.vdot(P, laplacian(S) @ P))
+    """α Tr(P'LP) = α (Σ_i d_i ||P_i||² - <P, SP>), d the mean of the degrees by row and by column."""
+    degrees = (S.sum(axis=0) + S.sum(axis=1)) / 2
+    return alpha * float(degrees @ np.einsum("ij,ij->i", P, P) - np.vdot(P, S @ P))
 
 
 def perturbation_term(d: Vector, floor: float, *, beta: float) -> float:

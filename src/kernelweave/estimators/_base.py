@@ -13,22 +13,31 @@ from sklearn.utils import check_random_state, check_scalar
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._input import as_bank, check_samples, kernel_stack
 from kernelweave.estimators._run import solve
-from kernelweave.kernels import Gaussian, as_kernel
+from kernelweave.kernels import Gaussian, Kernel, as_kernel
 from kernelweave.kernels._types import Matrix
-from kernelweave.solve import Problem, Scheme
+from kernelweave.solve import Problem, Scheme, smkl
 
-__all__ = ["GraphEstimator", "KernelEstimator", "OneKernel", "SeveralKernels"]
+__all__ = ["GraphEstimator", "KernelEstimator", "OneKernel", "SeveralKernels", "smkl_scheme"]
 
 _SHARED_PARAMETERS = {
     "alpha": {"target_type": Real, "min_val": 0},
     "beta": {"target_type": Real, "min_val": 0, "include_boundaries": "neither"},
+    "relative_beta": {"target_type": Real, "min_val": 0, "include_boundaries": "neither"},
     "gamma": {"target_type": Real, "min_val": 0, "include_boundaries": "neither"},
+    "lam": {"target_type": Real, "min_val": 0, "include_boundaries": "neither"},
     "max_iter": {"target_type": Integral, "min_val": 1},
     "tol": {"target_type": Real, "min_val": 0},
+    "admm_max_iter": {"target_type": Integral, "min_val": 1},
+    "admm_tol": {"target_type": Real, "min_val": 0},
     "n_init": {"target_type": Integral, "min_val": 1},
+    "n_neighbors": {"target_type": Integral, "min_val": 1},
+    "n_components": {"target_type": Integral, "min_val": 1},
     "n_clusters": {"target_type": Integral, "min_val": 1},
     "verbose": {"target_type": Integral, "min_val": 0},
 }
+
+
+_EITHER = {"beta", "relative_beta"}  # None where the other one, or neither, is given
 
 
 class KernelEstimator(BaseEstimator):
@@ -45,14 +54,22 @@ class KernelEstimator(BaseEstimator):
 
     def _begin(self) -> np.random.RandomState:
         """Check the parameters before anything is computed, and return the source of randomness."""
-        parameters = self.get_params(deep=False)
+        self._check_parameters()
+        return check_random_state(self.random_state)
+
+    def _check_parameters(self) -> None:
+        """Check the parameters that are numbers: all there is to begin with for a model without randomness."""
+        parameters = self._numbers()
         for name, rule in _SHARED_PARAMETERS.items():
-            if name in parameters:
+            if name in parameters and not (name in _EITHER and parameters[name] is None):
                 value = check_scalar(parameters[name], name, **rule)
                 if not np.isfinite(value):
                     msg = f"{name} must be finite; got {value}."
                     raise InvalidInputError(msg)
-        return check_random_state(self.random_state)
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return the parameters whose type and range are checked; a model leaves out those set by a word."""
+        return dict(self.get_params(deep=False))
 
     def _build_kernels(self, X: Any) -> Matrix:
         """Return H (r, n, n), and keep the bank and the kernels' names."""
@@ -114,10 +131,12 @@ class SeveralKernels:
 class OneKernel:
     """A model of one kernel, given as `kernel`."""
 
+    _default_kernel: Kernel = Gaussian(t=1)
+
     def _kernels(self) -> Any:
         kernel = self.kernel  # type: ignore[attr-defined]
         if kernel is None:
-            return Gaussian(t=1)
+            return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
     def _build_kernels(self, X: Any) -> Matrix:
@@ -128,3 +147,25 @@ class OneKernel:
             )
             raise InvalidInputError(msg)
         return H
+
+
+_RELATIVE_BETA = 30.0
+
+
+def smkl_scheme(model: Any, *, classify: bool) -> Scheme:
+    """Return SMKL with the parameters of the model, which gives one of the two betas or neither."""
+    if model.beta is not None and model.relative_beta is not None:
+        msg = (
+            f"beta={model.beta!r} and relative_beta={model.relative_beta!r} say the same thing twice: "
+            "give the paper's beta or the relative one, not both."
+        )
+        raise InvalidInputError(msg)
+    relative = _RELATIVE_BETA if model.beta is None and model.relative_beta is None else model.relative_beta
+    return smkl(
+        model.scheme,
+        alpha=model.alpha,
+        beta=model.beta,
+        relative_beta=relative,
+        gamma=model.gamma,
+        classify=classify,
+    )

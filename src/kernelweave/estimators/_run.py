@@ -32,14 +32,18 @@ def solve(
     problem: Problem, scheme: Scheme, *, max_iter: int, tol: float, random_state: np.random.RandomState, verbose: int
 ) -> Solution:
     """Return the solution; warn if it did not converge, raise if there is none."""
-    solution = minimise(
-        problem,
-        scheme,
-        max_iter=max_iter,
-        tol=tol,
-        rng=np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)),
-        watch=_progress(scheme.name, max_iter) if verbose else None,
-    )
+    try:
+        solution = minimise(
+            problem,
+            scheme,
+            max_iter=max_iter,
+            tol=tol,
+            rng=np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)),
+            watch=_progress(scheme.name, max_iter) if verbose else None,
+        )
+    except np.linalg.LinAlgError as error:
+        msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"
+        raise NotFiniteError(msg) from error
     if solution.outcome in (Outcome.NOT_FINITE, Outcome.NOT_OPTIMAL):
         msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
         raise NotFiniteError(msg)

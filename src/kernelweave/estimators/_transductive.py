@@ -53,7 +53,7 @@ class TransductiveClassifier(ClassifierMixin, KernelEstimator):
             Rows sum to one; the columns follow `classes_`.
         """
         check_is_fitted(self)
-        samples = X if self._precomputed else check_samples(self, X, reset=False)
+        samples = X if self._precomputed else self._read_samples(X, reset=False)
         return self.label_distributions_[self._seen.rows(samples)]
 
     def _read_labels(self, y: Any, H: Matrix) -> tuple[Matrix, Mask]:
@@ -65,9 +65,12 @@ class TransductiveClassifier(ClassifierMixin, KernelEstimator):
         Y[labelled, codes[labelled]] = 1
         return Y, labelled
 
-    def _keep_labels(self, F: Matrix, undecided: Mask) -> None:
+    def _keep_labels(
+        self, F: Matrix, undecided: Mask, *, advice: str = "choose parameters that cut fewer edges"
+    ) -> None:
         """Turn scores into distributions; samples out of every label's reach get the uniform one and are marked."""
         F = np.maximum(F, 0)
+        undecided = undecided | (F.sum(axis=1) == 0)  # scores may underflow at the end of a chain of weak edges
         F[undecided] = 1
         self.undecided_ = undecided
         self.label_distributions_ = F / F.sum(axis=1, keepdims=True)
@@ -76,11 +79,15 @@ class TransductiveClassifier(ClassifierMixin, KernelEstimator):
             msg = (
                 f"{count} of {len(undecided)} samples lie in parts of the learned graph that hold no label (first such "
                 f"sample: {np.flatnonzero(undecided)[0]}), so their class is undefined: they get uniform "
-                "probabilities and are marked in undecided_. Label at least one sample in each part, or choose "
-                "parameters that cut fewer edges."
+                "probabilities and are marked in undecided_. Label at least one sample in each part, or "
+                f"{advice}."
             )
             warnings.warn(msg, UndecidedWarning, stacklevel=3)
 
     def _remember(self, X: Any, H: Matrix) -> None:
         """Keep what tells a training sample from a new one."""
-        self._seen = SeenStack(H) if self._precomputed else SeenRows(check_samples(self, X, reset=False))
+        self._seen = SeenStack(H) if self._precomputed else SeenRows(self._read_samples(X, reset=False))
+
+    def _read_samples(self, X: Any, *, reset: bool) -> Any:
+        """Return the samples as one checked table."""
+        return check_samples(self, X, reset=reset)

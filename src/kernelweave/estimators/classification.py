@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelweave.estimators._base import OneKernel, SeveralKernels
+from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
 from kernelweave.estimators._classifier import GraphClassifier
-from kernelweave.solve import Scheme, kgl, pmkl, smkl
+from kernelweave.solve import Scheme, kgl, pmkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
 
@@ -26,13 +26,19 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         then `fit` takes kernel matrices.
     alpha : float, default=1e-5
         Weight of the smoothness of the label scores P on the graph; at least 0.
-    beta : float, default=1000
-        Weight of the distance between the kernels and their consensus; its effect depends on n_samples.
+    beta : float, default=None
+        Weight of the distance between the kernels and their consensus, as the paper defines it. What a value means
+        depends on n_samples: prefer `relative_beta`.
+    relative_beta : float, default=None
+        The same weight free of scale: `beta` times the sum of the weights w at the mean of the kernels. K then moves
+        from the weighted mean of the kernels by about 1 / (2 relative_beta) times the residual of the graph. Give
+        `beta` or `relative_beta`, not both; with neither it is 30.
     gamma : float, default=1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
-        Which version of the algorithm runs: the public program that made the paper's figures; Algorithm 1 as
-        printed, from a random start; or every step solved to optimality, so that the objective never rises.
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
+        Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and
+        never raise the objective, with K and w solved at once. "released": the public program that made the paper's
+        figures. "printed": Algorithm 1 as printed, from a random start. "exact": every step solved to optimality.
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
@@ -94,9 +100,10 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         *,
         kernels: Any = "released-7",
         alpha: float = 1e-5,
-        beta: float = 1000,
+        beta: float | None = None,
+        relative_beta: float | None = None,
         gamma: float = 1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -106,6 +113,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         self.kernels = kernels
         self.alpha = alpha
         self.beta = beta
+        self.relative_beta = relative_beta
         self.gamma = gamma
         self.scheme = scheme
         self.max_iter = max_iter
@@ -115,7 +123,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         self.verbose = verbose
 
     def _scheme(self) -> Scheme:
-        return smkl(self.scheme, alpha=self.alpha, beta=self.beta, gamma=self.gamma, classify=True)
+        return smkl_scheme(self, classify=True)
 
 
 class KGLClassifier(OneKernel, GraphClassifier):
@@ -133,7 +141,7 @@ class KGLClassifier(OneKernel, GraphClassifier):
         Weight of the smoothness of the label scores P on the graph; at least 0.
     gamma : float, default=1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs, see `SMKLClassifier`.
     max_iter : int, default=100
         The most iterations.
@@ -169,7 +177,7 @@ class KGLClassifier(OneKernel, GraphClassifier):
         kernel: Any = None,
         alpha: float = 1e-5,
         gamma: float = 1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -207,7 +215,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         Weight of the smoothness of the label scores P on the graph; at least 0.
     gamma : float, default=0.1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs, see `SMKLClassifier`.
     max_iter : int, default=100
         The most iterations.
@@ -245,7 +253,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         kernels: Any = "released-7",
         alpha: float = 1e-5,
         gamma: float = 0.1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelweave.estimators._base import OneKernel, SeveralKernels
+from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.solve import Scheme, kgl, pmkl, smkl
+from kernelweave.solve import Scheme, kgl, pmkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
 
@@ -28,13 +28,19 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         then `fit` takes kernel matrices.
     alpha : float, default=1e-5
         Weight of the smoothness of the embedding P on the graph; at least 0.
-    beta : float, default=1000
-        Weight of the distance between the kernels and their consensus; its effect depends on n_samples.
+    beta : float, default=None
+        Weight of the distance between the kernels and their consensus, as the paper defines it. What a value means
+        depends on n_samples: prefer `relative_beta`.
+    relative_beta : float, default=None
+        The same weight free of scale: `beta` times the sum of the weights w at the mean of the kernels. K then moves
+        from the weighted mean of the kernels by about 1 / (2 relative_beta) times the residual of the graph. Give
+        `beta` or `relative_beta`, not both; with neither it is 30.
     gamma : float, default=1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
-        Which version of the algorithm runs: the public program that made the paper's figures; Algorithm 1 as
-        printed, from a random start; or every step solved to optimality, so that the objective never rises.
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
+        Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and
+        never raise the objective, with K and w solved at once. "released": the public program that made the paper's
+        figures. "printed": Algorithm 1 as printed, from a random start. "exact": every step solved to optimality.
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
@@ -92,9 +98,10 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         *,
         kernels: Any = "released-12",
         alpha: float = 1e-5,
-        beta: float = 1000,
+        beta: float | None = None,
+        relative_beta: float | None = None,
         gamma: float = 1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         n_init: int = 10,
@@ -106,6 +113,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         self.kernels = kernels
         self.alpha = alpha
         self.beta = beta
+        self.relative_beta = relative_beta
         self.gamma = gamma
         self.scheme = scheme
         self.max_iter = max_iter
@@ -116,7 +124,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         self.verbose = verbose
 
     def _scheme(self) -> Scheme:
-        return smkl(self.scheme, alpha=self.alpha, beta=self.beta, gamma=self.gamma, classify=False)
+        return smkl_scheme(self, classify=False)
 
 
 class KGLClustering(OneKernel, GraphClusterer):
@@ -136,7 +144,7 @@ class KGLClustering(OneKernel, GraphClusterer):
         Weight of the smoothness of the embedding P on the graph; at least 0.
     gamma : float, default=1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs, see `SMKLClustering`.
     max_iter : int, default=100
         The most iterations.
@@ -173,7 +181,7 @@ class KGLClustering(OneKernel, GraphClusterer):
         kernel: Any = None,
         alpha: float = 1e-5,
         gamma: float = 1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         n_init: int = 10,
@@ -216,7 +224,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         Weight of the smoothness of the embedding P on the graph; at least 0.
     gamma : float, default=0.1
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"released", "printed", "exact"}, default="released"
+    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs, see `SMKLClustering`.
     max_iter : int, default=100
         The most iterations.
@@ -255,7 +263,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         kernels: Any = "released-12",
         alpha: float = 1e-5,
         gamma: float = 0.1,
-        scheme: str = "released",
+        scheme: str = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
         n_init: int = 10,

@@ -14,6 +14,7 @@ from kernelweave.solve.scheme import Scheme
 
 __all__ = ["minimise"]
 
+_LEVEL_FOR = 5
 _ROUNDING = 256  # a relative change of this many units in the last place is rounding: 3e-5 in single precision
 
 
@@ -32,21 +33,32 @@ def minimise(
     records: list[Record] = []
     outcome = Outcome.MAX_ITER
     for iteration in range(1, max_iter + 1):
-        begun, before = perf_counter(), state.S
+        begun, before = perf_counter(), state
         with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
             after = _advance(problem, scheme, state)
         if isinstance(after, Outcome):
             outcome = after
             break
         state = after
-        change = scheme.change(before, state.S)
+        change = scheme.change(before, state)
         records.append(Record(scheme.terms(problem, state), change, state.w, perf_counter() - begun))
         if watch is not None:
             watch(iteration, state, records[-1])
         if iteration >= scheme.min_iter and change < tol:
             outcome = Outcome.CONVERGED
             break
+        if scheme.monotone and _level(records, problem):
+            outcome = Outcome.LEVEL
+            break
     return Solution(state, History(tuple(records)), outcome)
+
+
+def _level(records: list[Record], problem: Problem) -> bool:
+    """Whether the objective has not fallen beyond rounding in the last iterations."""
+    if len(records) <= _LEVEL_FOR:
+        return False
+    first, last = records[-1 - _LEVEL_FOR].objective, records[-1].objective
+    return first - last <= 4 * float(np.finfo(problem.H.dtype).eps) * abs(first)
 
 
 def _advance(problem: Problem, scheme: Scheme, state: State) -> State | Outcome:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
+from kernelweave.core.consensus import gram_distances, kernel_gram
 from kernelweave.core.graph import residual
+from kernelweave.core.safeguard import rounding_floor
 from kernelweave.core.weights import distance_floor
 from kernelweave.kernels._types import Mask, Matrix, Vector
 
 __all__ = ["Problem", "State"]
+
+_BLOCK = 64  # rows of H that are multiplied at a time
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,27 @@ class Problem:
         return len(self.H[0])
 
     @cached_property
+    def products(self) -> Matrix:
+        """G, G_ij = <H_i, H_j>, summed in double precision."""
+        blocks = (slice(i, i + _BLOCK) for i in range(0, self.n, _BLOCK))
+        return kernel_gram((rows, rows, self.H[:, rows]) for rows in blocks)
+
+    @cached_property
+    def mean_weight(self) -> float:
+        """Σ_i 1/(2 ||H_i - H̄||), the sum of SMKL's weights at the mean H̄ of the kernels: it falls as 1/n.
+
+        A kernel nearer to H̄ than a hundredth of its size counts as that far: one kernel alone is at distance 0.
+        """
+        d = gram_distances(self.products, np.full(self.r, 1 / self.r))
+        return float((0.5 / np.maximum(d, 0.01 * np.sqrt(self.products.diagonal()))).sum())
+
+    @cached_property
+    def rounding_floor(self) -> float:
+        """δ of the safeguarded scheme, which knows distances from products of kernels."""
+        largest = float(np.sqrt(self.products.diagonal().max()))
+        return rounding_floor(largest, float(np.finfo(self.H.dtype).eps))
+
+    @cached_property
     def floor(self) -> float:
         """δ, the distance below which the consensus counts as meeting a kernel."""
         return distance_floor(self.H)
@@ -39,13 +66,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One point of the search: graph S, its residual M = (I - S)(I - S)', consensus K, weights w, labels P."""
+    """One point of the search: graph S, its residual M = (I - S)(I - S)', consensus K, weights w, labels P.
+
+    A step that changes K sets or drops A.
+    """
 
     S: Matrix
     M: Matrix
     K: Matrix
     w: Vector
     P: Matrix
+    A: Matrix | None = None  # (K + γI)^-1, where a step has it already
 
     def with_graph(self, S: Matrix) -> State:
         """Return the state with another graph, and the residual that goes with it."""

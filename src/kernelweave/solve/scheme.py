@@ -13,7 +13,7 @@ from kernelweave.kernels._types import Matrix
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.steps import Step
 
-__all__ = ["Scheme", "frobenius_change", "spectral_change"]
+__all__ = ["Scheme", "graph_change", "joint_change", "spectral_change"]
 
 Terms: TypeAlias = Callable[[Problem, State], dict[str, float]]
 
@@ -26,15 +26,30 @@ class Scheme:
     start: Callable[[Problem, np.random.Generator], State]
     steps: tuple[Step, ...]
     terms: Terms
-    change: Callable[[Matrix, Matrix], float]
+    change: Callable[[State, State], float]
     min_iter: int
+    monotone: bool = False  # whether the objective cannot rise, so that a level one means the end
 
 
-def frobenius_change(S: Matrix, S_new: Matrix) -> float:
+def graph_change(before: State, after: State) -> float:
     """||S_new - S||_F / ||S||_F."""
-    return float(np.linalg.norm(S_new - S) / np.linalg.norm(S))
+    return _relative(before.S, after.S)
 
 
-def spectral_change(S: Matrix, S_new: Matrix) -> float:
+def joint_change(before: State, after: State) -> float:
+    """The larger of the relative changes of S and K: a graph that rests while K moves is not at its end."""
+    return max(_relative(before.S, after.S), _relative(before.K, after.K))
+
+
+def spectral_change(before: State, after: State) -> float:
     """||S_new - S||_2 / ||S||_2 of symmetric graphs: the released stop rule."""
-    return symmetric_spectral_norm(S_new - S) / symmetric_spectral_norm(S)
+    return symmetric_spectral_norm(after.S - before.S) / symmetric_spectral_norm(before.S)
+
+
+def _relative(M: Matrix, M_new: Matrix) -> float:
+    if M_new is M:
+        return 0.0
+    change, size = float(np.linalg.norm(M_new - M)), float(np.linalg.norm(M))
+    if size == 0:  # a graph without edges
+        return np.inf if change > 0 else 0.0
+    return change / size

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -18,14 +19,17 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve import starts
 from kernelweave.solve.problem import Problem, State
-from kernelweave.solve.scheme import Scheme, frobenius_change, spectral_change
+from kernelweave.solve.scheme import Scheme, graph_change, joint_change, spectral_change
 from kernelweave.solve.steps import (
+    Beta,
     Embed,
     InferLabels,
     LearnExactGraph,
     LearnGraph,
+    LearnGraphSafely,
     ParametriseKernel,
     PerturbKernel,
+    PerturbSafely,
     SelfWeight,
     Step,
     clip_kernel,
@@ -45,9 +49,11 @@ class Version:
     classify_order: tuple[str, ...]
     start: Callable[[Problem, _Kernel, Step, float, np.random.Generator], State]
     graph: Callable[[float, float], Step]
-    admit_kernel: Callable[[Matrix], Matrix]
-    change: Callable[[Matrix, Matrix], float]
+    consensus: Callable[[Beta, float], dict[str, Step]]
+    change: Callable[[State, State], float]
     min_iter: int
+    monotone: bool = False
+    floor: Callable[[Problem], float] = attrgetter("floor")
 
 
 VERSIONS: dict[str, Version] = {
@@ -57,8 +63,8 @@ VERSIONS: dict[str, Version] = {
         classify_order=("graph", "kernel", "weights", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.random_start(problem, kernel, infer, rng),
         graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=True, symmetric=False),
-        admit_kernel=keep_kernel,
-        change=frobenius_change,
+        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
+        change=graph_change,
         min_iter=1,
     ),
     # the public program that made the paper's figures, without its misaligned rows
@@ -67,7 +73,7 @@ VERSIONS: dict[str, Version] = {
         classify_order=("weights", "kernel", "graph", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.identity_start(problem, kernel),
         graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=False, symmetric=True),
-        admit_kernel=clip_kernel,
+        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
         change=spectral_change,
         min_iter=6,
     ),
@@ -77,22 +83,43 @@ VERSIONS: dict[str, Version] = {
         classify_order=("graph", "weights", "kernel", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
         graph=LearnExactGraph,
-        admit_kernel=nearest_psd,
-        change=frobenius_change,
+        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
+        change=graph_change,
         min_iter=1,
+        monotone=True,
+    ),
+    # closed forms that cannot overflow or raise the objective: the one to use
+    "safeguarded": Version(
+        cluster_order=("graph", "kernel", "labels"),
+        classify_order=("graph", "kernel", "labels"),
+        start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
+        graph=LearnGraphSafely,
+        consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
+        change=joint_change,
+        min_iter=1,
+        monotone=True,
+        floor=attrgetter("rounding_floor"),
     ),
 }
 
 
-def smkl(version: str, *, alpha: float, beta: float, gamma: float, classify: bool) -> Scheme:
+def smkl(
+    version: str,
+    *,
+    alpha: float,
+    gamma: float,
+    classify: bool,
+    beta: float | None = None,
+    relative_beta: float | None = None,
+) -> Scheme:
     """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification)."""
-    v = _version(version)
-    steps: dict[str, Step] = {"weights": SelfWeight(), "kernel": PerturbKernel(beta, v.admit_kernel)}
+    v, stiffness = _version(version), Beta(beta, relative_beta)
 
     def perturbation(problem: Problem, state: State) -> dict[str, float]:
         d = consensus_distances(problem.H, state.K)
-        return {"perturbation": perturbation_term(d, problem.floor, beta=beta)}
+        return {"perturbation": perturbation_term(d, v.floor(problem), beta=stiffness.value(problem))}
 
+    steps = v.consensus(stiffness, gamma)
     return _scheme("SMKL", v, steps, starts.self_weighted_mean, perturbation, alpha, gamma, classify=classify)
 
 
@@ -142,6 +169,7 @@ def _scheme(
         terms=terms,
         change=version.change,
         min_iter=version.min_iter,
+        monotone=version.monotone,
     )
 
 

@@ -8,11 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kernelweave.core.graph import graph_step
+from kernelweave.core.graph import graph_from_inverse, ridge_inverse
 from kernelweave.core.kernel import combine, kernel_step
 from kernelweave.core.labels import embedding, harmonic
-from kernelweave.core.linalg import symmetric_part
+from kernelweave.core.linalg import definite_inverse, floor_spectrum, shifted, symmetric_part, symmetric_spectral_norm
 from kernelweave.core.nonnegative import exact_graph_step
+from kernelweave.core.objective import fit_term, ridge_term, smoothness_term
+from kernelweave.core.safeguard import consensus_weights, no_higher
 from kernelweave.core.weights import (
     consensus_distances,
     kernel_residuals,
@@ -23,12 +25,15 @@ from kernelweave.kernels._types import Matrix
 from kernelweave.solve.problem import Problem, State
 
 __all__ = [
+    "Beta",
     "Embed",
     "InferLabels",
     "LearnExactGraph",
     "LearnGraph",
+    "LearnGraphSafely",
     "ParametriseKernel",
     "PerturbKernel",
+    "PerturbSafely",
     "SelfWeight",
     "Step",
     "clip_kernel",
@@ -36,6 +41,23 @@ __all__ = [
 ]
 
 Step: TypeAlias = Callable[[Problem, State], State]
+
+
+@dataclass(frozen=True, slots=True)
+class Beta:
+    """The paper's beta, or the scale-free one: relative = beta · Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels."""
+
+    beta: float | None = None
+    relative: float | None = None
+
+    def value(self, problem: Problem) -> float:
+        """Return the paper's beta for this problem."""
+        if self.beta is not None:
+            return self.beta
+        if self.relative is None:
+            msg = "Beta needs the paper's beta or the relative one."
+            raise TypeError(msg)
+        return self.relative / problem.mean_weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +71,37 @@ class LearnGraph:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new graph."""
-        S = graph_step(state.K, state.P, alpha=self.alpha, gamma=self.gamma, squared=self.squared)
-        return state.with_graph(symmetric_part(S) if self.symmetric else S)
+        A = inverse_of(state, self.gamma)
+        S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma, squared=self.squared)
+        np.maximum(S, 0, out=S)
+        return replace(state, A=A).with_graph(symmetric_part(S) if self.symmetric else S)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnGraphSafely:
+    """S from its closed form, negatives set to 0 and symmetrised, but only as far as the objective does not rise."""
+
+    alpha: float
+    gamma: float
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with the new graph, or a graph between the old and the new one."""
+
+        def value(S: Matrix, M: Matrix) -> float:
+            return (
+                fit_term(state.K, M) + ridge_term(S, gamma=self.gamma) + smoothness_term(S, state.P, alpha=self.alpha)
+            )
+
+        A = inverse_of(state, self.gamma)
+        S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma)
+        S = symmetric_part(np.maximum(S, 0, out=S))
+        S, M = no_higher(value, state.S, state.M, S, slack=8 * float(np.finfo(S.dtype).eps))
+        return replace(state, S=S, M=M, A=A)
+
+
+def inverse_of(state: State, gamma: float) -> Matrix:
+    """A = (K + γI)^-1, computed once for each K."""
+    return ridge_inverse(state.K, gamma=gamma) if state.A is None else state.A
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +143,47 @@ def clip_kernel(K: Matrix) -> Matrix:
 class PerturbKernel:
     """SMKL's K: the weighted mean of the kernels, perturbed by the graph, then made admissible."""
 
-    beta: float
+    beta: Beta
     admit: Callable[[Matrix], Matrix] = keep_kernel
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new consensus."""
-        return replace(state, K=self.admit(kernel_step(problem.H, state.w, state.M, beta=self.beta)))
+        beta = self.beta.value(problem)
+        return replace(state, K=self.admit(kernel_step(problem.H, state.w, state.M, beta=beta)), A=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbSafely:
+    """SMKL's w and K at once, the optimum over all K >= -γ/2: K + γI is positive definite by construction."""
+
+    beta: Beta
+    gamma: float
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with the new weights, consensus and inverse."""
+        optimum = self._unbounded_optimum(problem, state)
+        return self._projected(problem, state) if optimum is None else optimum
+
+    def _unbounded_optimum(self, problem: Problem, state: State) -> State | None:
+        """Return the optimum over all K, or None if there is none or it is out of bounds."""
+        H, M, beta = problem.H, state.M, self.beta.value(problem)
+        m = float(np.vdot(M, M))
+        if beta * problem.r <= m**0.5:  # <K, M> falls faster than the distances grow
+            return None
+        h = kernel_residuals(H, M)
+        w = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.rounding_floor)
+        K = kernel_step(H, w, M, beta=beta)
+        A = definite_inverse(shifted(K, self.gamma), overwrite=True)
+        if A is None or self.gamma * symmetric_spectral_norm(A, tol=1e-2) > 2:
+            return None
+        return replace(state, w=w, K=K, A=A)
+
+    def _projected(self, problem: Problem, state: State) -> State:
+        """Return one step of majorisation from the K that is in bounds, projected on the bounds."""
+        w = self_weights(consensus_distances(problem.H, state.K), problem.rounding_floor)
+        K = kernel_step(problem.H, w, state.M, beta=self.beta.value(problem))
+        K, A = floor_spectrum(K, -self.gamma / 2, self.gamma)
+        return replace(state, w=w, K=K, A=A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +193,7 @@ class ParametriseKernel:
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new weights and consensus."""
         w = parametrised_weights(kernel_residuals(problem.H, state.M))
-        return replace(state, w=w, K=combine(problem.H, w))
+        return replace(state, w=w, K=combine(problem.H, w), A=None)
 
 
 @dataclass(frozen=True, slots=True)

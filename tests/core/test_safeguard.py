@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kernelweave.core.graph import residual
+from kernelweave.core.kernel import kernel_step
+from kernelweave.core.linalg import definite_inverse, floor_spectrum
+from kernelweave.core.objective import fit_term, perturbation_term
+from kernelweave.core.safeguard import consensus_weights, no_higher
+from kernelweave.core.weights import consensus_distances, self_weights
+
+
+def weights(small, M, beta, floor, w=None):
+    G = np.einsum("aij,bij->ab", small.H, small.H)
+    h = np.einsum("aij,ij->a", small.H, M)
+    return consensus_weights(G, h, np.vdot(M, M), small.w if w is None else w, beta=beta, floor=floor)
+
+
+@pytest.mark.parametrize("beta", [20.0, 1e3])
+def test_weights_and_consensus_are_a_fixed_point_of_the_paper_s_two_steps(small, beta):
+    M = residual(0.1 * small.S)
+    w = weights(small, M, beta, 1e-9)
+    K = kernel_step(small.H, w, M, beta=beta)
+    assert_allclose(self_weights(consensus_distances(small.H, K), 1e-9), w, rtol=1e-7)
+
+
+def test_the_consensus_is_the_minimum_over_all_kernels(small, rng):
+    beta, floor, M = 20.0, 1e-9, residual(0.1 * small.S)
+
+    def objective(K):
+        return fit_term(K, M) + perturbation_term(consensus_distances(small.H, K), floor, beta=beta)
+
+    K = kernel_step(small.H, weights(small, M, beta, floor), M, beta=beta)
+    directions = rng.normal(size=(50, small.n, small.n))
+    assert all(objective(K + 1e-3 * (D + D.T)) > objective(K) for D in directions)
+    assert all(objective(K + t * (H - K)) >= objective(K) for H in small.H for t in (1e-3, 0.1))
+
+
+def test_the_weights_do_not_depend_on_where_the_search_starts(small):
+    M = residual(0.1 * small.S)
+    first, second = (weights(small, M, 20.0, 1e-9, w=np.asarray(w)) for w in ([1, 1, 1, 1.0], [1e-3, 5, 0.1, 2.0]))
+    assert_allclose(first, second, rtol=1e-6)
+
+
+def test_a_consensus_that_meets_a_kernel_has_finite_weights(small):
+    copies = np.concatenate([small.H[:1]] * 5 + [small.H[1:2]])  # the median is the kernel that has the majority
+    G = np.einsum("aij,bij->ab", copies, copies)
+    w = consensus_weights(G, np.zeros(6), 0.0, np.ones(6), beta=1.0, floor=1e-3)
+    assert_allclose(w[:5], 0.5 / 1e-3)
+    assert_allclose(w[5], 0.5 / np.linalg.norm(copies[0] - copies[-1]), rtol=1e-3)
+
+
+def quadratic(target):
+    return lambda S, M: float(np.sum((S - target) ** 2) + np.vdot(M, M) * 0)
+
+
+def test_a_graph_that_is_lower_is_taken_with_its_residual(small):
+    better = 0.5 * small.S
+    S, M = no_higher(quadratic(better), small.S, residual(small.S), better, slack=0)
+    assert S is better
+    assert_allclose(M, residual(better))
+
+
+def test_between_a_graph_and_a_higher_one_the_lowest_point_is_taken(small):
+    target = small.S + 0.25 * (1 - small.S)
+    S, M = no_higher(quadratic(target), small.S, residual(small.S), np.ones_like(small.S), slack=0)
+    assert_allclose(S, target, atol=1e-12)
+    assert_allclose(M, residual(target), atol=1e-10)
+
+
+def test_a_graph_stays_if_every_point_on_the_way_is_higher(small):
+    M = residual(small.S)
+    kept = no_higher(quadratic(small.S), small.S, M, small.S + 1, slack=0)
+    assert kept[0] is small.S
+    assert kept[1] is M
+
+
+def test_a_floored_spectrum_is_the_nearest_one_with_its_inverse(small):
+    M = small.K - 2 * np.eye(small.n)
+    K, A = floor_spectrum(M, -0.5, 1.0)
+    values = np.linalg.eigvalsh(M)
+    assert values.min() < -0.5
+    assert_allclose(np.linalg.eigvalsh(K), np.maximum(values, -0.5), atol=1e-12)
+    assert_allclose(A @ (K + np.eye(small.n)), np.eye(small.n), atol=1e-12)
+
+
+def test_only_a_positive_definite_matrix_has_a_definite_inverse(small):
+    assert definite_inverse(small.K - 2 * np.eye(small.n)) is None
+    assert_allclose(definite_inverse(small.K) @ small.K, np.eye(small.n), atol=1e-10)
