@@ -7,6 +7,7 @@ from kernelweave.estimators import (
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
+    smkl_path,
 )
 
 __version__ = "0.1.0"
@@ -18,4 +19,5 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "smkl_path",
 ]

@@ -105,6 +105,12 @@ def test_the_graph_has_the_precision_of_the_samples(estimator, blobs, dtype):
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=named)
+def test_the_precision_may_be_asked_for(estimator, blobs):
+    model = fit(clone(estimator).set_params(dtype="float32"), blobs)
+    assert model.graph_.dtype == np.float32
+
+
+@pytest.mark.parametrize("estimator", EVERY, ids=named)
 def test_progress_is_shown_on_request_only(estimator, blobs, capsys):
     fit(estimator, blobs)
     silent = capsys.readouterr()

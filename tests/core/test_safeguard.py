@@ -6,14 +6,17 @@ from kernelweave.core.graph import residual
 from kernelweave.core.kernel import kernel_step
 from kernelweave.core.linalg import definite_inverse, floor_spectrum
 from kernelweave.core.objective import fit_term, perturbation_term
-from kernelweave.core.safeguard import consensus_weights, no_higher
+from kernelweave.core.safeguard import consensus_weights
 from kernelweave.core.weights import consensus_distances, self_weights
 
 
 def weights(small, M, beta, floor, w=None):
+    """Return the weights, having checked the distances that come with them."""
     G = np.einsum("aij,bij->ab", small.H, small.H)
     h = np.einsum("aij,ij->a", small.H, M)
-    return consensus_weights(G, h, np.vdot(M, M), small.w if w is None else w, beta=beta, floor=floor)
+    w, d = consensus_weights(G, h, np.vdot(M, M), small.w if w is None else w, beta=beta, floor=floor)
+    assert_allclose(d, consensus_distances(small.H, kernel_step(small.H, w, M, beta=beta)), rtol=1e-7)
+    return w
 
 
 @pytest.mark.parametrize("beta", [20.0, 1e3])
@@ -45,34 +48,9 @@ def test_the_weights_do_not_depend_on_where_the_search_starts(small):
 def test_a_consensus_that_meets_a_kernel_has_finite_weights(small):
     copies = np.concatenate([small.H[:1]] * 5 + [small.H[1:2]])  # the median is the kernel that has the majority
     G = np.einsum("aij,bij->ab", copies, copies)
-    w = consensus_weights(G, np.zeros(6), 0.0, np.ones(6), beta=1.0, floor=1e-3)
+    w, _ = consensus_weights(G, np.zeros(6), 0.0, np.ones(6), beta=1.0, floor=1e-3)
     assert_allclose(w[:5], 0.5 / 1e-3)
     assert_allclose(w[5], 0.5 / np.linalg.norm(copies[0] - copies[-1]), rtol=1e-3)
-
-
-def quadratic(target):
-    return lambda S, M: float(np.sum((S - target) ** 2) + np.vdot(M, M) * 0)
-
-
-def test_a_graph_that_is_lower_is_taken_with_its_residual(small):
-    better = 0.5 * small.S
-    S, M = no_higher(quadratic(better), small.S, residual(small.S), better, slack=0)
-    assert S is better
-    assert_allclose(M, residual(better))
-
-
-def test_between_a_graph_and_a_higher_one_the_lowest_point_is_taken(small):
-    target = small.S + 0.25 * (1 - small.S)
-    S, M = no_higher(quadratic(target), small.S, residual(small.S), np.ones_like(small.S), slack=0)
-    assert_allclose(S, target, atol=1e-12)
-    assert_allclose(M, residual(target), atol=1e-10)
-
-
-def test_a_graph_stays_if_every_point_on_the_way_is_higher(small):
-    M = residual(small.S)
-    kept = no_higher(quadratic(small.S), small.S, M, small.S + 1, slack=0)
-    assert kept[0] is small.S
-    assert kept[1] is M
 
 
 def test_a_floored_spectrum_is_the_nearest_one_with_its_inverse(small):

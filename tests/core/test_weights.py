@@ -6,6 +6,7 @@ from kernelweave.core.graph import residual
 from kernelweave.core.weights import (
     consensus_distances,
     distance_floor,
+    kernel_products,
     kernel_residuals,
     parametrised_weights,
     self_weights,
@@ -41,6 +42,12 @@ def test_parametrised_weights_beat_random_feasible_ones(small, rng):
     assert_allclose(np.sqrt(theta).sum(), 1)
     others = rng.dirichlet(np.ones(small.r), size=10_000) ** 2
     assert h @ theta <= (others @ h).min()
+
+
+def test_kernel_products_are_the_inner_products_in_double_precision(rng):
+    H = rng.normal(size=(3, 150, 150))
+    assert_allclose(kernel_products(H), np.einsum("aij,bij->ab", H, H))
+    assert kernel_products(H.astype(np.float32)).dtype == np.float64
 
 
 def test_kernel_residuals_are_the_traces_of_the_paper(small):

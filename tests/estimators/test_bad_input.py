@@ -94,6 +94,7 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
         (SMKLClustering(2, beta=1, relative_beta=1), ValueError, "say the same thing twice"),
         (SMKLClustering(2, relative_beta=-1), ValueError, "relative_beta == -1, must be > 0"),
         (SMKLClustering(2, alpha=None), TypeError, "alpha must be an instance of float"),
+        (SMKLClustering(2, dtype="half"), ValueError, "dtype must be None, 'float32' or 'float64'; got 'half'"),
         (SMKLClustering(2, beta=0), ValueError, "beta == 0, must be > 0"),
         (SMKLClustering(2, gamma=np.inf), ValueError, "gamma must be finite; got inf"),
         (SMKLClustering(2, gamma="big"), TypeError, "gamma must be an instance of float"),

@@ -1,4 +1,4 @@
-"""The self-weighted consensus of kernels, from their r x r Gram matrix and one pass over tiles of them."""
+"""The self-weighted consensus of kernels, from r x r matrices that one pass over tiles of the kernels gives."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["Tile", "combine_tiles", "gram_distances", "kernel_gram", "median_weights"]
+__all__ = ["Tile", "agreement", "combine_tiles", "gram_distances", "kernel_gram", "kernel_moments", "median_weights"]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
 
 _TOL = 1e-8
 _MAX_STEPS = 1000
+_FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
+_TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels stay near 0.01
+_FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
 
 
 def kernel_gram(tiles: Iterable[Tile]) -> Matrix:
@@ -25,6 +28,42 @@ def kernel_gram(tiles: Iterable[Tile]) -> Matrix:
         flat = H.reshape(len(H), -1)
         parts.append((1 if rows == cols else 2) * (flat @ flat.T).astype(np.float64))
     return np.asarray(np.sum(parts, axis=0))
+
+
+def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
+    """G as in `kernel_gram`, and R, the correlations of the kernels' entries off the diagonal.
+
+    Sums are taken about the mean of the first tile: those of nearly constant kernels would cancel.
+    """
+    centre: Vector = np.empty(0)
+    seconds, firsts, on_diagonal, n = [], [], [], 0
+    for rows, cols, H in tiles:
+        flat = H.reshape(len(H), -1)
+        if len(centre) == 0:
+            centre = flat.mean(axis=1)
+        E = flat - centre[:, None]
+        times = 1 if rows == cols else 2
+        seconds.append(times * (E @ E.T).astype(np.float64))
+        firsts.append(times * E.sum(axis=1, dtype=np.float64))
+        if rows == cols:
+            on_diagonal.append(E[:, :: H.shape[1] + 1].astype(np.float64))
+        n = max(n, cols.stop)
+    second, first, diagonal = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
+    m = centre.astype(np.float64)
+    G = second + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
+    off = first - diagonal.sum(axis=1)
+    C = second - diagonal @ diagonal.T - np.outer(off, off) / max(n * (n - 1), 1)
+    return np.asarray(G), _correlations(C, _FLAT * second.diagonal())
+
+
+def _correlations(C: Matrix, least: Vector) -> Matrix:
+    """C_ij / sqrt(C_ii C_jj); a kernel without variance, or below its least, has none with any other."""
+    varies = C.diagonal() > least
+    scale = np.zeros(len(C))
+    scale[varies] = 1 / np.sqrt(C.diagonal()[varies])
+    R = np.clip(C * scale * scale[:, None], -1, 1)
+    np.fill_diagonal(R, 1)
+    return np.asarray(R)
 
 
 def combine_tiles(tiles: Iterable[Tile], p: Matrix, n: int) -> Matrix:
@@ -48,17 +87,33 @@ def gram_distances(G: Matrix, p: Vector) -> Vector:
     return np.asarray(np.sqrt(np.maximum(G.diagonal() - 2 * Gp + p @ Gp, 0)))
 
 
-def median_weights(G: Matrix, *, floor: float = 0.0) -> Vector:
-    """p_i ∝ 1 / max(||H_i - K||_F, δ), Σp = 1, K = Σ p_i H_i: the geometric median of the kernels, from G alone.
+def agreement(R: Matrix) -> Vector:
+    """How far each kernel agrees with the others, from 0 to 1: the best product of correlations from the leading ones.
 
-    δ = floor · the median distance to the plain mean: no kernel's pull grows without bound when K comes near it.
+    u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. A kernel that follows no other, such as one with its
+    samples permuted, is near 0; one that follows a neighbour that follows the rest is not. Where those above the
+    threshold are no majority, nobody can say who is wrong, and all are 1.
     """
-    r = len(G)
-    p = np.full(r, 1 / r)
+    R = np.maximum(R, 0)
+    v = np.abs(np.linalg.eigh(R)[1][:, -1])
+    u = v / v.max()
+    for _ in range(len(R)):
+        u = np.maximum(u, (R * u).max(axis=1))
+    return np.asarray(u) if np.count_nonzero(u > _TRUSTED) > len(u) / 2 else np.ones(len(u))
+
+
+def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR) -> Vector:
+    """p_i ∝ t_i / max(||H_i - K||_F, δ), Σp = 1, K = Σ p_i H_i: the geometric median of the kernels, to a fixed point.
+
+    δ = floor · the median distance to the mean, so that K does not collapse on a kernel that it comes near;
+    t = min(1, agreement/0.1) takes out kernels that follow no other, t = 1 without R.
+    """
+    t = np.ones(len(G)) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
+    p = t / t.sum()
     d = gram_distances(G, p)
     least = max(floor * float(np.median(d)), float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max())))
     for _ in range(_MAX_STEPS):
-        w = 1 / np.maximum(d, least)
+        w = t / np.maximum(d, least)
         new = w / w.sum()
         change = np.abs(new - p).max()
         p = new

@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, eigsh, splu
 
-from kernelweave.core.linalg import symmetric_part
+from kernelweave.core.linalg import eigenvectors, symmetric_part
 from kernelweave.kernels._types import Mask, Matrix, Vector
 
 Graph: TypeAlias = Any  # (n, n): a numpy array, or a scipy sparse array
@@ -46,8 +46,7 @@ def embedding(S: Matrix, c: int) -> Matrix:
         except ArpackError:  # no convergence where eigenvalues crowd: LAPACK knows no such trouble
             pass
     np.negative(W, out=W)
-    _, P = linalg.eigh(W, subset_by_index=(0, c - 1), check_finite=False)
-    return np.asarray(P)
+    return eigenvectors(W, 0, c - 1)
 
 
 def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:

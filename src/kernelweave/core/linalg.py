@@ -11,6 +11,7 @@ from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = [
     "definite_inverse",
+    "eigenvectors",
     "floor_spectrum",
     "nearest_psd",
     "shifted",
@@ -77,6 +78,17 @@ def _mirror_lower(M: Matrix) -> None:
         tile[:] = np.tril(tile) + np.tril(tile, -1).T
         for j in range(i + _TILE, n, _TILE):
             M[rows, j : j + _TILE] = M[j : j + _TILE, rows].T
+
+
+def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
+    """Orthonormal eigenvectors of a symmetric M, as columns: those of its eigenvalues first to last, ascending.
+
+    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may leave some out: then all are computed.
+    """
+    _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
+    if V.shape[1] <= last - first:
+        V = linalg.eigh(M, driver="evd", check_finite=False)[1][:, first : last + 1]
+    return np.asarray(V)
 
 
 def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:

@@ -1,17 +1,14 @@
-"""The safeguarded steps: the consensus optimal in K and w at once, and a graph that never raises the objective."""
+"""The safeguarded consensus: optimal in K and w at once, from products of kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from kernelweave.core.graph import residual
 from kernelweave.core.objective import perturbation_term
 from kernelweave.core.weights import self_weights
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["consensus_weights", "no_higher", "rounding_floor"]
+__all__ = ["consensus_weights", "rounding_floor"]
 
 _TOL = 1e-10
 _MAX_CYCLES = 300
@@ -23,8 +20,8 @@ def rounding_floor(H_norm: float, eps: float) -> float:
     return float(H_norm * max(1e-6, 4 * eps**0.5))
 
 
-def consensus_weights(G: Matrix, h: Vector, m: float, w: Vector, *, beta: float, floor: float) -> Vector:
-    """Fixed point of w_i = 1/(2 max(d_i, δ)), K = Σ w_i H_i/Σw - M/(2βΣw), d_i = ||H_i - K||: Eq. 9 with Eq. 16.
+def consensus_weights(G: Matrix, h: Vector, m: float, w: Vector, *, beta: float, floor: float) -> tuple[Vector, Vector]:
+    """w and d at the fixed point of Eq. 9 and 16: w_i = 1/(2 max(d_i, δ)), d_i = ||H_i - K||, K from w and M.
 
     The minimum of <K, M> + β Σ ||H_i - K|| over K, from scalars alone: G_ij = <H_i, H_j>, h_i = <H_i, M>, m = <M, M>.
     Every step lowers that objective, so stopping early does no harm. Where kernels are few the steps are many and
@@ -55,26 +52,5 @@ def consensus_weights(G: Matrix, h: Vector, m: float, w: Vector, *, beta: float,
             d_far, value = distances(far)
             if value <= lowest:
                 w, d = far, d_far
-    return np.asarray(self_weights(d, floor))
-
-
-def no_higher(
-    value: Callable[[Matrix, Matrix], float], S: Matrix, M: Matrix, S_new: Matrix, *, slack: float
-) -> tuple[Matrix, Matrix]:
-    """S_new and its residual if `value` does not rise, else the lowest point between S and S_new.
-
-    `value` is a quadratic function of the graph, so its values at the ends and in the middle tell all between them.
-    """
-    M_new = residual(S_new)
-    f0, f1 = value(S, M), value(S_new, M_new)
-    if f1 <= f0 + slack * abs(f0):
-        return S_new, M_new
-    S_half = (S + S_new) / 2
-    f_half = value(S_half, residual(S_half))
-    slope, curvature = 4 * f_half - 3 * f0 - f1, 4 * (f0 - 2 * f_half + f1)
-    if slope >= -slack * abs(f0) or curvature <= 0:
-        return S, M
-    t = min(1.0, -slope / curvature)
-    S_best = S + S.dtype.type(t) * (S_new - S)
-    M_best = residual(S_best)
-    return (S_best, M_best) if value(S_best, M_best) <= f0 else (S, M)
+    w = self_weights(d, floor)
+    return w, distances(w)[0]

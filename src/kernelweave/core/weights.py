@@ -6,15 +6,32 @@ import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["consensus_distances", "distance_floor", "kernel_residuals", "parametrised_weights", "self_weights"]
+__all__ = [
+    "consensus_distances",
+    "distance_floor",
+    "kernel_products",
+    "kernel_residuals",
+    "parametrised_weights",
+    "self_weights",
+]
 
 _RELATIVE_FLOOR = 1e-10
+_ROWS = 64
 
 
 def consensus_distances(H: Matrix, K: Matrix) -> Vector:
     """||H_i - K||_F for every kernel, one at a time so that no temporary is larger than K."""
     D = np.empty_like(K)
     return np.array([np.linalg.norm(np.subtract(Hi, K, out=D)) for Hi in H], dtype=np.float64)
+
+
+def kernel_products(H: Matrix) -> Matrix:
+    """G_ij = <H_i, H_j>, some rows of the kernels at a time, summed in double precision."""
+    G = np.zeros((len(H), len(H)))
+    for i in range(0, H.shape[1], _ROWS):
+        flat = H[:, i : i + _ROWS].reshape(len(H), -1)
+        G += flat @ flat.T
+    return G
 
 
 def distance_floor(H: Matrix) -> float:
@@ -29,7 +46,7 @@ def self_weights(d: Vector, floor: float) -> Vector:
 
 def kernel_residuals(H: Matrix, M: Matrix) -> Vector:
     """h_i = Tr(H_i - 2 H_i S + S' H_i S) = <H_i, M>."""
-    return np.array([np.vdot(Hi, M) for Hi in H], dtype=np.float64)
+    return np.asarray(H.reshape(len(H), -1) @ M.ravel(), dtype=np.float64)
 
 
 def parametrised_weights(h: Vector) -> Vector:

@@ -2,6 +2,7 @@
 
 from kernelweave.estimators.classification import KGLClassifier, PMKLClassifier, SMKLClassifier
 from kernelweave.estimators.clustering import KGLClustering, PMKLClustering, SMKLClustering
+from kernelweave.estimators.path import smkl_path
 
 __all__ = [
     "KGLClassifier",
@@ -10,4 +11,5 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "smkl_path",
 ]

@@ -15,7 +15,7 @@ from kernelweave.estimators._input import as_bank, check_samples, kernel_stack
 from kernelweave.estimators._run import solve
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
 from kernelweave.kernels._types import Matrix
-from kernelweave.solve import Problem, Scheme, smkl
+from kernelweave.solve import Problem, Scheme, Solution, State, smkl
 
 __all__ = ["GraphEstimator", "KernelEstimator", "OneKernel", "SeveralKernels", "smkl_scheme"]
 
@@ -27,8 +27,8 @@ _SHARED_PARAMETERS = {
     "lam": {"target_type": Real, "min_val": 0, "include_boundaries": "neither"},
     "max_iter": {"target_type": Integral, "min_val": 1},
     "tol": {"target_type": Real, "min_val": 0},
-    "admm_max_iter": {"target_type": Integral, "min_val": 1},
-    "admm_tol": {"target_type": Real, "min_val": 0},
+    "code_max_iter": {"target_type": Integral, "min_val": 1},
+    "code_tol": {"target_type": Real, "min_val": 0},
     "n_init": {"target_type": Integral, "min_val": 1},
     "n_neighbors": {"target_type": Integral, "min_val": 1},
     "n_components": {"target_type": Integral, "min_val": 1},
@@ -76,11 +76,19 @@ class KernelEstimator(BaseEstimator):
         if self._precomputed:
             H, self.kernel_names_ = kernel_stack(X)
             self.n_features_in_ = H.shape[1]
-            return H
-        X = check_samples(self, X, reset=True)
+            return self._in_precision(H)
+        X = self._in_precision(check_samples(self, X, reset=True))
         self.bank_ = as_bank(self._kernels())
         self.kernel_names_ = self.bank_.names
         return self.bank_.fit_grams(X)
+
+    def _in_precision(self, array: Any) -> Any:
+        """Return the array in the precision that the model asks for, if it has a say in that."""
+        dtype = getattr(self, "dtype", None)
+        if dtype not in (None, "float32", "float64", np.float32, np.float64):
+            msg = f"dtype must be None, 'float32' or 'float64'; got {dtype!r}."
+            raise InvalidInputError(msg)
+        return array if dtype is None else array.astype(dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -100,8 +108,10 @@ class GraphEstimator(KernelEstimator):
         self._scheme()  # an unknown name fails here
         return super()._begin()
 
-    def _solve(self, problem: Problem, random_state: np.random.RandomState) -> None:
-        """Run the solver and keep what it found."""
+    def _solve(
+        self, problem: Problem, random_state: np.random.RandomState, start: State | None = None
+    ) -> Solution:
+        """Run the solver, keep what it found and return it."""
         solution = solve(
             problem,
             self._scheme(),
@@ -109,6 +119,7 @@ class GraphEstimator(KernelEstimator):
             tol=self.tol,
             random_state=random_state,
             verbose=self.verbose,
+            start=start,
         )
         state = solution.state
         self.graph_ = state.S
@@ -119,6 +130,7 @@ class GraphEstimator(KernelEstimator):
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
         self.outcome_ = solution.outcome
+        return solution
 
 
 class SeveralKernels:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from kernelweave.core.labels import reached
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._run import threads
 from kernelweave.estimators._transductive import TransductiveClassifier
-from kernelweave.solve import Problem
+from kernelweave.kernels._types import Matrix
+from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClassifier"]
 
@@ -33,9 +36,17 @@ class GraphClassifier(TransductiveClassifier, GraphEstimator):
         """
         random_state = self._begin()
         with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            Y, labelled = self._read_labels(y, H)
-            self._solve(Problem(H, len(self.classes_), Y, labelled), random_state)
-        self._keep_labels(self.embedding_, ~reached(self.graph_, labelled))
-        self._remember(X, H)
+            problem = self._problem(self._build_kernels(X), y)
+            self._learn(problem, random_state)
+        self._remember(X, problem.H)
         return self
+
+    def _problem(self, H: Matrix, y: Any) -> Problem:
+        Y, labelled = self._read_labels(y, H)
+        return Problem(H, len(self.classes_), Y, labelled)
+
+    def _learn(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
+        """Solve the problem and read the classes off the label scores."""
+        solution = self._solve(problem, random_state, start)
+        self._keep_labels(self.embedding_, ~reached(self.graph_, problem.labelled))
+        return solution

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import ClusterMixin
 
-from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._base import GraphEstimator
+from kernelweave.estimators._input import check_n_clusters
 from kernelweave.estimators._partition import partition
 from kernelweave.estimators._run import threads
-from kernelweave.solve import Problem
+from kernelweave.kernels._types import Matrix
+from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClusterer"]
 
@@ -35,10 +37,15 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
         """
         random_state = self._begin()
         with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            if self.n_clusters > H.shape[1]:
-                msg = f"n_clusters={self.n_clusters} is more than the n_samples={H.shape[1]} given."
-                raise InvalidInputError(msg)
-            self._solve(Problem(H, self.n_clusters), random_state)
-            self.labels_ = partition(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+            self._learn(self._problem(self._build_kernels(X), y), random_state)
         return self
+
+    def _problem(self, H: Matrix, y: Any) -> Problem:
+        check_n_clusters(self.n_clusters, H.shape[1])
+        return Problem(H, self.n_clusters)
+
+    def _learn(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
+        """Solve the problem and cluster the embedding."""
+        solution = self._solve(problem, random_state, start)
+        self.labels_ = partition(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        return solution

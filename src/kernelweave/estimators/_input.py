@@ -13,7 +13,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank, recipe
 from kernelweave.kernels._types import Matrix
 
-__all__ = ["as_bank", "check_samples", "kernel_stack"]
+__all__ = ["as_bank", "check_n_clusters", "check_samples", "kernel_stack"]
 
 
 def as_bank(kernels: Any) -> KernelBank:
@@ -30,6 +30,13 @@ def as_bank(kernels: Any) -> KernelBank:
         f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
     )
     raise InvalidInputError(msg)
+
+
+def check_n_clusters(n_clusters: int, n_samples: int) -> None:
+    """Refuse more clusters than samples."""
+    if n_clusters > n_samples:
+        msg = f"n_clusters={n_clusters} is more than the n_samples={n_samples} given."
+        raise InvalidInputError(msg)
 
 
 def check_samples(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -29,7 +29,14 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
 
 def solve(
-    problem: Problem, scheme: Scheme, *, max_iter: int, tol: float, random_state: np.random.RandomState, verbose: int
+    problem: Problem,
+    scheme: Scheme,
+    *,
+    max_iter: int,
+    tol: float,
+    random_state: np.random.RandomState,
+    verbose: int,
+    start: State | None = None,
 ) -> Solution:
     """Return the solution; warn if it did not converge, raise if there is none."""
     try:
@@ -40,6 +47,7 @@ def solve(
             tol=tol,
             rng=np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)),
             watch=_progress(scheme.name, max_iter) if verbose else None,
+            start=start,
         )
     except np.linalg.LinAlgError as error:
         msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"

@@ -37,8 +37,9 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
     scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and
-        never raise the objective, with K and w solved at once. "released": the public program that made the paper's
-        figures. "printed": Algorithm 1 as printed, from a random start. "exact": every step solved to optimality.
+        never raise the objective, with K and w solved at once; S >= 0 is imposed on the graph at the end, not in every
+        iteration. "released": the public program that made the paper's figures. "printed": Algorithm 1 as printed,
+        from a random start. "exact": every step solved to optimality, S >= 0 included.
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
@@ -49,6 +50,8 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -109,6 +112,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.kernels = kernels
         self.alpha = alpha
@@ -121,6 +125,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return smkl_scheme(self, classify=True)
@@ -153,6 +158,8 @@ class KGLClassifier(OneKernel, GraphClassifier):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -183,6 +190,7 @@ class KGLClassifier(OneKernel, GraphClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -193,6 +201,7 @@ class KGLClassifier(OneKernel, GraphClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
@@ -227,6 +236,8 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -259,6 +270,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.kernels = kernels
         self.alpha = alpha
@@ -269,6 +281,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)

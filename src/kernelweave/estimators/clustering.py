@@ -39,8 +39,9 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         Weight of the ridge on the graph; raise it if the solver meets a singular system.
     scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
         Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and
-        never raise the objective, with K and w solved at once. "released": the public program that made the paper's
-        figures. "printed": Algorithm 1 as printed, from a random start. "exact": every step solved to optimality.
+        never raise the objective, with K and w solved at once; S >= 0 is imposed on the graph at the end, not in every
+        iteration. "released": the public program that made the paper's figures. "printed": Algorithm 1 as printed,
+        from a random start. "exact": every step solved to optimality, S >= 0 included.
     max_iter : int, default=100
         The most iterations.
     tol : float, default=1e-5
@@ -53,6 +54,8 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -108,6 +111,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
@@ -122,6 +126,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return smkl_scheme(self, classify=False)
@@ -158,6 +163,8 @@ class KGLClustering(OneKernel, GraphClusterer):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -188,6 +195,7 @@ class KGLClustering(OneKernel, GraphClusterer):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -200,6 +208,7 @@ class KGLClustering(OneKernel, GraphClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
@@ -238,6 +247,8 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
     verbose : int, default=0
         1 writes a line per iteration to the standard error stream.
+    dtype : {None, "float32", "float64"}, default=None
+        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 
     Attributes
     ----------
@@ -270,6 +281,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        dtype: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
@@ -282,6 +294,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.dtype = dtype
 
     def _scheme(self) -> Scheme:
         return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)

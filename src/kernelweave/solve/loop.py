@@ -26,10 +26,11 @@ def minimise(
     tol: float,
     rng: np.random.Generator,
     watch: Callable[[int, State, Record], None] | None = None,
+    start: State | None = None,
 ) -> Solution:
-    """Run the scheme until the graph changes by less than `tol`; `watch` sees every iteration."""
+    """Run the scheme, from `start` or its own, until the graph changes less than `tol`; `watch` sees each iteration."""
     tol = max(tol, _ROUNDING * float(np.finfo(problem.H.dtype).eps))
-    state = scheme.start(problem, rng)
+    state = scheme.start(problem, rng) if start is None else start
     records: list[Record] = []
     outcome = Outcome.MAX_ITER
     for iteration in range(1, max_iter + 1):
@@ -50,6 +51,8 @@ def minimise(
         if scheme.monotone and _level(records, problem):
             outcome = Outcome.LEVEL
             break
+    if scheme.finish is not None:
+        state = scheme.finish(problem, state)
     return Solution(state, History(tuple(records)), outcome)
 
 

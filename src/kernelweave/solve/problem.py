@@ -7,15 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelweave.core.consensus import gram_distances, kernel_gram
+from kernelweave.core.consensus import gram_distances
 from kernelweave.core.graph import residual
 from kernelweave.core.safeguard import rounding_floor
-from kernelweave.core.weights import distance_floor
+from kernelweave.core.weights import distance_floor, kernel_products
 from kernelweave.kernels._types import Mask, Matrix, Vector
 
 __all__ = ["Problem", "State"]
-
-_BLOCK = 64  # rows of H that are multiplied at a time
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ class Problem:
     @cached_property
     def products(self) -> Matrix:
         """G, G_ij = <H_i, H_j>, summed in double precision."""
-        blocks = (slice(i, i + _BLOCK) for i in range(0, self.n, _BLOCK))
-        return kernel_gram((rows, rows, self.H[:, rows]) for rows in blocks)
+        return kernel_products(self.H)
 
     @cached_property
     def mean_weight(self) -> float:
@@ -68,7 +65,7 @@ class Problem:
 class State:
     """One point of the search: graph S, its residual M = (I - S)(I - S)', consensus K, weights w, labels P.
 
-    A step that changes K sets or drops A.
+    A step that changes K sets or drops A and d.
     """
 
     S: Matrix
@@ -77,6 +74,7 @@ class State:
     w: Vector
     P: Matrix
     A: Matrix | None = None  # (K + γI)^-1, where a step has it already
+    d: Vector | None = None  # ||H_i - K||, likewise
 
     def with_graph(self, S: Matrix) -> State:
         """Return the state with another graph, and the residual that goes with it."""

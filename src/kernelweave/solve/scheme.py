@@ -28,6 +28,7 @@ class Scheme:
     terms: Terms
     change: Callable[[State, State], float]
     min_iter: int
+    finish: Step | None = None  # what is done to the last state
     monotone: bool = False  # whether the objective cannot rise, so that a level one means the end
 
 

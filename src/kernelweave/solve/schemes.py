@@ -14,7 +14,6 @@ import numpy as np
 
 from kernelweave.core.linalg import nearest_psd
 from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness_term
-from kernelweave.core.weights import consensus_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve import starts
@@ -24,21 +23,28 @@ from kernelweave.solve.steps import (
     Beta,
     Embed,
     InferLabels,
+    KeepPositiveGraph,
     LearnExactGraph,
+    LearnFreeGraph,
     LearnGraph,
-    LearnGraphSafely,
     ParametriseKernel,
     PerturbKernel,
     PerturbSafely,
     SelfWeight,
+    SmootherLabels,
     Step,
     clip_kernel,
+    distances_of,
     keep_kernel,
 )
 
 __all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
 
 _Kernel = tuple[Matrix, Vector]  # a consensus kernel and the weights that go with it
+
+
+def _as_inferred(infer: Step) -> Step:
+    return infer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ class Version:
     consensus: Callable[[Beta, float], dict[str, Step]]
     change: Callable[[State, State], float]
     min_iter: int
+    labels: Callable[[Step], Step] = _as_inferred
+    finish: Callable[[Step], Step] | None = None
     monotone: bool = False
     floor: Callable[[Problem], float] = attrgetter("floor")
 
@@ -88,12 +96,14 @@ VERSIONS: dict[str, Version] = {
         min_iter=1,
         monotone=True,
     ),
-    # closed forms that cannot overflow or raise the objective: the one to use
+    # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the graph at the end: the one to use
     "safeguarded": Version(
         cluster_order=("graph", "kernel", "labels"),
         classify_order=("graph", "kernel", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
-        graph=LearnGraphSafely,
+        graph=LearnFreeGraph,
+        labels=SmootherLabels,
+        finish=KeepPositiveGraph,
         consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
         change=joint_change,
         min_iter=1,
@@ -116,7 +126,7 @@ def smkl(
     v, stiffness = _version(version), Beta(beta, relative_beta)
 
     def perturbation(problem: Problem, state: State) -> dict[str, float]:
-        d = consensus_distances(problem.H, state.K)
+        d = distances_of(problem, state)
         return {"perturbation": perturbation_term(d, v.floor(problem), beta=stiffness.value(problem))}
 
     steps = v.consensus(stiffness, gamma)
@@ -151,7 +161,7 @@ def _scheme(
     classify: bool,
 ) -> Scheme:
     infer: Step = InferLabels() if classify else Embed()
-    steps = {**steps, "graph": version.graph(alpha, gamma), "labels": infer}
+    steps = {**steps, "graph": version.graph(alpha, gamma), "labels": version.labels(infer)}
     order = version.classify_order if classify else version.cluster_order
 
     def terms(problem: Problem, state: State) -> dict[str, float]:
@@ -169,6 +179,7 @@ def _scheme(
         terms=terms,
         change=version.change,
         min_iter=version.min_iter,
+        finish=version.finish(infer) if version.finish else None,
         monotone=version.monotone,
     )
 

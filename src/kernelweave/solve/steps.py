@@ -13,30 +13,33 @@ from kernelweave.core.kernel import combine, kernel_step
 from kernelweave.core.labels import embedding, harmonic
 from kernelweave.core.linalg import definite_inverse, floor_spectrum, shifted, symmetric_part, symmetric_spectral_norm
 from kernelweave.core.nonnegative import exact_graph_step
-from kernelweave.core.objective import fit_term, ridge_term, smoothness_term
-from kernelweave.core.safeguard import consensus_weights, no_higher
+from kernelweave.core.objective import smoothness_term
+from kernelweave.core.safeguard import consensus_weights
 from kernelweave.core.weights import (
     consensus_distances,
     kernel_residuals,
     parametrised_weights,
     self_weights,
 )
-from kernelweave.kernels._types import Matrix
+from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve.problem import Problem, State
 
 __all__ = [
     "Beta",
     "Embed",
     "InferLabels",
+    "KeepPositiveGraph",
     "LearnExactGraph",
+    "LearnFreeGraph",
     "LearnGraph",
-    "LearnGraphSafely",
     "ParametriseKernel",
     "PerturbKernel",
     "PerturbSafely",
     "SelfWeight",
+    "SmootherLabels",
     "Step",
     "clip_kernel",
+    "distances_of",
     "keep_kernel",
 ]
 
@@ -78,25 +81,46 @@ class LearnGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnGraphSafely:
-    """S from its closed form, negatives set to 0 and symmetrised, but only as far as the objective does not rise."""
+class LearnFreeGraph:
+    """S from its closed form, the optimum over all S: S >= 0 waits for `KeepPositiveGraph`."""
 
     alpha: float
     gamma: float
 
     def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the new graph, or a graph between the old and the new one."""
-
-        def value(S: Matrix, M: Matrix) -> float:
-            return (
-                fit_term(state.K, M) + ridge_term(S, gamma=self.gamma) + smoothness_term(S, state.P, alpha=self.alpha)
-            )
-
+        """Return the state with the new graph."""
         A = inverse_of(state, self.gamma)
         S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma)
-        S = symmetric_part(np.maximum(S, 0, out=S))
-        S, M = no_higher(value, state.S, state.M, S, slack=8 * float(np.finfo(S.dtype).eps))
-        return replace(state, S=S, M=M, A=A)
+        return replace(state, A=A).with_graph(S)
+
+
+@dataclass(frozen=True, slots=True)
+class SmootherLabels:
+    """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before."""
+
+    infer: Step
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with the new labels, or with the old ones."""
+        P = self.infer(problem, replace(state, S=positive_graph(state.S))).P
+        before, after = (smoothness_term(state.S, labels, alpha=1.0) for labels in (state.P, P))
+        return replace(state, P=P) if after <= before else state
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPositiveGraph:
+    """The positive, symmetric part of S, and P inferred on it: what the user gets."""
+
+    infer: Step
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with S >= 0."""
+        return self.infer(problem, state.with_graph(positive_graph(state.S)))
+
+
+def positive_graph(S: Matrix) -> Matrix:
+    """max(S, 0), averaged with its transpose."""
+    return symmetric_part(np.maximum(S, 0))
 
 
 def inverse_of(state: State, gamma: float) -> Matrix:
@@ -126,7 +150,8 @@ class SelfWeight:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new weights."""
-        return replace(state, w=self_weights(consensus_distances(problem.H, state.K), problem.floor))
+        d = distances_of(problem, state)
+        return replace(state, w=self_weights(d, problem.floor), d=d)
 
 
 def keep_kernel(K: Matrix) -> Matrix:
@@ -149,7 +174,7 @@ class PerturbKernel:
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new consensus."""
         beta = self.beta.value(problem)
-        return replace(state, K=self.admit(kernel_step(problem.H, state.w, state.M, beta=beta)), A=None)
+        return replace(state, K=self.admit(kernel_step(problem.H, state.w, state.M, beta=beta)), A=None, d=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +196,24 @@ class PerturbSafely:
         if beta * problem.r <= m**0.5:  # <K, M> falls faster than the distances grow
             return None
         h = kernel_residuals(H, M)
-        w = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.rounding_floor)
+        w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.rounding_floor)
         K = kernel_step(H, w, M, beta=beta)
         A = definite_inverse(shifted(K, self.gamma), overwrite=True)
-        if A is None or self.gamma * symmetric_spectral_norm(A, tol=1e-2) > 2:
+        if A is None or self.gamma * symmetric_spectral_norm(A, tol=0.1) > 2:
             return None
-        return replace(state, w=w, K=K, A=A)
+        return replace(state, w=w, K=K, A=A, d=d)
 
     def _projected(self, problem: Problem, state: State) -> State:
         """Return one step of majorisation from the K that is in bounds, projected on the bounds."""
-        w = self_weights(consensus_distances(problem.H, state.K), problem.rounding_floor)
+        w = self_weights(distances_of(problem, state), problem.rounding_floor)
         K = kernel_step(problem.H, w, state.M, beta=self.beta.value(problem))
         K, A = floor_spectrum(K, -self.gamma / 2, self.gamma)
-        return replace(state, w=w, K=K, A=A)
+        return replace(state, w=w, K=K, A=A, d=consensus_distances(problem.H, K))
+
+
+def distances_of(problem: Problem, state: State) -> Vector:
+    """||H_i - K||, computed once for each K."""
+    return consensus_distances(problem.H, state.K) if state.d is None else state.d
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +223,7 @@ class ParametriseKernel:
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new weights and consensus."""
         w = parametrised_weights(kernel_residuals(problem.H, state.M))
-        return replace(state, w=w, K=combine(problem.H, w), A=None)
+        return replace(state, w=w, K=combine(problem.H, w), A=None, d=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,107 @@
+"""A whole grid of parameters in one go, each setting started from its neighbour's solution."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, product
+from typing import Any, TypeVar
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave.core.linalg import definite_inverse, shifted
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.estimators._base import GraphEstimator
+from kernelweave.estimators._run import threads
+from kernelweave.solve import Problem, Solution, State
+
+__all__ = ["smkl_path"]
+
+_Model = TypeVar("_Model", bound=GraphEstimator)
+
+# outermost first; from stiff to loose, so that a solution is always a sound start for the next setting
+_ORDER = {"gamma": -1, "beta": -1, "relative_beta": -1, "alpha": 1}
+
+
+def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: Any = None) -> Iterator[_Model]:
+    """Yield the model fitted with every combination of parameters, the kernels built once and starts warm.
+
+    The settings come in the order in which neighbours help each other: gamma and beta from large to small, alpha from
+    small to large. A setting whose warm start fails or does not converge is solved again from a cold start, so that no
+    setting is lost for being on a path.
+
+    Parameters
+    ----------
+    model : SMKL, KGL or PMKL clusterer or classifier
+        Gives every other parameter; it is not changed.
+    X : samples or kernel matrices
+        As in the model's `fit`.
+    grid : mapping of parameter name to values
+        Values of "alpha", "beta" or "relative_beta", and "gamma"; what is not named stays as the model has it.
+    y : array of shape (n_samples,), optional
+        The labels, for a classifier.
+
+    Yields
+    ------
+    model
+        A fitted copy for every setting, one after the other: keep what you need of it, a graph takes n² floats.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import SMKLClustering, smkl_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grid = {"gamma": [0.1, 1], "alpha": [1e-5, 1e-3]}
+    >>> [(m.gamma, m.alpha) for m in smkl_path(SMKLClustering(3, random_state=0), X, grid)]
+    [(1, 1e-05), (1, 0.001), (0.1, 1e-05), (0.1, 0.001)]
+    """
+    settings = _settings(grid)
+    first = clone(model).set_params(**settings[0])
+    random_state = first._begin()
+    with threads(first.n_jobs):
+        problem = first._problem(first._build_kernels(X), y)
+    shared = {name: value for name, value in vars(first).items() if name.endswith("_")}
+    head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
+    for _, block in groupby(settings, key=lambda setting: {**setting, "alpha": None}):
+        before = head
+        for place, setting in enumerate(block):
+            fitted = clone(model).set_params(**setting)
+            vars(fitted).update(shared)
+            fitted._begin()
+            with threads(fitted.n_jobs):
+                before = _learn(fitted, problem, random_state, before)
+            if hasattr(fitted, "_remember"):
+                fitted._remember(X, problem.H)
+            head = before if place == 0 else head
+            yield fitted
+
+
+def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
+    unknown = set(grid) - set(_ORDER)
+    if unknown or not grid or not all(len(values) for values in grid.values()):
+        msg = f"A path runs over values of {', '.join(_ORDER)}; got {dict(grid)!r}."
+        raise InvalidInputError(msg)
+    axes = {name: sorted(grid[name], key=lambda value: sign * value) for name, sign in _ORDER.items() if name in grid}
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def _learn(model: Any, problem: Problem, random_state: Any, before: Solution | None) -> Solution:
+    """Return the solution from a warm start, or from a cold one if there is no warm one or it does not end well."""
+    start = None if before is None else _warm(before.state, model.gamma)
+    if start is not None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", ConvergenceWarning)
+                return model._learn(problem, random_state, start)
+        except (ConvergenceWarning, NotFiniteError):
+            pass
+    return model._learn(problem, random_state)
+
+
+def _warm(state: State, gamma: float) -> State | None:
+    """Return the state as a start for another setting, if its kernel is within the bounds of that one."""
+    if definite_inverse(shifted(state.K, 0.51 * gamma), overwrite=True) is None:
+        return None
+    return replace(state, A=None)

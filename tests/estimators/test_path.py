@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from kernelweave import KGLClustering, SMKLClassifier, SMKLClustering, smkl_path
+from kernelweave.errors import InvalidInputError, NotFiniteError
+
+GRID = {"alpha": [1e-5, 1e-4, 1e-3], "relative_beta": [1, 10, 100], "gamma": [0.1, 1]}
+
+
+@pytest.fixture
+def path(iris):
+    return list(smkl_path(SMKLClustering(3, random_state=0), iris[0], GRID))
+
+
+def test_every_setting_is_there_once(path):
+    settings = {(m.alpha, m.relative_beta, m.gamma) for m in path}
+    assert len(path) == len(settings) == 18
+
+
+def test_a_path_finds_what_cold_fits_find(path, iris):
+    agreement = []
+    for model in path:
+        cold = clone(model).fit(iris[0])
+        assert_allclose(model.kernel_shares_, cold.kernel_shares_, atol=1e-3)
+        agreement.append(adjusted_rand_score(model.labels_, cold.labels_))
+        assert_allclose(model.graph_, cold.graph_, atol=1e-3)
+    assert np.mean(agreement) > 0.99
+    assert min(agreement) > 0.97  # k-means may put one sample of 150 on either side of a border
+
+
+@pytest.mark.parametrize("scheme", ["safeguarded", "released"])
+def test_warm_starts_take_fewer_iterations_than_cold_ones(iris, scheme):
+    model = SMKLClustering(3, scheme=scheme, random_state=0)
+    grid = {"alpha": [1e-6, 1e-5, 1e-4], "beta": [1000, 500], "gamma": [1]}
+    path = list(smkl_path(model, iris[0], grid))
+    cold = [clone(model).fit(iris[0]) for model in path]
+    assert sum(m.n_iter_ for m in path) < 0.75 * sum(m.n_iter_ for m in cold)
+
+
+def test_a_path_of_a_classifier_classifies(partly_labelled):
+    X, y = partly_labelled
+    path = smkl_path(SMKLClassifier(), X, {"gamma": [1, 10]}, y=y)
+    for model in path:
+        assert_array_equal(model.predict(X), model.transduction_)
+        assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+
+
+def test_a_warm_start_that_fails_is_repeated_cold(iris, monkeypatch):
+    learn = SMKLClustering._learn
+    starts = []
+
+    def fail_when_warm(self, problem, random_state, start=None):
+        starts.append(start is not None)
+        if start is not None:
+            raise NotFiniteError
+        return learn(self, problem, random_state)
+
+    monkeypatch.setattr(SMKLClustering, "_learn", fail_when_warm)
+    path = list(smkl_path(SMKLClustering(3, random_state=0), iris[0][::3], {"alpha": [1e-5, 1e-4]}))
+    assert starts == [False, True, False]
+    assert all(hasattr(model, "labels_") for model in path)
+
+
+def test_the_model_given_is_not_changed(iris):
+    model = KGLClustering(3, gamma=5)
+    next(smkl_path(model, iris[0], {"gamma": [1.0]}))
+    assert model.gamma == 5
+    assert not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize("grid", [{}, {"alpha": []}, {"tol": [1]}])
+def test_a_grid_of_other_things_is_refused(iris, grid):
+    with pytest.raises(InvalidInputError, match="A path runs over values of gamma, beta, relative_beta, alpha"):
+        next(smkl_path(SMKLClustering(3), iris[0], grid))
+
+
+def test_an_impossible_value_is_refused(iris):
+    with pytest.raises(ValueError, match=r"gamma == -1.0, must be > 0"):
+        list(smkl_path(SMKLClustering(3), iris[0], {"gamma": np.array([1.0, -1.0])}))
