@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.linalg import nearest_psd, symmetric_inverse, symmetric_spectral_norm
+from kernelweave.core.linalg import average_with_transpose, nearest_psd, symmetric_inverse, symmetric_spectral_norm
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.0], ids=["definite", "indefinite"])
@@ -29,6 +29,14 @@ def test_spectral_norm_of_a_large_matrix_of_low_rank_needs_no_luck(rng, rank):
     V = rng.normal(size=(300, rank))
     M = V @ V.T
     assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 700])
+def test_averaging_in_place_gives_the_symmetric_part(rng, n):
+    M = rng.normal(size=(n, n))
+    expected = (M + M.T) / 2
+    average_with_transpose(M)
+    assert_allclose(M, expected, atol=0)
 
 
 def test_nearest_psd_keeps_a_kernel_and_clips_eigenvalues_else(small):

@@ -26,7 +26,21 @@ _DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than thi
 
 def symmetric_part(M: Matrix) -> Matrix:
     """(M + M')/2."""
-    return np.asarray((M + M.T) / 2)
+    M = M + M.T
+    M /= 2
+    return M
+
+
+def average_with_transpose(M: Matrix) -> None:
+    """M becomes (M + M')/2 in place, a tile at a time."""
+    n = len(M)
+    for i in range(0, n, _TILE):
+        rows = slice(i, i + _TILE)
+        for j in range(i, n, _TILE):
+            cols = slice(j, j + _TILE)
+            tile = (M[rows, cols] + M[cols, rows].T) / 2
+            M[rows, cols] = tile
+            M[cols, rows] = tile.T
 
 
 def shifted(M: Matrix, shift: float) -> Matrix:

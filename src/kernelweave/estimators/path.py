@@ -59,7 +59,7 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
     """
     settings = _settings(grid)
     first = clone(model).set_params(**settings[0])
-    random_state = first._begin()
+    first._begin()
     with threads(first.n_jobs):
         problem = first._problem(first._build_kernels(X), y)
     shared = {name: value for name, value in vars(first).items() if name.endswith("_")}
@@ -69,9 +69,8 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
             vars(fitted).update(shared)
-            fitted._begin()
             with threads(fitted.n_jobs):
-                before = _learn(fitted, problem, random_state, before)
+                before = _learn(fitted, problem, before)
             if hasattr(fitted, "_remember"):
                 fitted._remember(X, problem.H)
             head = before if place == 0 else head
@@ -87,17 +86,17 @@ def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def _learn(model: Any, problem: Problem, random_state: Any, before: Solution | None) -> Solution:
+def _learn(model: Any, problem: Problem, before: Solution | None) -> Solution:
     """Return the solution from a warm start, or from a cold one if there is no warm one or it does not end well."""
     start = None if before is None else _warm(before.state, model.gamma)
     if start is not None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", ConvergenceWarning)
-                return model._learn(problem, random_state, start)
+                return model._learn(problem, model._begin(), start)
         except (ConvergenceWarning, NotFiniteError):
             pass
-    return model._learn(problem, random_state)
+    return model._learn(problem, model._begin())
 
 
 def _warm(state: State, gamma: float) -> State | None:

@@ -34,14 +34,14 @@ def minimise(
     records: list[Record] = []
     outcome = Outcome.MAX_ITER
     for iteration in range(1, max_iter + 1):
-        begun, before = perf_counter(), state
+        begun, S, K = perf_counter(), state.S, state.K  # not the whole state, which would hold more matrices
         with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
             after = _advance(problem, scheme, state)
         if isinstance(after, Outcome):
             outcome = after
             break
         state = after
-        change = scheme.change(before, state)
+        change = scheme.change(S, K, state)
         records.append(Record(scheme.terms(problem, state), change, state.w, perf_counter() - begun))
         if watch is not None:
             watch(iteration, state, records[-1])

@@ -18,7 +18,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve import starts
 from kernelweave.solve.problem import Problem, State
-from kernelweave.solve.scheme import Scheme, graph_change, joint_change, spectral_change
+from kernelweave.solve.scheme import Change, Scheme, graph_change, joint_change, spectral_change
 from kernelweave.solve.steps import (
     Beta,
     Embed,
@@ -54,9 +54,9 @@ class Version:
     cluster_order: tuple[str, ...]
     classify_order: tuple[str, ...]
     start: Callable[[Problem, _Kernel, Step, float, np.random.Generator], State]
-    graph: Callable[[float, float], Step]
+    graph: Callable[[float, float, bool], Step]  # of alpha, gamma, and whether K stays as it is
     consensus: Callable[[Beta, float], dict[str, Step]]
-    change: Callable[[State, State], float]
+    change: Change
     min_iter: int
     labels: Callable[[Step], Step] = _as_inferred
     finish: Callable[[Step], Step] | None = None
@@ -70,7 +70,7 @@ VERSIONS: dict[str, Version] = {
         cluster_order=("graph", "kernel", "weights", "labels"),
         classify_order=("graph", "kernel", "weights", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.random_start(problem, kernel, infer, rng),
-        graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=True, symmetric=False),
+        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
         change=graph_change,
         min_iter=1,
@@ -80,7 +80,7 @@ VERSIONS: dict[str, Version] = {
         cluster_order=("labels", "weights", "graph", "kernel"),
         classify_order=("weights", "kernel", "graph", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.identity_start(problem, kernel),
-        graph=lambda alpha, gamma: LearnGraph(alpha, gamma, squared=False, symmetric=True),
+        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
         change=spectral_change,
         min_iter=6,
@@ -90,7 +90,7 @@ VERSIONS: dict[str, Version] = {
         cluster_order=("graph", "weights", "kernel", "labels"),
         classify_order=("graph", "weights", "kernel", "labels"),
         start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
-        graph=LearnExactGraph,
+        graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
         change=graph_change,
         min_iter=1,
@@ -161,7 +161,7 @@ def _scheme(
     classify: bool,
 ) -> Scheme:
     infer: Step = InferLabels() if classify else Embed()
-    steps = {**steps, "graph": version.graph(alpha, gamma), "labels": version.labels(infer)}
+    steps = {**steps, "graph": version.graph(alpha, gamma, "kernel" not in steps), "labels": version.labels(infer)}
     order = version.classify_order if classify else version.cluster_order
 
     def terms(problem: Problem, state: State) -> dict[str, float]:

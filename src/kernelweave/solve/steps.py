@@ -11,7 +11,14 @@ import numpy as np
 from kernelweave.core.graph import graph_from_inverse, ridge_inverse
 from kernelweave.core.kernel import combine, kernel_step
 from kernelweave.core.labels import embedding, harmonic
-from kernelweave.core.linalg import definite_inverse, floor_spectrum, shifted, symmetric_part, symmetric_spectral_norm
+from kernelweave.core.linalg import (
+    average_with_transpose,
+    definite_inverse,
+    floor_spectrum,
+    shifted,
+    symmetric_part,
+    symmetric_spectral_norm,
+)
 from kernelweave.core.nonnegative import exact_graph_step
 from kernelweave.core.objective import smoothness_term
 from kernelweave.core.safeguard import consensus_weights
@@ -69,6 +76,7 @@ class LearnGraph:
 
     alpha: float
     gamma: float
+    fixed_kernel: bool  # then its inverse is kept
     squared: bool
     symmetric: bool
 
@@ -77,7 +85,7 @@ class LearnGraph:
         A = inverse_of(state, self.gamma)
         S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma, squared=self.squared)
         np.maximum(S, 0, out=S)
-        return replace(state, A=A).with_graph(symmetric_part(S) if self.symmetric else S)
+        return replace(state, A=A if self.fixed_kernel else None).with_graph(symmetric_part(S) if self.symmetric else S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +94,13 @@ class LearnFreeGraph:
 
     alpha: float
     gamma: float
+    fixed_kernel: bool  # then its inverse is kept
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new graph."""
         A = inverse_of(state, self.gamma)
         S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma)
-        return replace(state, A=A).with_graph(S)
+        return replace(state, A=A if self.fixed_kernel else None).with_graph(S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,9 @@ class KeepPositiveGraph:
 
 def positive_graph(S: Matrix) -> Matrix:
     """max(S, 0), averaged with its transpose."""
-    return symmetric_part(np.maximum(S, 0))
+    S = np.maximum(S, 0)
+    average_with_transpose(S)
+    return S
 
 
 def inverse_of(state: State, gamma: float) -> Matrix:

@@ -1,0 +1,5 @@
+"""All benchmarks of the solver: `python -m benchmarks [section ...]`."""
+
+from benchmarks.solver import main
+
+main()

@@ -1,0 +1,209 @@
+"""How fast the SMKL solver is, as ratios measured side by side in one run: `python -m benchmarks [section ...]`.
+
+Sections: iteration, fit, path, memory, grid. Every section prints its table and stores it in
+benchmarks/results/solver.json. Hold the machine still and pin the threads (OMP_NUM_THREADS=1) for figures to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from benchmarks.plain_smkl import plain_smkl
+from sklearn.base import clone
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.semi_supervised import LabelSpreading
+
+from kernelweave import SMKLClassifier, SMKLClustering, smkl_path
+from kernelweave.datasets import load_dataset
+from kernelweave.kernels import recipe
+from kernelweave.solve import Problem, minimise, smkl
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "solver.json"
+DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data" / "paper"))
+PAPER = ("yale", "jaffe", "tr11", "tr45", "tr41", "ba", "coil20", "yeast")
+DEFAULT = {"alpha": 1e-5, "gamma": 1.0}
+Row = dict[str, Any]
+
+
+def samples(n: int, dtype: str) -> np.ndarray:
+    """Ten blobs that overlap."""
+    return make_blobs(n, n_features=50, centers=10, cluster_std=4, random_state=0)[0].astype(dtype)
+
+
+def best(run: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
+    """Return the least seconds of several runs, and what the last one gave."""
+    times = []
+    for _ in range(repeats):
+        begun = perf_counter()
+        result = run()
+        times.append(perf_counter() - begun)
+    return min(times), result
+
+
+def iteration(sizes: Iterable[int] = (500, 1500, 3000, 5000)) -> list[Row]:
+    """Seconds per iteration over the ideal: 2n³ flops at the speed of GEMM, 2 |H| + 8n² floats at that of memory."""
+    rows = []
+    for n in sizes:
+        for dtype in ("float64", "float32"):
+            H = recipe("released-12").fit_grams(samples(n, dtype))
+            A = H[0] + 1
+            B = A.T.copy()
+            product, _ = best(lambda A=A, B=B: A @ B)
+            read, _ = best(lambda H=H: H.max())
+            ideal = product + (2 + 8 / len(H)) * read
+            scheme = smkl("safeguarded", relative_beta=3, alpha=1e-4, gamma=0.1, classify=False)
+            solution = minimise(Problem(H, 10), scheme, max_iter=4, tol=0, rng=np.random.default_rng(0))
+            seconds = float(solution.history.seconds[1:].min())
+            rows.append(
+                {"n": n, "dtype": dtype, "seconds": seconds, "ideal": ideal, "ratio": seconds / ideal,
+                 "gemm GFLOP/s": 2 * n**3 / product / 1e9}
+            )  # fmt: skip
+    return rows
+
+
+def fit(n: int = 1500) -> list[Row]:
+    """Whole fits on given kernels: ours, plain numpy with the same parameters, and scikit-learn on one kernel."""
+    rows = []
+    for dtype in ("float64", "float32"):
+        X = samples(n, dtype)
+        H = recipe("released-12").fit_grams(X)
+        beta = 30 / Problem(H, 10).mean_weight
+        ours, model = best(lambda H=H: SMKLClustering(10, kernels="precomputed", random_state=0, **DEFAULT).fit(H))
+
+        def plain(H: np.ndarray = H, beta: float = beta) -> tuple[np.ndarray, int]:
+            _, P, count = plain_smkl(H, 10, beta=H.dtype.type(beta), max_iter=100, tol=1e-5, **DEFAULT)
+            return KMeans(10, n_init=10, random_state=0).fit_predict(P), count
+
+        theirs, (labels, count) = best(plain, repeats=1)
+        one = np.maximum(H[3], 0).astype(np.float64)
+        spectral, _ = best(
+            lambda one=one: SpectralClustering(10, affinity="precomputed", random_state=0, n_init=10).fit(one)
+        )
+        y = np.where(np.arange(n) % 10 == 0, model.labels_, -1)
+        ours_ssl, _ = best(lambda H=H, y=y: SMKLClassifier(kernels="precomputed", **DEFAULT).fit(H, y))
+        spreading, _ = best(lambda one=one, y=y: LabelSpreading(kernel=lambda a, b: one).fit(one, y))
+        rows.append(
+            {"dtype": dtype, "SMKL s": ours, "iterations": model.n_iter_, "plain numpy s": theirs,
+             "plain iterations": count, "plain / ours": theirs / ours, "SpectralClustering s": spectral,
+             "ours / spectral": ours / spectral, "SMKLClassifier s": ours_ssl, "LabelSpreading s": spreading,
+             "labels agree (ARI)": adjusted_rand_score(model.labels_, labels)}
+        )  # fmt: skip
+    return rows
+
+
+def path() -> list[Row]:
+    """Walk a grid of 60 settings with warm starts against as many cold fits."""
+    grid = {"alpha": [1e-6, 1e-5, 1e-4, 1e-3], "relative_beta": [1, 3, 10, 30, 100], "gamma": [0.1, 0.3, 1]}
+    rows = []
+    for name in ("yale", "jaffe", "tr11"):
+        data = load_dataset(name, data_home=DATA)
+        base = SMKLClustering(len(np.unique(data.target)), random_state=0, max_iter=200)
+        begun = perf_counter()
+        warm = list(smkl_path(base, data.data, grid))
+        warm_seconds, begun = perf_counter() - begun, perf_counter()
+        cold = [clone(model).fit(data.data) for model in warm]
+        cold_seconds = perf_counter() - begun
+        pairs = list(zip(warm, cold, strict=True))
+        agreement = np.array([adjusted_rand_score(w.labels_, m.labels_) for w, m in pairs])
+        graphs = [np.linalg.norm(w.graph_ - m.graph_) / np.linalg.norm(m.graph_) for w, m in pairs]
+        warm_count, cold_count = sum(m.n_iter_ for m in warm), sum(m.n_iter_ for m in cold)
+        rows.append(
+            {"data": name, "settings": len(warm), "warm iterations": warm_count, "cold iterations": cold_count,
+             "cold / warm": cold_count / warm_count, "cold s / warm s": cold_seconds / warm_seconds,
+             "not converged": sum(m.outcome_.name == "MAX_ITER" for m in warm), "ARI mean": agreement.mean(),
+             "ARI < .99": int((agreement < 0.99).sum()), "graphs differ by": float(max(graphs))}
+        )  # fmt: skip
+    return rows
+
+
+def memory(n: int = 1500) -> list[Row]:
+    """Peak memory of a run beside H, in matrices of n² floats."""
+    rows = []
+    for dtype in ("float64", "float32"):
+        problem = Problem(recipe("released-12").fit_grams(samples(n, dtype)), 10)
+        scheme = smkl("safeguarded", relative_beta=30, classify=False, **DEFAULT)
+        tracemalloc.start()
+        minimise(problem, scheme, max_iter=3, tol=0, rng=np.random.default_rng(0))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rows.append({"n": n, "dtype": dtype, "peak / n² floats": peak / problem.H[0].nbytes})
+    return rows
+
+
+def grid() -> list[Row]:
+    """How runs end over a wide grid of parameters, and by how much the objective ever rose."""
+    rows = []
+    for name in PAPER:
+        data = load_dataset(name, data_home=DATA)
+        problem = Problem(recipe("released-12").fit_grams(data.data), len(np.unique(data.target)))
+        alphas, betas, gammas = ((1e-6, 1e-3, 1, 1e2), (1e-2, 1, 1e2, 1e4), (1e-3, 1e-1, 1, 1e2))
+        if problem.n > 800:  # a coarser grid where a fit takes seconds
+            alphas, betas, gammas = (1e-6, 1e-2, 1e2), (1e-2, 10, 1e4), (1e-3, 1, 1e2)
+        ends, rise, unsettled = Counter[str](), 0.0, []
+        for setting in ((a, b, g) for a in alphas for b in betas for g in gammas):
+            alpha, beta, gamma = setting
+            scheme = smkl("safeguarded", alpha=alpha, beta=beta, gamma=gamma, classify=False)
+            run = minimise(problem, scheme, max_iter=50, tol=1e-5, rng=np.random.default_rng(0))
+            ends[run.outcome.name] += 1
+            J = run.history.objective
+            rise = max(rise, float((np.diff(J) / np.abs(J[:-1])).max(initial=0)))
+            if run.outcome.name == "MAX_ITER":
+                unsettled.append(f"alpha={alpha:g} beta={beta:g} gamma={gamma:g} change={run.history.change[-1]:.1e}")
+        rows.append(
+            {"data": name, "settings": sum(ends.values()), **ends, "largest rise": rise, "unsettled": unsettled}
+        )
+    return rows
+
+
+SECTIONS: dict[str, Callable[[], list[Row]]] = {
+    "iteration": iteration, "fit": fit, "path": path, "memory": memory, "grid": grid
+}  # fmt: skip
+
+
+def show(rows: list[Row]) -> None:
+    """Print rows as a table."""
+    columns = list(dict.fromkeys(key for row in rows for key in row if key != "unsettled"))
+    cells = [[_cell(row.get(key, "")) for key in columns] for row in rows]
+    widths = [max(len(column), *(len(line[i]) for line in cells)) for i, column in enumerate(columns)]
+    for line in (columns, *cells):
+        print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    """Run the sections that are named, or all, and keep the results of the others."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; all by default")
+    wanted = parser.parse_args().sections or list(SECTIONS)
+    unknown = set(wanted) - set(SECTIONS)
+    if unknown:
+        parser.error(f"unknown section {', '.join(unknown)}: choose of {', '.join(SECTIONS)}")
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in wanted:
+        print(f"\n{name}: {SECTIONS[name].__doc__}")
+        rows = SECTIONS[name]()
+        show(rows)
+        threads = os.environ.get("OMP_NUM_THREADS", "all")
+        stored[name] = {"rows": rows, "threads": threads, "numpy": np.__version__, "machine": platform.machine()}
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(stored, indent=1, default=float) + "\n")
+
+
+if __name__ == "__main__":
+    main()
