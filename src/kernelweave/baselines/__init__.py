@@ -1,0 +1,27 @@
+"""The methods that SMKL is compared with, as scikit-learn estimators."""
+
+from kernelweave.baselines.aasc import AASC
+from kernelweave.baselines.gfhf import GFHF
+from kernelweave.baselines.kernel_kmeans import KernelKMeans
+from kernelweave.baselines.lgc import LGC
+from kernelweave.baselines.mkkm import MKKM
+from kernelweave.baselines.rmkkm import RMKKM
+from kernelweave.baselines.s2lrr import S2LRR
+from kernelweave.baselines.s3r import S3R
+from kernelweave.baselines.scan import SCAN
+from kernelweave.baselines.spectral import KernelSpectralClustering
+from kernelweave.baselines.ssr import SSR
+
+__all__ = [
+    "AASC",
+    "GFHF",
+    "LGC",
+    "MKKM",
+    "RMKKM",
+    "S2LRR",
+    "S3R",
+    "SCAN",
+    "SSR",
+    "KernelKMeans",
+    "KernelSpectralClustering",
+]

@@ -1,0 +1,102 @@
+"""GFHF: Gaussian fields and harmonic functions."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from kernelweave.core.labels import class_mass_normalised, harmonic, reached
+from kernelweave.estimators._base import OneKernel
+from kernelweave.estimators._run import threads
+from kernelweave.estimators._transductive import TransductiveClassifier
+from kernelweave.kernels import Gaussian
+
+__all__ = ["GFHF"]
+
+
+class GFHF(OneKernel, TransductiveClassifier):
+    r"""Classes from a few labels by harmonic functions: every unlabelled score is the mean of its neighbours'.
+
+    .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
+
+    solved by :math:`(D_{uu} - W_{uu}) F_u = W_{ul} Y_l`, with W the kernel matrix, negative similarities set to 0. The
+    diagonal of W plays no part.
+
+    Parameters
+    ----------
+    kernel : kernel, str or callable, default=None
+        The similarity of samples: a `Kernel`, the name of a scikit-learn metric, a function of two samples, or
+        "precomputed": then `fit` takes a kernel matrix. None is ``Gaussian(t=0.1)``.
+    class_mass : bool, default=False
+        Whether to scale the scores of every class so that their sum over the unlabelled samples fits the class's share
+        among the labelled ones. It helps where labels are few, if these shares are right.
+    n_jobs : int or None, default=None
+        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The class labels.
+    transduction_ : array of shape (n_samples,)
+        The class of every sample of `fit`, given or inferred.
+    label_distributions_ : array of shape (n_samples, n_classes)
+        The probability of every class for every sample of `fit`.
+    undecided_ : array of bool of shape (n_samples,)
+        Which samples no label reaches on the graph; their distribution is uniform.
+    graph_ : array of shape (n_samples, n_samples)
+        The similarities W.
+    n_features_in_ : int
+        The number of features seen in `fit`; of samples, if the kernel is "precomputed".
+
+    See Also
+    --------
+    sklearn.semi_supervised.LabelPropagation : An iteration that has the same limit.
+
+    References
+    ----------
+    Zhu, Ghahramani, Lafferty: Semi-supervised learning using Gaussian fields and harmonic functions. ICML 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave.baselines import GFHF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[5::10] = y[7::10] = -1  # unlabelled
+    >>> GFHF().fit(X, y).predict(X[5:8])
+    array([0, 0, 0])
+    """
+
+    _default_kernel = Gaussian(t=0.1)
+
+    def __init__(self, kernel: Any = None, *, class_mass: bool = False, n_jobs: int | None = None) -> None:
+        self.kernel = kernel
+        self.class_mass = class_mass
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the classes of the unlabelled samples.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Labelled and unlabelled samples in any order; or their kernel matrix (n_samples, n_samples), if the kernel
+            is "precomputed".
+        y : array of shape (n_samples,)
+            The class of every labelled sample, and -1 for the unlabelled ones.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with threads(self.n_jobs):
+            H = self._build_kernels(X)
+            Y, labelled = self._read_labels(y, H)
+            self.graph_ = np.maximum(H[0], 0)
+            F = harmonic(self.graph_, Y, labelled)
+        if self.class_mass:
+            F = class_mass_normalised(F, labelled)
+        self._keep_labels(F, ~reached(self.graph_, labelled), advice="use a wider kernel")
+        self._remember(X, H)
+        return self

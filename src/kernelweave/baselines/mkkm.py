@@ -1,0 +1,172 @@
+"""MKKM: multiple kernel k-means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelweave.baselines._clusterer import KernelClusterer, generator
+from kernelweave.baselines._spectral import check_word
+from kernelweave.core.centring import centre
+from kernelweave.core.kmeans import Labels, centre_distances, nearest, own_distances, plain_centres, random_labels
+from kernelweave.core.weights import parametrised_weights
+from kernelweave.estimators._base import SeveralKernels
+from kernelweave.kernels._types import Matrix, Vector
+
+__all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
+
+_ASSIGN: dict[str, Callable[[Matrix], Labels]] = {"refill": nearest, "released": lambda D: D.argmin(axis=2)}
+
+
+class MKKM(SeveralKernels, KernelClusterer):
+    r"""Clusters by k-means on several kernels at once, whose weights are learned.
+
+    .. math:: \min_{z, w}\ \sum_m w_m^2 \sum_i \| \phi_m(x_i) - m_{z_i}^{(m)} \|^2
+              \quad \text{s.t. } \sum_m w_m = 1,\ w \ge 0,
+
+    with :math:`m_c^{(m)}` the mean of cluster c in the feature space of kernel m: in turn, weights
+    :math:`w_m \propto 1 / b_m`, where :math:`b_m` is the scatter within the clusters under kernel m, and the nearest
+    mean for every sample.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+    kernels : str, KernelBank, list or dict of kernels, default="released-12"
+        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
+        then `fit` takes kernel matrices.
+    empty : {"refill", "released"}, default="refill"
+        What becomes of a cluster that loses all its samples: it gets the one farthest from its mean; or, as in the
+        released program, nothing, so that there may be fewer clusters in the end.
+    max_iter : int, default=100
+        The most iterations of one start.
+    tol : float, default=0
+        A start ends when the objective falls by no more than this, or no label changes. The released program has
+        1e-5, which ends most starts a little early.
+    n_init : int, default=10
+        How often the method starts, from random labels; the partition with the least objective is kept. Published
+        figures are means over starts (``n_init=1`` and as many values of `random_state`).
+    random_state : int, RandomState or None, default=None
+        Seed of the starts.
+    n_jobs : int or None, default=None
+        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        The cluster of every sample; with "refill" no cluster is empty.
+    kernel_weights_ : array of shape (n_kernels,)
+        The weights w, which sum to one; `kernel_shares_` is w² scaled to sum to one, the kernels' shares in the
+        combination that the labels are nearest in.
+    kernel_names_ : tuple of str
+        The kernels' names in the order of the weights.
+    objective_ : float
+        The objective; `objective_history_` has it after every iteration, and it never rises for kernels that are
+        positive semidefinite.
+    n_iter_ : int
+        The number of iterations of the start that was kept.
+    n_features_in_ : int
+        The number of features seen in `fit`; of samples, if kernels are "precomputed".
+
+    Notes
+    -----
+    The weights go to the flattest kernels, those with values near a constant, because their scatter is small
+    whatever the labels: normalise kernels to a common scatter if that is not wanted.
+
+    References
+    ----------
+    Huang, Chuang, Chen: Multiple Kernel Fuzzy Clustering. IEEE Transactions on Fuzzy Systems 20, 2012 (with hard
+    memberships).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave.baselines import MKKM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MKKM(3, random_state=0).fit(X)
+    >>> float(model.kernel_weights_.sum().round(6)), model.labels_.shape
+    (1.0, (150,))
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernels: Any = "released-12",
+        empty: str = "refill",
+        max_iter: int = 100,
+        tol: float = 0.0,
+        n_init: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.empty = empty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _begin(self) -> np.random.RandomState:
+        check_word("empty", self.empty, _ASSIGN)
+        return super()._begin()
+
+    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+        if self.empty == "refill":  # else the centre of an empty cluster is the origin, which must stay where it is
+            for K in H:
+                centre(K)
+        z = random_labels(H.shape[1], self.n_clusters, self.n_init, generator(random_state))
+        found = multiple_kernel_kmeans(
+            H, z, self.n_clusters, assign=_ASSIGN[self.empty], max_iter=self.max_iter, tol=self.tol
+        )
+        self.labels_ = found.z
+        self._keep_weights(found.w, found.w**2)
+        self._keep_history(found.history)
+        if not found.converged:
+            self._warn_cut_short("with labels still changing")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPartition:
+    """Labels z (n,), weights w (r,), the objective after every iteration, and whether the end was reached."""
+
+    z: Labels
+    w: Vector
+    history: Vector
+    converged: bool
+
+
+def multiple_kernel_kmeans(
+    H: Matrix, z: Labels, c: int, *, assign: Callable[[Matrix], Labels] = nearest, max_iter: int, tol: float = 0.0
+) -> WeightedPartition:
+    """Minimise Σ_m w_m² Σ_i ||φ_m(x_i) - mean of z_i||², Σw = 1, from labels z (n, R); the best start is returned."""
+    z, new = np.empty_like(z), z.copy()
+    theta = np.empty((len(H), z.shape[1]))
+    histories: list[list[float]] = [[] for _ in range(z.shape[1])]
+    running = np.arange(z.shape[1])
+    for _ in range(max_iter):
+        z[:, running] = new[:, running]
+        D, b = _scatters(H, z[:, running], c)
+        theta[:, running] = np.apply_along_axis(parametrised_weights, 0, b)
+        for r, value in zip(running, (theta[:, running] * b).sum(axis=0), strict=True):
+            histories[r].append(float(value))
+        new[:, running] = assign(np.einsum("mr,mirc->irc", theta[:, running].astype(H.dtype), D))
+        falling = np.array([len(histories[r]) < 2 or histories[r][-2] - histories[r][-1] > tol for r in running])
+        running = running[(new != z)[:, running].any(axis=0) & falling]
+        if not len(running):
+            break
+    best = int(np.argmin([history[-1] for history in histories]))
+    return WeightedPartition(z[:, best].copy(), np.sqrt(theta[:, best]), np.array(histories[best]), best not in running)
+
+
+def _scatters(H: Matrix, z: Labels, c: int) -> tuple[Matrix, Matrix]:
+    """D_mic, squared distances to the means under every kernel, and b_m = Σ_i D_mic with c = z_i, for every start."""
+    A = plain_centres(z, c, H.dtype)
+    D = np.stack([centre_distances(K, A) for K in H])
+    b = np.array([own_distances(Dm, z).sum(axis=0, dtype=np.float64) for Dm in D])
+    return D, b

@@ -1,0 +1,132 @@
+"""What S3R and S2LRR share: codes of the samples in turns with labels that spread over the graph of the codes."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave.core.graph import label_distances
+from kernelweave.core.labels import harmonic, reached
+from kernelweave.core.linalg import symmetric_part
+from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._base import OneKernel
+from kernelweave.estimators._run import threads
+from kernelweave.estimators._transductive import TransductiveClassifier
+from kernelweave.kernels import Linear
+from kernelweave.kernels._types import Mask, Matrix
+
+__all__ = ["Codes", "SelfExpressiveClassifier"]
+
+
+class Codes(NamedTuple):
+    """Codes C given Θ, the value of the problem there, and how the inner solver ended."""
+
+    C: Matrix
+    objective: float
+    residual: float
+    n_iter: int
+    converged: bool
+
+
+class _Round(NamedTuple):
+    objective: float
+    change: float
+    residual: float
+    code_iterations: int
+    seconds: float
+
+
+class SelfExpressiveClassifier(OneKernel, TransductiveClassifier):
+    """Classifies unlabelled samples by harmonic functions on the graph of codes that are learned with the labels."""
+
+    _default_kernel = Linear()
+
+    @abstractmethod
+    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
+        """Return the function from Θ to the codes; it starts where it ended the last time."""
+
+    @abstractmethod
+    def _affinity(self, C: Matrix) -> Matrix:
+        """Return the graph of the codes, not necessarily symmetric."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the codes, their graph and the classes of the unlabelled samples.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Labelled and unlabelled samples in any order; or their Gram matrix (n_samples, n_samples), if the kernel
+            is "precomputed".
+        y : array of shape (n_samples,)
+            The class of every labelled sample, and -1 for the unlabelled ones.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with threads(self.n_jobs):
+            H = self._build_kernels(X)
+            _check_gram(H[0])
+            Y, labelled = self._read_labels(y, H)
+            F = self._alternate(self._coder(H[0]), Y, labelled)
+        self._keep_labels(F, ~reached(self.graph_, labelled), advice="raise lam, so that fewer codes are empty")
+        self._remember(X, H)
+        return self
+
+    def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> Matrix:
+        """Codes given the labels, then labels given the codes, until the labels stay."""
+        F = np.zeros_like(Y)
+        rounds: list[_Round] = []
+        while True:
+            started = perf_counter()
+            codes = code(label_distances(F, squared=True) / 2)
+            graph = symmetric_part(self._affinity(codes.C))
+            F_before, F = F, harmonic(graph, Y, labelled)
+            change = float(linalg.norm(F - F_before) / linalg.norm(F))
+            seconds = perf_counter() - started
+            rounds.append(_Round(codes.objective, change, codes.residual, codes.n_iter, seconds))
+            if change <= self.tol or len(rounds) == self.max_iter:
+                break
+        self._warn(codes, change)
+        self.codes_, self.graph_, self.n_iter_ = codes.C, graph, len(rounds)
+        self.history_ = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
+        return F
+
+    def _warn(self, codes: Codes, change: float) -> None:
+        name = type(self).__name__
+        if not codes.converged:
+            msg = (
+                f"The codes of {name} have a residual of {codes.residual:.2g} after {codes.n_iter} iterations "
+                f"(code_tol={self.code_tol:g}): raise code_max_iter or code_tol."
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+        if change > self.tol:
+            msg = (
+                f"The labels of {name} changed by {change:.2g} in the last of {self.max_iter} rounds "
+                f"(tol={self.tol:g}): raise max_iter or tol."
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+
+
+def _check_gram(G: Matrix) -> None:
+    """Raise where G is no Gram matrix: the problem has no minimum then."""
+    scale = float(np.abs(G).max())
+    ridge = np.sqrt(np.finfo(G.dtype).eps) * scale
+    try:
+        linalg.cholesky(G + ridge * np.eye(len(G), dtype=G.dtype), check_finite=False)
+    except linalg.LinAlgError:
+        if scale == 0:
+            return
+        msg = (
+            "The kernel matrix has eigenvalues clearly below 0, so it is no Gram matrix and nothing bounds the codes: "
+            "pass inner products of samples, or a positive semidefinite kernel."
+        )
+        raise InvalidInputError(msg) from None

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave.baselines import S2LRR
+from kernelweave.baselines.low_rank_codes import (
+    low_rank_codes,
+    low_rank_objective,
+    low_rank_start,
+    singular_value_threshold,
+)
+from kernelweave.baselines.s2lrr import strongest_per_column
+from kernelweave.errors import UndecidedWarning
+
+
+@pytest.fixture(scope="module")
+def bundles():
+    """Three bundles of 15 unit vectors in 30 dimensions, 3 labels each."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 15)
+    X = rng.normal(size=(3, 30))[y] + 0.8 * rng.normal(size=(45, 30))
+    partial = np.where(np.arange(45) % 15 < 3, y, -1)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y, partial
+
+
+@pytest.fixture(scope="module", params=["unweighted", "weighted"])
+def solved(request, bundles):
+    X, y = bundles[0][::2], bundles[1][::2]
+    G, lam = X @ X.T, 5.0
+    T = np.zeros_like(G) if request.param == "unweighted" else 0.5 * (y[:, None] != y)
+    return G, T, lam, low_rank_codes(G, T, lam, start=low_rank_start(len(G), G.dtype), tol=1e-8, max_iter=10_000)
+
+
+def test_admm_ends_with_residuals_below_the_tolerance(solved):
+    codes = solved[-1]
+    assert codes.converged
+    assert codes.residual <= 1e-8
+    assert_allclose(codes.C, codes.J, atol=1e-7)
+    assert_array_equal(codes.C.diagonal(), 0)
+
+
+def test_codes_satisfy_the_conditions_of_optimality(solved):
+    G, T, lam, codes = solved
+    off = ~np.eye(len(G), dtype=bool)
+    assert_allclose(lam * (G - G @ codes.C), codes.Y_C + codes.Y_J, atol=1e-6)
+    used = off & (codes.C != 0)
+    assert_allclose(codes.Y_C[used], (T * np.sign(codes.C))[used], atol=1e-6)
+    assert (np.abs(codes.Y_C) <= T + 1e-6)[off].all()
+    assert np.linalg.norm(codes.Y_J, 2) <= 1 + 1e-6  # a subgradient of the nuclear norm ...
+    assert_allclose(np.vdot(codes.Y_J, codes.C), np.linalg.norm(codes.C, "nuc"), rtol=1e-6)  # ... at C
+    assert_allclose(codes.nuclear_norm, np.linalg.norm(codes.C, "nuc"), rtol=1e-6)
+
+
+def test_no_other_codes_are_better(solved):
+    G, T, lam, codes = solved
+    best = low_rank_objective(G, codes, T, lam)
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1e-2, 0.1):
+        C = codes.C + scale * rng.normal(size=G.shape)
+        np.fill_diagonal(C, 0)
+        other = codes._replace(C=C, nuclear_norm=np.linalg.norm(C, "nuc"))
+        assert low_rank_objective(G, other, T, lam) > best
+
+
+def test_a_solution_is_recognised_at_once(solved):
+    G, T, lam, codes = solved
+    assert low_rank_codes(G, T, lam, start=codes, tol=1e-6, max_iter=100).n_iter == 1
+
+
+def test_the_singular_value_threshold_is_the_one_of_the_svd():
+    Z = np.random.default_rng(0).normal(size=(9, 9))
+    U, sigma, V = np.linalg.svd(Z)
+    J, norm = singular_value_threshold(Z, sigma[4])
+    assert_allclose(J, (U * np.maximum(sigma - sigma[4], 0)) @ V, atol=1e-10)
+    assert_allclose(norm, np.linalg.norm(J, "nuc"))
+    J, norm = singular_value_threshold(Z, 2 * sigma[0])
+    assert norm == 0
+    assert_array_equal(J, 0)
+
+
+def test_the_strongest_entries_of_every_column_are_kept():
+    W = np.random.default_rng(0).uniform(0.1, 1, size=(8, 8))
+    kept = strongest_per_column(W, 3)
+    assert_array_equal(np.count_nonzero(kept, axis=0), 3)
+    assert (np.sort(kept, axis=0)[-3:] == np.sort(W, axis=0)[-3:]).all()
+    assert_array_equal(strongest_per_column(W, 8), W)
+
+
+def test_bundles_are_told_apart_and_given_labels_stay(bundles):
+    X, y, partial = bundles
+    model = S2LRR(lam=1).fit(X, partial)
+    assert np.mean(model.transduction_ == y) > 0.9
+    assert_array_equal(model.transduction_[partial >= 0], partial[partial >= 0])
+    assert (model.history_["residual"] <= 1e-3).all()
+    assert all(len(values) == model.n_iter_ for values in model.history_.values())
+    assert np.count_nonzero(model.graph_, axis=0).min() >= 10
+
+
+def test_a_gram_matrix_says_the_same_as_features(bundles):
+    X, _, partial = bundles
+    expected = S2LRR().fit(X, partial).label_distributions_
+    assert_allclose(S2LRR("precomputed").fit(X @ X.T, partial).label_distributions_, expected, atol=1e-6)
+
+
+def test_too_small_lambda_leaves_no_codes_and_everything_undecided(bundles):
+    X, _, partial = bundles
+    lam = 0.9 / np.linalg.eigvalsh(X @ X.T)[-1]
+    with pytest.warns(UndecidedWarning, match="36 of 45 samples .* raise lam"):
+        model = S2LRR(lam=lam, alpha=1).fit(X, partial)
+    assert_array_equal(model.undecided_, partial == -1)
+    assert_allclose(model.label_distributions_[partial == -1], 1 / 3)
+
+
+def test_too_few_rounds_or_iterations_are_said(bundles):
+    X, _, partial = bundles
+    with pytest.warns(ConvergenceWarning, match="labels of S2LRR changed by .* in the last of 1 rounds"):
+        S2LRR(max_iter=1).fit(X, partial)
+    with pytest.warns(ConvergenceWarning, match="codes of S2LRR have a residual of .* after 2 iterations"):
+        S2LRR(code_max_iter=2, tol=10).fit(X, partial)
+
+
+def test_permuting_samples_permutes_the_answer(bundles):
+    X, _, partial = bundles
+    order = np.random.default_rng(0).permutation(45)
+    permuted = S2LRR().fit(X[order], partial[order])
+    assert_allclose(permuted.label_distributions_, S2LRR().fit(X, partial).label_distributions_[order], atol=1e-5)
+
+
+def test_float32_gives_float32_and_the_same_classes(bundles):
+    X, _, partial = bundles
+    single = S2LRR().fit(X.astype(np.float32), partial)
+    assert single.codes_.dtype == np.float32
+    assert_allclose(single.label_distributions_, S2LRR().fit(X, partial).label_distributions_, atol=1e-2)
