@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 EXTRAS := test,check,docs
 
-.PHONY: help setup demo test test-slow check format bench docs clean
+.PHONY: help setup demo test test-slow check format bench bench-quality docs clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -39,6 +39,9 @@ format: setup    ## let ruff format the code
 
 bench: setup     ## time the solver against its ideal and its peers
 	$(BIN)/python -m benchmarks
+
+bench-quality: setup  ## print the quality tables without labels and store them in benchmarks/results
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
 
 docs: setup      ## build the API pages into docs/_build
 	$(BIN)/pdoc --math -d numpy -o docs/_build kernelweave

@@ -7,6 +7,8 @@ from kernelweave.estimators import (
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
+    WeaveClassifier,
+    WeaveClustering,
     smkl_path,
 )
 
@@ -19,5 +21,7 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "WeaveClassifier",
+    "WeaveClustering",
     "smkl_path",
 ]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+from kernelweave.select import ClusterEvidence
 from kernelweave.solve.result import History, Outcome, Record
 
 mpl.use("Agg")
@@ -57,6 +58,7 @@ def clusterer(fitted, run):
         kernel_names=("linear", "cosine", "gaussian(t=1)"),
         graph=rng.random((40, 40)),
         labels=labels,
+        cluster_evidence=ClusterEvidence(np.arange(2, 6), np.ones(4) / 2, np.ones(4), np.ones(4) / 2, 2),
         embedding=np.eye(3)[labels] + 0.1 * rng.normal(size=(40, 3)),
         history=ran.history_,
         outcome=ran.outcome_,

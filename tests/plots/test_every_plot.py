@@ -101,7 +101,7 @@ def test_names_what_is_missing_and_the_plots_that_are_left(plot, missing, cluste
 @pytest.mark.parametrize("plot", [plots.plot_graph, plots.plot_embedding], ids=lambda plot: plot.__name__)
 def test_groups_are_needed_to_sort_and_colour(plot, clusterer, ax):
     del clusterer.labels_
-    with pytest.raises(InvalidInputError, match=r"no labels_ or transduction_.*plot_weights or plot_convergence inst"):
+    with pytest.raises(InvalidInputError, match=r"no labels_ or transduction_.*plot_weights or plot_convergence"):
         plot(clusterer, ax=ax)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["Tile", "agreement", "combine_tiles", "gram_distances", "kernel_gram", "kernel_moments", "median_weights"]
+__all__ = ["Tile", "agreement", "combine_tiles", "gram_distances", "kernel_moments", "median_weights"]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
@@ -21,17 +21,8 @@ _TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels
 _FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
 
 
-def kernel_gram(tiles: Iterable[Tile]) -> Matrix:
-    """G_ij = <H_i, H_j> of symmetric kernels: tiles off the diagonal stand for two."""
-    parts = []
-    for rows, cols, H in tiles:
-        flat = H.reshape(len(H), -1)
-        parts.append((1 if rows == cols else 2) * (flat @ flat.T).astype(np.float64))
-    return np.asarray(np.sum(parts, axis=0))
-
-
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
-    """G as in `kernel_gram`, and R, the correlations of the kernels' entries off the diagonal.
+    """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
 
     Sums are taken about the mean of the first tile: those of nearly constant kernels would cancel.
     """
@@ -57,12 +48,12 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
 
 
 def _correlations(C: Matrix, least: Vector) -> Matrix:
-    """C_ij / sqrt(C_ii C_jj); a kernel without variance, or below its least, has none with any other."""
+    """C_ij / sqrt(C_ii C_jj); 0 all along, itself included, for a kernel whose variance is at most its least."""
     varies = C.diagonal() > least
     scale = np.zeros(len(C))
     scale[varies] = 1 / np.sqrt(C.diagonal()[varies])
     R = np.clip(C * scale * scale[:, None], -1, 1)
-    np.fill_diagonal(R, 1)
+    np.fill_diagonal(R, varies)
     return np.asarray(R)
 
 
@@ -91,15 +82,22 @@ def agreement(R: Matrix) -> Vector:
     """How far each kernel agrees with the others, from 0 to 1: the best product of correlations from the leading ones.
 
     u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. A kernel that follows no other, such as one with its
-    samples permuted, is near 0; one that follows a neighbour that follows the rest is not. Where those above the
-    threshold are no majority, nobody can say who is wrong, and all are 1.
+    samples permuted, is near 0; one that follows a neighbour that follows the rest is not. A flat kernel (R_ii = 0)
+    says nothing and misleads nobody: it is 1. So are all where those above the threshold are no majority, since
+    then nobody can say who is wrong.
     """
-    R = np.maximum(R, 0)
+    flat = R.diagonal() == 0
+    R = np.maximum(R[~flat][:, ~flat], 0)
+    if len(R) == 0:
+        return np.ones(len(flat))
     v = np.abs(np.linalg.eigh(R)[1][:, -1])
     u = v / v.max()
     for _ in range(len(R)):
         u = np.maximum(u, (R * u).max(axis=1))
-    return np.asarray(u) if np.count_nonzero(u > _TRUSTED) > len(u) / 2 else np.ones(len(u))
+    everyone = np.ones(len(flat))
+    if np.count_nonzero(u > _TRUSTED) > len(u) / 2:
+        everyone[~flat] = u
+    return everyone
 
 
 def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR) -> Vector:

@@ -3,6 +3,7 @@
 from kernelweave.estimators.classification import KGLClassifier, PMKLClassifier, SMKLClassifier
 from kernelweave.estimators.clustering import KGLClustering, PMKLClustering, SMKLClustering
 from kernelweave.estimators.path import smkl_path
+from kernelweave.estimators.weave import WeaveClassifier, WeaveClustering
 
 __all__ = [
     "KGLClassifier",
@@ -11,5 +12,7 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "WeaveClassifier",
+    "WeaveClustering",
     "smkl_path",
 ]

@@ -108,9 +108,7 @@ class GraphEstimator(KernelEstimator):
         self._scheme()  # an unknown name fails here
         return super()._begin()
 
-    def _solve(
-        self, problem: Problem, random_state: np.random.RandomState, start: State | None = None
-    ) -> Solution:
+    def _solve(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
         """Run the solver, keep what it found and return it."""
         solution = solve(
             problem,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -97,14 +97,18 @@ class KernelBank:
         self._fix(pair)
         return self._stack(pair)
 
-    def fit_tiles(self, X: Samples) -> Callable[[slice, slice], Matrix]:
-        """Fit on X and return a function that gives any tile (r, rows, columns) of its kernel matrices.
+    def fit_tiles(self, X: Samples) -> Callable[..., Matrix]:
+        """Fit on X and return a function of rows, columns and, if not that of X, precision: a tile (r, b, b') of H.
 
         The products between samples are made once and kept with the function; the kernels are not.
         """
         pair = _checked_pair(X)
         self._fix(pair)
-        return lambda rows, cols: self._stack(pair.tile(rows, cols))
+
+        def tile(rows: slice, cols: slice, dtype: Any = None) -> Matrix:
+            return self._stack(pair.tile(rows, cols, dtype))
+
+        return tile
 
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
         """Yield the kernel matrices one by one, so that never more than one of them is in memory."""

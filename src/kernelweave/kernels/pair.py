@@ -100,9 +100,9 @@ class Pair:
             np.fill_diagonal(D, 0)
         return _read_only(D)
 
-    def tile(self, rows: slice, cols: slice) -> Pair:
+    def tile(self, rows: slice, cols: slice, dtype: Any = None) -> Pair:
         """Return these rows of X against these rows of Y, the products read from those of the whole."""
-        return _Tile(self, rows, cols)
+        return _Tile(self, rows, cols, dtype or self.dtype)
 
     def _near_origin(self) -> tuple[Samples, Samples]:
         """Return X and Y, moved to the mean of Y if they lie so far out that their distances would cancel."""
@@ -118,19 +118,20 @@ class Pair:
 class _Tile(Pair):
     """A part of a pair: kernels see it as any other, and nothing is multiplied twice."""
 
-    def __init__(self, whole: Pair, rows: slice, cols: slice) -> None:
-        super().__init__(whole.X[rows], None if whole.same and rows == cols else whole.Y[cols])
+    def __init__(self, whole: Pair, rows: slice, cols: slice, dtype: Any) -> None:
+        X, Y = whole.X[rows].astype(dtype, copy=False), whole.Y[cols].astype(dtype, copy=False)
+        super().__init__(X, None if whole.same and rows == cols else Y)
         self._whole, self._rows, self._cols = whole, rows, cols
 
     @cached_property
     def inner(self) -> Matrix:
         """The inner products x'y."""
-        return self._whole.inner[self._rows, self._cols]
+        return self._whole.inner[self._rows, self._cols].astype(self.dtype, copy=False)
 
     @cached_property
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances."""
-        return self._whole.sqdist[self._rows, self._cols]
+        return self._whole.sqdist[self._rows, self._cols].astype(self.dtype, copy=False)
 
 
 def _read_only(A: Matrix) -> Matrix:

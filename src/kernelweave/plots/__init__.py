@@ -2,7 +2,8 @@
 
 from kernelweave.plots.convergence import plot_convergence
 from kernelweave.plots.embedding import plot_embedding
+from kernelweave.plots.evidence import plot_evidence
 from kernelweave.plots.graph import plot_graph
 from kernelweave.plots.weights import plot_weights
 
-__all__ = ["plot_convergence", "plot_embedding", "plot_graph", "plot_weights"]
+__all__ = ["plot_convergence", "plot_embedding", "plot_evidence", "plot_graph", "plot_weights"]

@@ -1,0 +1,45 @@
+"""Partitions into every number of clusters worth trying, of a graph and of two that differ a little from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave.estimators._agreement import Partitions
+from kernelweave.estimators._weave import sparse_graph
+from kernelweave.estimators._weave_partition import partitions, spectrum
+from kernelweave.kernels._types import Matrix
+from kernelweave.select import candidate_numbers
+
+__all__ = ["candidate_partitions", "perturbed_graphs"]
+
+_PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors
+_N_INIT = 2
+
+
+def perturbed_graphs(
+    S: sparse.csr_array, K: Matrix, *, gamma: float, n_neighbors: int, **options: Any
+) -> list[sparse.csr_array]:
+    """Return the graph S of the kernel K, and two with more and fewer edges."""
+    others = [
+        sparse_graph(K, gamma=g * gamma, n_neighbors=max(1, round(k * n_neighbors)), join=True, **options)
+        for g, k in _PERTURBATIONS
+    ]
+    return [S, *others]
+
+
+def candidate_partitions(graphs: list[sparse.csr_array], random_state: np.random.RandomState) -> dict[int, Partitions]:
+    """Return for each candidate number of clusters a partition of every graph, by k-means on unit rows."""
+    numbers = candidate_numbers(graphs[0].shape[0])
+    spectra = [spectrum(S, numbers[-1]) for S in graphs]
+    return {
+        k: np.concatenate(
+            [
+                partitions(values, P, [("unit", k)], k, n_init=_N_INIT, random_state=random_state)
+                for values, P in spectra
+            ]
+        )
+        for k in numbers
+    }

@@ -1,0 +1,63 @@
+"""What speaks for each number of clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.plots._model import learned
+from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, strip_spines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_evidence"]
+
+
+def plot_evidence(model: Any, *, ax: Axes | None = None) -> Axes:
+    """Lines of modularity, stability and their joint score by number of clusters, the chosen number marked.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with ``cluster_evidence_``: one that chose its number of clusters itself.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The axes with the picture.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If the model was given its number of clusters.
+
+    Notes
+    -----
+    A sharp peak of the score says that the number is well determined; a plateau that several would do.
+    """
+    evidence = learned(model, "cluster_evidence_")[1]
+    if ax is None:
+        ax = new_axes(6.4, 4.0)
+    numbers = evidence.n_clusters
+    for name, values, style in (
+        ("modularity", evidence.modularity, {"color": COLOURS[0], "marker": "o"}),
+        ("stability", evidence.stability, {"color": COLOURS[1], "marker": "s"}),
+        ("score", evidence.score, {"color": "#000000", "marker": "^", "linewidth": 2.2}),
+    ):
+        ax.plot(numbers, values, label=name, markersize=3.5, **style)
+    ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
+    ax.set_xlabel("number of clusters", fontsize=9)
+    ax.set_ylim(bottom=min(0, float(evidence.modularity.min()), float(evidence.stability.min())))
+    ax.tick_params(labelsize=9, colors=GREY)
+    ax.legend(fontsize=9, frameon=False)
+    strip_spines(ax)
+    headline(
+        ax,
+        f"Evidence for {counted(evidence.chosen, 'cluster')}",
+        f"{counted(len(numbers), 'number')} tried (dotted: the smallest whose score is within 3 % of the best)",
+    )
+    return ax

@@ -1,0 +1,272 @@
+"""WeaveClustering and WeaveClassifier: what they find, and that nothing beside the data decides it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave.datasets import label_split
+from kernelweave.errors import NotFiniteError, UndecidedWarning
+from kernelweave.kernels import Gaussian, Linear, recipe
+from kernelweave.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:400], y[:400]
+
+
+@pytest.fixture(scope="module")
+def known(digits):
+    return label_split(digits[1], 0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def far_blobs():
+    return make_blobs([60, 60, 60], n_features=3, cluster_std=0.4, center_box=(-20, 20), random_state=3)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"consensus": True}, {"graph": "knn"}, {"graph": "both"}, {"embedding": "unit"}]
+)
+def test_well_separated_groups_are_found(far_blobs, options):
+    X, y = far_blobs
+    model = WeaveClustering(3, random_state=0, **options).fit(X)
+    assert clustering_accuracy(y, model.labels_) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"embedding": "commute"}, {"consensus": True}])
+def test_permuting_the_samples_permutes_the_clusters(digits, options):
+    X = digits[0][:120]
+    order = np.random.default_rng(0).permutation(len(X))
+    here = WeaveClustering(10, random_state=0, **options).fit(X)
+    there = WeaveClustering(10, random_state=0, **options).fit(X[order])
+    assert adjusted_rand_score(here.labels_[order], there.labels_) == 1
+    assert_allclose(there.embedding_, here.embedding_[order], atol=1e-6)
+
+
+def test_single_and_double_precision_find_the_same_clusters(digits):
+    X = digits[0]
+    double = WeaveClustering(10, random_state=0).fit(X)
+    single = WeaveClustering(10, random_state=0, dtype="float32").fit(X)
+    assert single.consensus_kernel_.dtype == np.float32
+    assert double.consensus_kernel_.dtype == np.float64
+    assert_allclose(single.kernel_shares_, double.kernel_shares_, atol=1e-4)
+    assert adjusted_rand_score(single.labels_, double.labels_) > 0.99
+
+
+def test_sparse_and_dense_samples_find_the_same(digits):
+    X = digits[0][:150]
+    dense = WeaveClustering(5, scale="unit", random_state=0).fit(X)
+    thin = WeaveClustering(5, scale="unit", random_state=0).fit(sparse.csr_array(X))
+    assert_allclose(thin.consensus_kernel_, dense.consensus_kernel_, atol=1e-9)
+    assert adjusted_rand_score(thin.labels_, dense.labels_) == 1
+
+
+def test_precomputed_kernels_find_what_the_bank_finds(digits):
+    X = digits[0][:150]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    here = WeaveClustering(5, random_state=0).fit(X)
+    there = WeaveClustering(5, kernels="precomputed", random_state=0).fit(recipe("released-12").fit_grams(unit))
+    assert_allclose(there.kernel_shares_, here.kernel_shares_, atol=1e-4)
+    assert adjusted_rand_score(there.labels_, here.labels_) == 1
+
+
+def test_the_consensus_kernel_is_the_weighted_sum_of_the_kernels(digits):
+    X = digits[0][:150]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    model = WeaveClustering(5, random_state=0).fit(X)
+    H = recipe("released-12").fit_grams(unit)
+    assert_allclose(model.consensus_kernel_, np.einsum("i,iab->ab", model.kernel_shares_, H), atol=1e-9)
+
+
+def test_given_weights_are_scaled_to_shares_and_used(far_blobs):
+    X = far_blobs[0]
+    model = WeaveClustering(3, kernels=[Gaussian(0.1), Linear()], weights=[2, 0], random_state=0).fit(X)
+    assert_allclose(model.kernel_shares_, [1, 0])
+    assert_allclose(model.consensus_kernel_, Gaussian(0.1).fit(X).gram(X), atol=1e-12)
+
+
+def test_uniform_weights_are_equal(far_blobs):
+    model = WeaveClustering(3, weights="uniform", random_state=0).fit(far_blobs[0])
+    assert_allclose(model.kernel_shares_, 1 / 12)
+
+
+def test_the_graph_is_sparse_symmetric_and_in_one_piece(far_blobs):
+    S = WeaveClustering(3, n_neighbors=4, random_state=0).fit(far_blobs[0]).graph_
+    assert sparse.issparse(S)
+    assert abs(S - S.T).max() == 0
+    assert S.nnz <= 2 * 4 * 180 + 4
+    assert connected_components(S)[0] == 1
+
+
+def test_consensus_tells_sure_samples_from_doubtful_ones():
+    X, _ = make_blobs([50, 50], centers=[[-4, 0], [4, 0]], random_state=0)
+    X = np.vstack([X, [[0, 0]]])  # half way
+    model = WeaveClustering(2, consensus=True, random_state=0).fit(X)
+    assert_allclose(model.co_association_.diagonal(), 1, atol=1e-6)
+    assert model.confidence_.min() >= 0
+    assert model.confidence_.max() <= 1 + 1e-6
+    assert model.confidence_[-1] < np.median(model.confidence_)
+
+
+@pytest.mark.slow
+def test_consensus_does_not_depend_on_how_many_processes_share_it(far_blobs):
+    one = WeaveClustering(3, consensus=True, random_state=0, n_jobs=1).fit(far_blobs[0])
+    two = WeaveClustering(3, consensus=True, random_state=0, n_jobs=2).fit(far_blobs[0])
+    assert_array_equal(one.co_association_, two.co_association_)
+
+
+def test_progress_is_written_to_the_error_stream_when_asked_for(far_blobs, capsys):
+    WeaveClustering(3, consensus=True, random_state=0, verbose=1).fit(far_blobs[0])
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "scale: none, since" in said.err
+    assert "consensus: graph 24 of 24" in said.err
+
+
+def test_nothing_is_written_unless_asked_for(far_blobs, capsys):
+    WeaveClustering(3, random_state=0).fit(far_blobs[0])
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("n_components", [2, 7])
+def test_the_embedding_is_as_wide_as_asked_for(far_blobs, n_components):
+    for embedding in ("merged", "raw", "soft", "unit", "commute"):
+        model = WeaveClustering(3, n_components=n_components, embedding=embedding, random_state=0).fit(far_blobs[0])
+        assert model.embedding_.shape == (180, n_components)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_handful_of_samples_can_be_clustered(n):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    for consensus in (False, True):
+        assert len(WeaveClustering(2, consensus=consensus, random_state=0).fit(X).labels_) == n
+
+
+def test_as_many_clusters_as_samples(far_blobs):
+    X = far_blobs[0][:6]
+    assert sorted(WeaveClustering(6, embedding="raw", random_state=0).fit(X).labels_) == list(range(6))
+
+
+@pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
+def test_classes_follow_a_few_labels(digits, known, graph):
+    X, y = digits
+    model = WeaveClassifier(graph=graph).fit(X, np.where(known, y, -1))
+    assert_array_equal(model.transduction_[known], y[known])
+    assert np.mean(model.transduction_[~known] == y[~known]) > 0.85
+    assert_array_equal(model.predict(X[5:9]), model.transduction_[5:9])
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_permuting_the_samples_permutes_the_classes(digits):
+    X, y = digits
+    partial = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    order = np.random.default_rng(0).permutation(len(y))
+    here = WeaveClassifier().fit(X, partial)
+    there = WeaveClassifier().fit(X[order], partial[order])
+    assert_allclose(there.label_distributions_, here.label_distributions_[order], atol=1e-7)
+
+
+def test_class_mass_gives_classes_the_shares_of_the_labels(digits, known):
+    X, y = digits
+    free = WeaveClassifier().fit(X, np.where(known, y, -1))
+    scaled = WeaveClassifier(class_mass=True).fit(X, np.where(known, y, -1))
+    shares = np.bincount(y[known]) / known.sum()
+    gap = [
+        np.abs(np.bincount(m.transduction_[~known], minlength=10) / (~known).sum() - shares).sum()
+        for m in (free, scaled)
+    ]
+    assert gap[1] <= gap[0]
+    assert_allclose(free.embedding_, scaled.embedding_)
+
+
+def test_parts_of_the_graph_without_labels_are_told_and_uniform():
+    X, y = make_blobs([30, 30, 30], n_features=3, cluster_std=0.1, center_box=(-100, 100), random_state=0)
+    partial = np.where((np.arange(90) % 5 == 0) & (y < 2), y, -1)
+    model = WeaveClassifier(kernels=[Gaussian(0.01)], scale="none", n_neighbors=4)
+    with pytest.warns(UndecidedWarning, match=r"30 of 90 samples lie in parts of the learned graph that hold no label"):
+        model.fit(X, partial)
+    assert_array_equal(model.undecided_, y == 2)
+    assert_allclose(model.label_distributions_[y == 2], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": "best"}, "weights must be one of 'self', 'uniform'; got 'best'"),
+        ({"weights": [1, 2]}, r"one number for each of the 12 kernels; got shape \(2,\)"),
+        ({"weights": [-1] + [1] * 11}, "weights must be finite, not negative"),
+        ({"weights": [0] * 12}, "not all zero"),
+        ({"weights": {"a": 1}}, "weights must be 'self', 'uniform' or one number per kernel"),
+        ({"graph": "full"}, "graph must be one of 'ridge', 'knn', 'both'; got 'full'"),
+        ({"scale": "big"}, "scale must be one of"),
+        ({"gamma": 0}, "gamma == 0, must be > 0"),
+        ({"gamma": np.inf}, "gamma must be finite"),
+        ({"n_neighbors": 0}, "n_neighbors == 0, must be >= 1"),
+        ({"dtype": "float16"}, "dtype must be None, 'float32' or 'float64'; got 'float16'"),
+        ({"kernels": "precomputed", "scale": "unit"}, "scale='unit' scales samples, but kernels are 'precomputed'"),
+    ],
+)
+@pytest.mark.parametrize("kind", [WeaveClustering, WeaveClassifier])
+def test_parameters_that_cannot_be_used_are_refused(kind, options, message):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=message):
+        kind(**options).fit(X, np.where(np.arange(20) % 4 == 0, np.arange(20) % 8, -1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": 21}, "n_clusters=21 is more than the n_samples=20"),
+        ({"n_clusters": 0}, "n_clusters == 0, must be >= 1"),
+        ({"embedding": "flat"}, "embedding must be one of 'merged', 'raw', 'soft', 'unit', 'commute'; got 'flat'"),
+        ({"n_components": 0}, "n_components == 0, must be >= 1"),
+        ({"n_init": 0}, "n_init == 0, must be >= 1"),
+    ],
+)
+def test_cluster_parameters_that_cannot_be_used_are_refused(options, message):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=message):
+        WeaveClustering(**({"n_clusters": 2} | options)).fit(X)
+
+
+def test_the_number_of_clusters_is_found_where_groups_are_far_apart(far_blobs):
+    model = WeaveClustering("auto", random_state=0).fit(far_blobs[0])
+    assert model.n_clusters_ == model.cluster_evidence_.chosen == 3
+    assert clustering_accuracy(far_blobs[1], model.labels_) == 1
+
+
+def test_only_the_word_auto_stands_for_a_number_of_clusters(far_blobs):
+    with pytest.raises(ValueError, match=r"n_clusters, if not a number, must be one of 'auto'; got 'many'"):
+        WeaveClustering("many").fit(far_blobs[0])
+
+
+@pytest.mark.parametrize("kind", [WeaveClustering, WeaveClassifier])
+def test_affinities_without_a_diagonal_are_refused(kind):
+    K = 1 - np.eye(20)
+    with pytest.raises(ValueError, match=r"with trace 0, but k\(x, x\) is positive"):
+        kind(kernels="precomputed").fit(K, np.where(np.arange(20) % 4 == 0, np.arange(20) % 8, -1))
+
+
+def test_kernels_that_make_the_system_singular_are_named_an_arithmetic_error():
+    K = np.diag([1.0, 1, 1, 1, -0.25])
+    gamma = 0.25 / K.diagonal().mean()
+    with pytest.raises(NotFiniteError, match=r"K \+ gamma I is singular at gamma="):
+        WeaveClustering(2, kernels="precomputed", gamma=gamma).fit(K)
+
+
+def test_one_component_alone_is_not_the_constant_one(far_blobs):
+    model = WeaveClustering(2, n_components=1, random_state=0).fit(far_blobs[0])
+    assert model.embedding_.shape == (180, 1)
+    assert model.embedding_.std() > 0.01
+
+
+def test_one_cluster_holds_everyone(far_blobs):
+    for consensus in (False, True):
+        assert set(WeaveClustering(1, consensus=consensus, random_state=0).fit(far_blobs[0]).labels_) == {0}

@@ -1,0 +1,24 @@
+import numpy as np
+from numpy.testing import assert_allclose
+
+from kernelweave import WeaveClustering
+from kernelweave.plots import plot_evidence
+from kernelweave.select import ClusterEvidence
+
+
+def test_the_lines_are_the_evidence_and_the_chosen_number_is_marked(fitted, ax):
+    numbers = np.array([2, 3, 5])
+    evidence = ClusterEvidence(numbers, np.array([0.1, 0.6, 0.5]), np.array([0.2, 0.9, -0.1]), np.array([0, 0.5, 0]), 3)
+    plot_evidence(fitted(cluster_evidence=evidence), ax=ax)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    for name in ("modularity", "stability", "score"):
+        assert_allclose(lines[name].get_ydata(), getattr(evidence, name))
+        assert_allclose(lines[name].get_xdata(), numbers)
+    assert "3 clusters" in ax.get_title(loc="left")
+    assert any(list(line.get_xdata()) == [3, 3] for line in ax.get_lines())
+
+
+def test_a_model_that_counted_its_clusters_can_be_drawn(ax):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    plot_evidence(WeaveClustering("auto", random_state=0).fit(X), ax=ax)
+    assert len(ax.get_lines()) == 4
