@@ -58,7 +58,7 @@ BY_FEATURES = {
     ("S3R", "yale"): S3R(lam=20, alpha=0.1),
     ("S3R", "jaffe"): S3R(lam=100, alpha=0.1),
     ("S2LRR", "yale"): S2LRR(lam=5, alpha=0.5),
-    ("S2LRR", "jaffe"): S2LRR(lam=5, alpha=0.5),
+    ("S2LRR", "jaffe"): S2LRR(lam=25, alpha=0.5),
 }
 
 

@@ -111,7 +111,7 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
         (KGLClassifier(verbose=-1), ValueError, "verbose == -1, must be >= 0"),
         (SMKLClustering(2, kernels=[lambda x, y: np.nan]), ValueError, "gave inf or NaN"),
     ],
-    ids=lambda value: repr(value)[:60],
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__),
 )
 def test_parameters_out_of_range_are_refused(estimator, error, message):
     with pytest.raises(error, match=message):
