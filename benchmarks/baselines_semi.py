@@ -58,6 +58,7 @@ BY_FEATURES = {
     ("S3R", "yale"): S3R(lam=20, alpha=0.1),
     ("S3R", "jaffe"): S3R(lam=100, alpha=0.1),
     ("S2LRR", "yale"): S2LRR(lam=5, alpha=0.5),
+    # chosen after lam=5 gave 93.5 93.2 92.8: as for S3R, five times the value for YALE
     ("S2LRR", "jaffe"): S2LRR(lam=25, alpha=0.5),
 }
 

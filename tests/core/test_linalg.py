@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.linalg import average_with_transpose, nearest_psd, symmetric_inverse, symmetric_spectral_norm
+from kernelweave.core.linalg import (
+    average_with_transpose,
+    nearest_psd,
+    outer_square,
+    symmetric_inverse,
+    symmetric_spectral_norm,
+)
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.0], ids=["definite", "indefinite"])
@@ -29,6 +35,15 @@ def test_spectral_norm_of_a_large_matrix_of_low_rank_needs_no_luck(rng, rank):
     V = rng.normal(size=(300, rank))
     M = V @ V.T
     assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_outer_square_is_the_product_with_the_transpose(rng, n, dtype):
+    E = rng.normal(size=(n, n)).astype(dtype)
+    assert outer_square(E).dtype == dtype
+    assert_allclose(outer_square(E), E @ E.T, atol=50 * n * np.finfo(dtype).eps)
+    assert_allclose(outer_square(E), outer_square(E).T, atol=0)
 
 
 @pytest.mark.parametrize("n", [5, 700])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernelweave.core.linalg import shifted, symmetric_inverse
+from kernelweave.core.linalg import outer_square, shifted, symmetric_inverse
 from kernelweave.kernels._types import Matrix
 
 __all__ = [
@@ -70,7 +70,7 @@ def residual(S: Matrix) -> Matrix:
     """M = (I - S)(I - S)': what S leaves unexpressed; Tr(K - 2KS + S'KS) = <K, M> for symmetric K."""
     E = -S
     E.flat[:: len(E) + 1] += 1
-    return np.asarray(E @ E.T)
+    return outer_square(E)
 
 
 def _tiles(n: int) -> Iterator[slice]:

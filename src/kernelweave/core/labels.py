@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, eigsh, splu
 
-from kernelweave.core.linalg import eigenvectors, symmetric_part
+from kernelweave.core.linalg import average_with_transpose, eigenvectors, symmetric_part
 from kernelweave.kernels._types import Mask, Matrix, Vector
 
 Graph: TypeAlias = Any  # (n, n): a numpy array, or a scipy sparse array
@@ -35,7 +35,8 @@ def embedding(S: Matrix, c: int) -> Matrix:
     On a graph without edges (the released start, S = I) every P is a minimum: it is the first c unit vectors.
     """
     n = len(S)
-    W = symmetric_part(S)
+    W = S.copy()
+    average_with_transpose(W)
     d = W.sum(axis=1) - W.diagonal()
     if not d.any():
         return np.eye(n, c, dtype=S.dtype)
@@ -61,8 +62,7 @@ def _connected(W: Matrix) -> bool:
     """Whether all samples are reached from the first; a graph in parts has eigenvalues that ARPACK may miss."""
     seen = np.zeros(len(W), dtype=bool)
     new = np.arange(len(W)) == 0
-    while new.any():
-        seen |= new
+    while new.any() and not (seen := seen | new).all():
         new = (W[new] > 0).any(axis=0) & ~seen
     return bool(seen.all())
 

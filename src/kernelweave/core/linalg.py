@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import get_lapack_funcs
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = [
+    "average_with_transpose",
     "definite_inverse",
     "eigenvectors",
     "floor_spectrum",
     "nearest_psd",
+    "outer_square",
     "shifted",
     "symmetric_inverse",
     "symmetric_part",
@@ -103,6 +105,15 @@ def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
     if V.shape[1] <= last - first:
         V = linalg.eigh(M, driver="evd", check_finite=False)[1][:, first : last + 1]
     return np.asarray(V)
+
+
+def outer_square(E: Matrix) -> Matrix:
+    """E E' by syrk (n³ flops), mirrored a tile at a time."""
+    (syrk,) = get_blas_funcs(("syrk",), (E,))
+    # the transpose of a C-ordered matrix is a Fortran view, of whose square BLAS fills the upper triangle
+    C = syrk(1.0, E.T, trans=1, lower=0).T
+    _mirror_lower(C)
+    return np.asarray(C)
 
 
 def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -52,6 +53,8 @@ def minimise(
             outcome = Outcome.LEVEL
             break
     if scheme.finish is not None:
+        del S, K, after
+        state = replace(state, A=None)  # what is not needed any more makes room for the last step
         state = scheme.finish(problem, state)
     return Solution(state, History(tuple(records)), outcome)
 
