@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks._sets import DataSet
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.kernel_ridge import KernelRidge
 
+from benchmarks._sets import DataSet
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import GFHF, LGC
 from kernelweave.core.normalised import normalised_embedding

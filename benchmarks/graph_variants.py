@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
-from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from scipy import linalg, sparse
 from sklearn.cluster import KMeans
 
+from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
 from kernelweave.core.sparse_graph import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
 from kernelweave.core.spectral import bottom_eigenpairs, commute_rows, soft_rows, unit_rows

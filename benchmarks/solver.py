@@ -18,13 +18,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from benchmarks.plain_smkl import plain_smkl
 from sklearn.base import clone
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.semi_supervised import LabelSpreading
 
+from benchmarks.plain_smkl import plain_smkl
 from kernelweave import SMKLClassifier, SMKLClustering, smkl_path
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
