@@ -21,7 +21,7 @@ def test_self_weights_are_half_the_inverse_distances(small):
 
 def test_a_kernel_that_is_the_consensus_has_a_finite_weight(small):
     d = consensus_distances(small.H, small.H[2])
-    w = self_weights(d, distance_floor(small.H))
+    w = self_weights(d, distance_floor(np.linalg.norm(small.H[0])))
     assert d[2] == 0
     assert np.isfinite(w).all()
     assert w.argmax() == 2
@@ -30,7 +30,7 @@ def test_a_kernel_that_is_the_consensus_has_a_finite_weight(small):
 def test_the_fixed_point_of_weights_and_mean_is_the_geometric_median(small):
     K = small.K
     for _ in range(500):
-        w = self_weights(consensus_distances(small.H, K), distance_floor(small.H))
+        w = self_weights(consensus_distances(small.H, K), distance_floor(np.linalg.norm(small.H[0])))
         K = np.average(small.H, axis=0, weights=w)
     unit = [(K - H) / np.linalg.norm(K - H) for H in small.H]
     assert_allclose(sum(unit), 0, atol=1e-10)

@@ -168,6 +168,14 @@ def test_the_labels_of_unlabelled_samples_are_not_an_input(version, classificati
     assert_array_equal(first.state.P, second.state.P)
 
 
+def test_the_released_scheme_says_when_it_diverges_where_the_safeguarded_one_does_not(clustering):
+    settings = {"alpha": 1e-5, "beta": 0.01, "gamma": 1, "classify": False}
+    released, safe = (solve(clustering, smkl(v, **settings), tol=1e-5) for v in ("released", "safeguarded"))
+    assert released.outcome in (Outcome.DIVERGED, Outcome.NOT_FINITE)
+    assert safe.outcome in (Outcome.CONVERGED, Outcome.LEVEL, Outcome.MAX_ITER)
+    assert np.linalg.norm(safe.state.K) < 1e3 * clustering.size
+
+
 def test_an_unknown_scheme_is_named_with_the_known_ones():
     with pytest.raises(
         InvalidInputError, match=r"Unknown scheme 'fast': choose one of printed, released, exact, safeguarded"

@@ -52,7 +52,7 @@ def solve(
     except np.linalg.LinAlgError as error:
         msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"
         raise NotFiniteError(msg) from error
-    if solution.outcome in (Outcome.NOT_FINITE, Outcome.NOT_OPTIMAL):
+    if solution.outcome in (Outcome.NOT_FINITE, Outcome.NOT_OPTIMAL, Outcome.DIVERGED):
         msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
         raise NotFiniteError(msg)
     if solution.outcome is Outcome.MAX_ITER:

@@ -15,6 +15,7 @@ from kernelweave.solve.scheme import Scheme
 
 __all__ = ["minimise"]
 
+_FAR_BEYOND = 1e3  # times the largest kernel
 _LEVEL_FOR = 5
 _ROUNDING = 256  # a relative change of this many units in the last place is rounding: 3e-5 in single precision
 
@@ -78,4 +79,6 @@ def _advance(problem: Problem, scheme: Scheme, state: State) -> State | Outcome:
         return Outcome.NOT_FINITE
     except NotOptimalError:
         return Outcome.NOT_OPTIMAL
+    if float(np.linalg.norm(state.K)) > _FAR_BEYOND * problem.size:
+        return Outcome.DIVERGED
     return state

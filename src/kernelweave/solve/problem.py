@@ -56,9 +56,14 @@ class Problem:
         return rounding_floor(largest, float(np.finfo(self.H.dtype).eps))
 
     @cached_property
+    def size(self) -> float:
+        """The largest ||H_i||_F."""
+        return float(max(np.linalg.norm(Hi) for Hi in self.H))
+
+    @cached_property
     def floor(self) -> float:
         """δ, the distance below which the consensus counts as meeting a kernel."""
-        return distance_floor(self.H)
+        return distance_floor(self.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class Outcome(Enum):
     LEVEL = "The objective stopped falling: what still changes in the graph makes no difference to it."
     MAX_ITER = "The graph was still changing at max_iter: raise max_iter or tol."
     NOT_FINITE = "A step produced inf or nan, or met a singular system: raise gamma or beta."
+    DIVERGED = "The consensus grew far beyond the kernels: raise beta or gamma, or use the safeguarded scheme."
     NOT_OPTIMAL = "The graph problem was not solved to optimality in its budget of sweeps: raise gamma."
 
 
