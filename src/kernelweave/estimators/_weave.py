@@ -21,7 +21,6 @@ from kernelweave.scaling import SCALES, fit_scaling
 __all__ = ["WeaveEstimator", "one_of", "sparse_graph"]
 
 _GRAPHS = ("ridge", "knn", "both")
-_DTYPES = (None, "float32", "float64", np.float32, np.float64)
 _SCALE_NEIGHBOUR = 7  # whose distance is a sample's own scale in a "knn" graph, as Zelnik-Manor and Perona have it
 
 
@@ -66,9 +65,6 @@ class WeaveEstimator(SeveralKernels, KernelEstimator):
         if self._precomputed and self.scale in ("unit", "zscore"):
             msg = f"scale={self.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
             raise InvalidInputError(msg)
-        if self.dtype not in _DTYPES:
-            msg = f"dtype must be None, 'float32' or 'float64'; got {self.dtype!r}."
-            raise InvalidInputError(msg)
         super()._check_parameters()
 
     def _numbers(self) -> dict[str, Any]:
@@ -82,9 +78,8 @@ class WeaveEstimator(SeveralKernels, KernelEstimator):
         if self._precomputed:
             H, self.kernel_names_ = kernel_stack(X)
             self.n_features_in_ = H.shape[1]
-            return stack_tiles(H.astype(self.dtype or H.dtype, copy=False))
-        X = check_samples(self, X, reset=True)
-        X = X.astype(self.dtype or X.dtype, copy=False)
+            return stack_tiles(self._in_precision(H))
+        X = self._in_precision(check_samples(self, X, reset=True))
         self.scaling_ = fit_scaling(X, self.scale)
         self._say(f"scale: {self.scaling_.method}, since {self.scaling_.reason}")
         self.bank_ = as_bank(self._kernels())
