@@ -1,6 +1,6 @@
 """How fast the SMKL solver is, as ratios measured side by side in one run: `python -m benchmarks [section ...]`.
 
-Sections: iteration, fit, path, memory, grid. Every section prints its table and stores it in
+Sections: iteration, fit, path, memory, precision, grid. Every section prints its table and stores it in
 benchmarks/results/solver.json. Hold the machine still and pin the threads (OMP_NUM_THREADS=1) for figures to compare.
 """
 
@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "solver.json"
 DATA = Path(os.environ.get("KERNELWEAVE_DATA", ROOT.parent / "shared" / "data" / "paper"))
 PAPER = ("yale", "jaffe", "tr11", "tr45", "tr41", "ba", "coil20", "yeast")
+PRECISIONS = ("float64", "float32")
 DEFAULT = {"alpha": 1e-5, "gamma": 1.0}
 Row = dict[str, Any]
 
@@ -170,8 +171,26 @@ def grid() -> list[Row]:
     return rows
 
 
+def precision() -> list[Row]:
+    """Single against double precision with the defaults: do labels and graphs agree, and how much time is saved."""
+    rows = []
+    for name in PAPER:
+        data = load_dataset(name, data_home=DATA)
+        base = SMKLClustering(len(np.unique(data.target)), random_state=0, n_init=30)
+        models = (clone(base).set_params(dtype=dtype) for dtype in PRECISIONS)
+        double, single = (best(lambda m=model, X=data.data: m.fit(X), repeats=1) for model in models)
+        S64, S32 = double[1].graph_, single[1].graph_
+        rows.append(
+            {"data": name, "ARI": float(adjusted_rand_score(double[1].labels_, single[1].labels_)),
+             "graphs differ by": float(np.linalg.norm(S64 - S32) / np.linalg.norm(S64)),
+             "iterations": f"{double[1].n_iter_}, {single[1].n_iter_}", "double s / single s": double[0] / single[0]}
+        )  # fmt: skip
+    return rows
+
+
 SECTIONS: dict[str, Callable[[], list[Row]]] = {
-    "iteration": iteration, "fit": fit, "path": path, "memory": memory, "grid": grid
+    "iteration": iteration, "fit": fit, "path": path, "memory": memory, "precision": precision,
+    "grid": grid
 }  # fmt: skip
 
 

@@ -16,8 +16,8 @@ _MAX_STRIDE = 1e3
 
 
 def rounding_floor(H_norm: float, eps: float) -> float:
-    """δ: a distance from products of kernels is known to √eps of their size; 1e-6 of it is near enough to be met."""
-    return float(H_norm * max(1e-6, 4 * eps**0.5))
+    """δ: how near a kernel counts as met, 1e-6 of the largest one's size; 7e-5 of it in single precision."""
+    return float(H_norm * max(1e-6, eps**0.6))
 
 
 def consensus_weights(G: Matrix, h: Vector, m: float, w: Vector, *, beta: float, floor: float) -> tuple[Vector, Vector]:

@@ -26,10 +26,10 @@ def consensus_distances(H: Matrix, K: Matrix) -> Vector:
 
 
 def kernel_products(H: Matrix) -> Matrix:
-    """G_ij = <H_i, H_j>, some rows of the kernels at a time, summed in double precision."""
+    """G_ij = <H_i, H_j>, some rows of the kernels at a time, in double precision: distances are its differences."""
     G = np.zeros((len(H), len(H)))
     for i in range(0, H.shape[1], _ROWS):
-        flat = H[:, i : i + _ROWS].reshape(len(H), -1)
+        flat = H[:, i : i + _ROWS].reshape(len(H), -1).astype(np.float64, copy=False)
         G += flat @ flat.T
     return G
 
