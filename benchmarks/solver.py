@@ -147,19 +147,15 @@ def memory(n: int = 1500) -> list[Row]:
 def grid() -> list[Row]:
     """How runs end over a wide grid of parameters, and by how much the objective ever rose."""
     rows = []
-    for name in PAPER:
+    for name in ("yale", "jaffe"):  # on larger ones the extreme settings take an eigendecomposition in every iteration
         data = load_dataset(name, data_home=DATA)
         problem = Problem(recipe("released-12").fit_grams(data.data), len(np.unique(data.target)))
         alphas, betas, gammas = ((1e-6, 1e-3, 1, 1e2), (1e-2, 1, 1e2, 1e4), (1e-3, 1e-1, 1, 1e2))
-        if problem.n > 800:  # a coarser grid where a fit takes seconds
-            alphas, betas, gammas = (1e-6, 1e-2, 1e2), (1e-2, 10, 1e4), (1e-3, 1, 1e2)
         ends, rise, unsettled = Counter[str](), 0.0, []
         for setting in ((a, b, g) for a in alphas for b in betas for g in gammas):
             alpha, beta, gamma = setting
             scheme = smkl("safeguarded", alpha=alpha, beta=beta, gamma=gamma, classify=False)
-            run = minimise(
-                problem, scheme, max_iter=50 if problem.n <= 800 else 20, tol=1e-5, rng=np.random.default_rng(0)
-            )
+            run = minimise(problem, scheme, max_iter=50, tol=1e-5, rng=np.random.default_rng(0))
             ends[run.outcome.name] += 1
             J = run.history.objective
             rise = max(rise, float((np.diff(J) / np.abs(J[:-1])).max(initial=0)))
