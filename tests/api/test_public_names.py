@@ -43,16 +43,17 @@ def test_every_example_in_a_docstring_runs_as_written(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-@pytest.mark.parametrize("name", sorted(kernelweave.__all__))
-def test_every_parameter_and_nothing_else_is_documented(name):
-    thing = getattr(kernelweave, name)
-    if not inspect.isclass(thing) or "Parameters\n" not in (inspect.getdoc(thing) or ""):
-        pytest.skip(f"{name} is not a class with parameters")
+CLASSES = [
+    getattr(module, name)
+    for module in map(importlib.import_module, ("kernelweave", "kernelweave.baselines"))
+    for name in sorted(module.__all__)
+    if inspect.isclass(getattr(module, name))
+]
+
+
+@pytest.mark.parametrize("thing", CLASSES, ids=lambda thing: thing.__name__)
+def test_every_parameter_and_nothing_else_is_documented(thing):
     section = inspect.getdoc(thing).split("Parameters\n----------\n")[1].split("\n\n")[0]
-    documented = [
-        word.strip()
-        for line in section.splitlines()
-        if line and not line.startswith(" ")
-        for word in line.split(" : ")[0].split(",")
-    ]
+    lines = (line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" "))
+    documented = [word.strip() for line in lines for word in line.split(",")]
     assert documented == list(inspect.signature(thing).parameters)

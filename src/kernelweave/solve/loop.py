@@ -36,7 +36,7 @@ def minimise(
     records: list[Record] = []
     outcome = Outcome.MAX_ITER
     for iteration in range(1, max_iter + 1):
-        begun, S, K = perf_counter(), state.S, state.K  # not the whole state, which would hold more matrices
+        begun, S, K = perf_counter(), state.S, state.K
         with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
             after = _advance(problem, scheme, state)
         if isinstance(after, Outcome):
