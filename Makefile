@@ -43,7 +43,7 @@ bench: setup     ## time the solver against its ideal and its peers
 bench-quality: setup  ## print the quality tables without labels and store them in benchmarks/results
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
 
-docs: setup      ## build the API pages into docs/_build
+docs: setup      ## build the documentation into docs/_build
 	$(BIN)/pdoc --math -d numpy -o docs/_build kernelweave $(addprefix kernelweave., kernels baselines metrics datasets plots scaling select solve)
 
 clean:           ## remove what the other targets made

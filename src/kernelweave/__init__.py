@@ -1,16 +1,22 @@
 """Cluster data, or classify it from a few labels, when nobody knows which kernel is the right one."""
 
-from kernelweave.estimators import (
-    KGLClassifier,
-    KGLClustering,
-    PMKLClassifier,
-    PMKLClustering,
-    SMKLClassifier,
-    SMKLClustering,
-    WeaveClassifier,
-    WeaveClustering,
-    smkl_path,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelweave.estimators import (
+        KGLClassifier,
+        KGLClustering,
+        PMKLClassifier,
+        PMKLClustering,
+        SMKLClassifier,
+        SMKLClustering,
+        WeaveClassifier,
+        WeaveClustering,
+        smkl_path,
+    )
 
 __version__ = "0.1.0"
 
@@ -25,3 +31,15 @@ __all__ = [
     "WeaveClustering",
     "smkl_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when the first of them is asked for, so that the command line answers at once."""
+    if name in __all__:
+        return getattr(import_module("kernelweave.estimators"), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
