@@ -44,7 +44,7 @@ bench-quality: setup  ## print the quality tables without labels and store them 
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
 
 docs: setup      ## build the documentation into docs/_build
-	$(BIN)/pdoc --math -d numpy -o docs/_build kernelweave $(addprefix kernelweave., kernels baselines metrics datasets plots scaling select solve)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) demo docs/_build docs/api docs/tutorials .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

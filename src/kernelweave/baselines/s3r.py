@@ -66,7 +66,7 @@ class S3R(SelfExpressiveClassifier):
         The graph of the codes.
     n_iter_ : int
         The number of rounds.
-    history_ : dict of arrays of shape (n_iter_,)
+    history_ : dict of arrays with an entry for every iteration
         Of every round: "objective" after its codes (in the first, without labels), relative "change" of the labels,
         "residual" (the codes' largest violation of optimality), "code_iterations" and "seconds".
     n_features_in_ : int

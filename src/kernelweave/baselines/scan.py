@@ -81,7 +81,7 @@ class SCAN(TransductiveClassifier):
         The ridge, and the weight of the labels' smoothness, that were used.
     n_iter_ : int
         The number of iterations.
-    history_ : dict of arrays of shape (n_iter_,)
+    history_ : dict of arrays with an entry for every iteration
         The "objective" after every iteration, and the labels' relative "change" in it.
     n_features_in_ : int
         The number of features seen in `fit`, of all views together; of samples, if there are no features.

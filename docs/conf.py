@@ -1,0 +1,79 @@
+"""How the documentation is built: `make docs`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import kernelweave
+from kernelweave.datasets import load_dataset
+from kernelweave.errors import KernelweaveError
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[1] / "shared" / "data" / "paper"
+if SHARED.is_dir():  # a developer's copy of the paper's data; without it the tutorials download what they use
+    os.environ.setdefault("KERNELWEAVE_DATA", str(SHARED))
+
+project = "kernelweave"
+author = "The kernelweave developers"
+version = release = kernelweave.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "tutorials/*.ipynb", "tutorials/*.json", "**/sg_execution_times.rst"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]  # the gallery's order is a class, which Sphinx cannot store
+
+html_theme = "furo"
+html_title = f"kernelweave {version}"
+html_static_path = ["_static"]
+
+autosummary_generate = True
+autodoc_default_options = {"members": True, "inherited-members": False}
+numpydoc_show_class_members = False
+
+
+def _to_be_had(name: str) -> bool:
+    try:
+        load_dataset(name)
+    except KernelweaveError:
+        return False
+    return True
+
+
+# a tutorial that needs a data set of the paper runs where that can be had, and is shown without output elsewhere
+NEEDS = {"faces": "yale", "documents": "tr11"}
+unavailable = [tutorial for tutorial, name in NEEDS.items() if not _to_be_had(name)]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/tutorials",
+    "gallery_dirs": "tutorials",
+    "filename_pattern": "".join(rf"(?!.*/{tutorial}\.py)" for tutorial in unavailable) + r".*\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "matplotlib_animations": False,
+}
+
+
+def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out what scikit-learn writes: its text links to pages of its own documentation."""
+    if name.endswith("_request") or name in ("score", "get_metadata_routing", "set_params", "get_params", "set_output"):
+        return True
+    return None
+
+
+def setup(app: object) -> None:
+    """Connect what this file adds to Sphinx."""
+    app.connect("autodoc-skip-member", _skip)  # type: ignore[attr-defined]
