@@ -1,0 +1,173 @@
+"""From a file of the user to a table: one reader for each format, none of which runs code from the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.errors import InvalidInputError, MissingPackageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read_file"]
+
+
+def read_file(path: Path, *, named: Collection[str] = (), header: bool = True) -> pd.DataFrame:
+    """Return a file as a table; columns that are `named` (ids, labels) come as text where the file holds text.
+
+    Of a file of arrays (.npz, .mat) the table is its one matrix, and vectors of the same length join it only if named:
+    others may be classes, which no method must see.
+    """
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        msg = f"{path}: files of type {path.suffix or '(none)'} are not read; known are {' '.join(_READERS)}."
+        raise InvalidInputError(msg)
+    if not path.exists():
+        msg = f"{path}: there is no such file."
+        raise InvalidInputError(msg)
+    if path.is_dir():
+        msg = f"{path} is a folder: name the file in it."
+        raise InvalidInputError(msg)
+    if path.stat().st_size == 0:
+        msg = f"{path} is empty."
+        raise InvalidInputError(msg)
+    try:
+        table = reader(path, frozenset(named), header)
+    except (InvalidInputError, MissingPackageError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as error:  # every reader has its own errors for a file that is not what its name says
+        reason = " ".join(str(error).split()) or type(error).__name__
+        msg = f"{path} cannot be read as {path.suffix}: {reason[:300]}"
+        raise InvalidInputError(msg) from error
+    if not len(table):
+        msg = f"{path} holds no rows."
+        raise InvalidInputError(msg)
+    table.columns = table.columns.astype(str)
+    return table
+
+
+def _delimited(separator: str) -> Callable[..., pd.DataFrame]:
+    def read(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+        pd = _pandas()
+        # without index_col=False, rows that are one entry longer than the header shift all columns by one
+        table = pd.read_csv(
+            path,
+            sep=separator,
+            header=0 if header else None,
+            dtype=dict.fromkeys(named, str),
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+            low_memory=False,
+            index_col=False,
+        )
+        if header and len(table.columns) > 1 and all(_is_number(name) for name in table.columns):
+            msg = f"{path}: its first row holds only numbers, which are no header: add one, or pass --no-header."
+            raise InvalidInputError(msg)
+        return table
+
+    return read
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    return _pandas().read_parquet(path)
+
+
+def _excel(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        msg = f'{path}: Excel files are read with openpyxl: pip install "kernelweave[excel]".'
+        raise MissingPackageError(msg) from error
+    return _pandas().read_excel(path, header=0 if header else None, dtype=dict.fromkeys(named, str))
+
+
+def _npy(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    import numpy as np
+
+    with path.open("rb") as file:  # np.load leaves a file open that it cannot read
+        return _matrix_table({path.stem: np.load(file, allow_pickle=False)}, named, path)
+
+
+def _npz(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    import numpy as np
+
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        if {"format", "indptr", "indices", "data", "shape"} <= set(archive):
+            from scipy import sparse
+
+            return _matrix_table({path.stem: sparse.load_npz(path).toarray()}, named, path)
+        return _matrix_table({name: archive[name] for name in archive}, named, path)
+
+
+def _mat(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    from scipy import io, sparse
+
+    arrays = {name: value for name, value in io.loadmat(path).items() if not name.startswith("__")}
+    arrays = {name: value.toarray() if sparse.issparse(value) else value for name, value in arrays.items()}
+    return _matrix_table({name: _vector(value) for name, value in arrays.items()}, named, path)
+
+
+def _vector(value: Any) -> Any:
+    """Return MATLAB's (n, 1) and (1, n) as what they are."""
+    return value.ravel() if value.ndim == 2 and 1 in value.shape and max(value.shape) > 1 else value
+
+
+def _h5ad(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
+    try:
+        import anndata
+    except ImportError as error:
+        msg = f'{path}: AnnData files are read with anndata: pip install "kernelweave[anndata]".'
+        raise MissingPackageError(msg) from error
+    data = anndata.read_h5ad(path)
+    table = data.to_df()
+    for name in named & set(data.obs):
+        table[name] = data.obs[name]
+    for name in named - set(table):  # cells have names of their own
+        table[name] = data.obs_names
+    return table.reset_index(drop=True)
+
+
+def _matrix_table(arrays: dict[str, Any], named: frozenset[str], path: Path) -> pd.DataFrame:
+    pd = _pandas()
+    matrices = {name: value for name, value in arrays.items() if value.ndim == 2 and name not in named}
+    if len(matrices) != 1:
+        found = ", ".join(f"{name} {value.shape}" for name, value in arrays.items()) or "nothing"
+        msg = f"{path} must hold one matrix of samples by features; it holds {found}."
+        raise InvalidInputError(msg)
+    (name, matrix), *_ = matrices.items()
+    table = pd.DataFrame(matrix, columns=[f"{name}[{j}]" for j in range(matrix.shape[1])])
+    for other, value in arrays.items():
+        if other in named and value.shape == (len(matrix),):
+            table[other] = value
+    return table
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        msg = 'Tables are read with pandas, which is not installed: pip install "kernelweave[cli]".'
+        raise MissingPackageError(msg) from error
+    return pandas
+
+
+_READERS: dict[str, Callable[..., Any]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".parquet": _parquet,
+    ".xlsx": _excel,
+    ".npy": _npy,
+    ".npz": _npz,
+    ".mat": _mat,
+    ".h5ad": _h5ad,
+}

@@ -1,0 +1,74 @@
+"""That something is going on: a spinner on a terminal, one line elsewhere, and nothing for quick commands."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from kernelweave.errors import InvalidInputError, KernelweaveError
+
+__all__ = ["working"]
+
+_QUICK = 2.0  # seconds; what is done by then needs no progress
+
+
+@contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show on the standard error stream that `what` takes its time, and say there what the work warns of.
+
+    A ValueError of the work is the user's input: it is said in its own words, without a traceback.
+    """
+    begun = time.monotonic()
+    shown: list[Any] = []
+    timer = threading.Timer(_QUICK, lambda: shown.append(_show(what)))
+    timer.daemon = True
+    if not quiet:
+        timer.start()
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", UserWarning)
+            yield
+    except KernelweaveError:
+        raise
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from error
+    finally:
+        timer.cancel()
+        if not quiet and timer.is_alive():
+            timer.join()
+        for spinner in shown:
+            if spinner is not None:
+                spinner.stop()
+    if quiet:
+        return
+    for text in dict.fromkeys(str(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
+        typer.echo(f"Note: {text}", err=True)
+    if shown:
+        typer.echo(f"{what}: {time.monotonic() - begun:.1f} s", err=True)
+
+
+def _show(what: str) -> Any:
+    """Start a spinner and return it; without a terminal a line must do."""
+    if not sys.stderr.isatty():
+        typer.echo(f"{what} ...", err=True)
+        return None
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    spinner = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    spinner.add_task(what, total=None)
+    spinner.start()
+    return spinner

@@ -1,0 +1,73 @@
+"""`kernelweave reproduce`: run an experiment and set its figures beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas
+
+    from kernelweave.experiments import Spec
+
+__all__ = ["reproduce"]
+
+INTERRUPTED = 130
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="table1, table2, table3, figure1, leak, or the path of a TOML file.")],
+    datasets: Annotated[str | None, typer.Option(help="Only these data sets, such as yale,jaffe.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these methods, such as SMKL,KGL.")] = None,
+    preset: Annotated[str, typer.Option(help="quick, or full for the paper's whole protocol.")] = "quick",
+    jobs: Annotated[int, typer.Option(help="Processes; -1 takes every core.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results [default: results/NAME-PRESET].")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on in a folder that holds rows of another preset or version.")
+    ] = False,
+    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers see --out.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
+    ] = None,
+) -> None:
+    """Run an experiment of the paper, or your own, and write its rows and tables.
+
+    Finished tasks are kept: after a crash or Ctrl-C, the same command goes on where the run ended.
+    """
+    from kernelweave.cli._progress import Progress
+    from kernelweave.experiments import load_spec, run_experiment
+
+    spec = load_spec(name, preset)
+    folder = out or Path("results") / f"{spec.name}-{preset}"
+    try:
+        with Progress() as progress:
+            rows = run_experiment(
+                spec,
+                folder,
+                datasets=_names(datasets),
+                methods=_names(methods),
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                data_home=data_dir,
+                watch=progress,
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to go on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    _tell(rows, spec, folder)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _tell(rows: pandas.DataFrame, spec: Spec, folder: Path) -> None:
+    from kernelweave.experiments.tables import write_tables
+
+    failed = int((rows["outcome"] == "FAILED").sum())
+    typer.echo(f"{len(rows)} rows ({failed} failed) in {folder / 'results.parquet'} and results.csv")
+    for path in write_tables(rows, spec.with_rows(rows), folder):
+        typer.echo(str(path))

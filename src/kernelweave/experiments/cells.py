@@ -1,0 +1,228 @@
+"""The fields of the tables: our figure, the printed one, their difference, and what it took to find ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from kernelweave.experiments.published import Figure, Published
+from kernelweave.experiments.reading import measured_sizes
+from kernelweave.experiments.render import DASH, Entry, Table
+from kernelweave.experiments.selection import METRICS, Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NEAR", "compared", "detail_table", "overview_tables", "printed_figure", "sizes_table"]
+
+NEAR = 0.02  # as a share: so far apart figures count as the same
+_TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity"}
+_SIZES = ("instances", "features", "classes")
+_TUNED = "*"
+_RULES = {
+    "oracle": "best setting of the search, chosen by the labels that score it (as the published figures seem to be)",
+    "fixed": "one setting, the same for all data sets",
+    "unsupervised": "the setting chosen from the data without labels",
+}
+
+
+def printed_figure(cell: Cell, metric: str, published: Published | None) -> Figure | None:
+    """Return what the paper prints for a cell."""
+    return published and published.find(cell.dataset, metric, cell.method, cell.labels)
+
+
+def compared(cell: Cell, metric: str, published: Published | None) -> float | None:
+    """Return ours minus the printed figure, as a share; None where one of them is missing."""
+    printed, score = printed_figure(cell, metric, published), cell.scores.get(metric)
+    if published is None or printed is None or score is None:
+        return None
+    return score.mean - printed.value / published.scale
+
+
+def overview_tables(cells: Sequence[Cell], published: Published | None) -> list[Table]:
+    """Return a table in the shape of the paper's, a column for a method, and one for the methods of ours beside it."""
+    printed = {figure.method for figure in published.figures} if published else set()
+    theirs = [cell for cell in cells if cell.method in printed]
+    ours = [cell for cell in cells if cell.method not in printed]
+    title = f"{published.table}: {published.caption}" if published else "Methods side by side"
+    beside = "Beside it: methods that are not in the paper" if theirs else title
+    parts = ((title, theirs), (beside, ours))
+    return [_overview(name, part, published) for name, part in parts if len({cell.method for cell in part}) > 1]
+
+
+def _overview(title: str, cells: Sequence[Cell], published: Published | None) -> Table:
+    columns = _columns(cells, published)
+    by_labels = any(cell.labels is not None for cell in cells)
+    found = {(cell.dataset, cell.labels, cell.method, cell.rule): cell for cell in cells}
+    rows = []
+    for dataset, labels in dict.fromkeys((cell.dataset, cell.labels) for cell in cells):
+        for metric in _shown(cells, published):
+            across = [found.get((dataset, labels, *column)) for column in columns]
+            head = [Entry(dataset.upper()), *([Entry(_rate(labels))] if by_labels else []), Entry(_TITLES[metric])]
+            best = _best(across, metric)
+            rows.append(head + [_entry(cell, metric, published, cell in best) for cell in across])
+    notes = [_rules_note(cells) + " Best in bold."]
+    if published is not None and any(compared(c, m, published) is not None for c in cells for m in published.metrics):
+        notes.append(f"In brackets: ours minus the figure of {published.table}. {published.source}")
+    notes += _protocol_notes(cells)
+    head = ["Data", *(["Labels"] if by_labels else []), "Metric"]
+    tuned = {(cell.method, cell.rule) for cell in cells if cell.tuned}
+    names = [method + (_TUNED if (method, rule) in tuned else "") for method, rule in columns]
+    return Table(title, [*head, *names], rows, notes, words=len(head))
+
+
+def _entry(cell: Cell | None, metric: str, published: Published | None, best: bool) -> Entry:
+    if cell is None or metric not in cell.scores:
+        return Entry()
+    scale, digits = _scale(published)
+    difference = compared(cell, metric, published)
+    apart = "" if difference is None else f" ({_signed(difference, published)})"
+    return Entry(f"{scale * cell.scores[metric].mean:.{digits}f}{apart}", best, _tone(difference))
+
+
+def _rules_note(cells: Sequence[Cell]) -> str:
+    told = {"oracle": f"{_TUNED} tuned on labels: {_RULES['oracle']}."}
+    shown = [rule for rule in _unique(cells, "rule") if rule != "oracle" or any(cell.tuned for cell in cells)]
+    return " ".join(told.get(rule, f"{rule}: {_RULES.get(rule, 'see the experiment')}.") for rule in shown)
+
+
+def detail_table(cells: Sequence[Cell], published: Published | None, name: str) -> Table:
+    """Return a row for every cell with all that was asked of it."""
+    metrics = [metric for metric in METRICS if any(metric in cell.scores for cell in cells)]
+    printed = [m for m in metrics if published is not None and m in published.metrics]
+    by_labels = any(cell.labels is not None for cell in cells)
+    header = ["Data", *(["Labels"] if by_labels else []), "Method", "Rule"]
+    words = len(header)
+    for metric in metrics:
+        header += [_TITLES[metric], *(["published", "Δ"] if metric in printed else [])]
+    header += ["settings", "failed", "runs", "s per run", "setting"]
+    rows = []
+    for cell in _by_place(cells):
+        peers = [c for c in cells if (c.dataset, c.labels, c.rule) == (cell.dataset, cell.labels, cell.rule)]
+        row = [Entry(cell.dataset.upper()), *([Entry(_rate(cell.labels))] if by_labels else [])]
+        row += [Entry(cell.method), Entry(cell.rule + (_TUNED if cell.tuned else ""))]
+        for metric in metrics:
+            ours = _number(cell, metric, published)
+            row.append(Entry(ours, cell in _best(peers, metric)))
+            if metric in printed:
+                difference = compared(cell, metric, published)
+                row.append(Entry(_printed(printed_figure(cell, metric, published), published)))
+                row.append(Entry(_signed(difference, published), tone=_tone(difference)))
+        row += [Entry(str(cell.n_settings)), Entry(str(cell.n_failed)), Entry(str(cell.n_runs))]
+        row += [Entry(f"{cell.seconds:.2g}" if cell.scores else DASH), Entry(cell.setting if cell.scores else DASH)]
+        rows.append(row)
+    notes = [
+        "Mean ± sample standard deviation over seeds or draws, of the one setting named at the end. settings: how many "
+        "were searched; failed: how many of them had no result in some run; best of a rule in bold."
+    ]
+    notes.append(_rules_note(cells))
+    title = f"{published.table if published else name}: every cell"
+    return Table(title, header, rows, [*notes, *_protocol_notes(cells)], words=words, last_words=1)
+
+
+def sizes_table(rows: pd.DataFrame, published: Published | None) -> Table:
+    """Return the measured size of every data set beside the printed one."""
+    header = ["Data"]
+    for metric in _SIZES:
+        header += [metric, "published", "Δ"]
+    lines, elsewhere = [], []
+    for dataset, sizes in measured_sizes(rows).items():
+        line = [Entry(dataset.upper())]
+        for metric in _SIZES:
+            figure = published.find(dataset, metric) if published else None
+            line.append(Entry(str(sizes[metric])))
+            line.append(Entry(f"{figure.value:g}" if figure else DASH))
+            apart = None if figure is None else sizes[metric] - figure.value
+            line.append(Entry(DASH if apart is None else _plus(apart, 0), tone="far" if apart else ""))
+            if figure and figure.where:
+                elsewhere.append(f"{dataset.upper()} ({metric}): {figure.where}")
+        lines.append(line)
+    notes = ["Measured on the files whose checksums the rows name."]
+    notes += [published.source] if published else []
+    if elsewhere:
+        notes.append(f"Not printed in the table but elsewhere in the paper: {'; '.join(elsewhere)}.")
+    title = f"{published.table}: {published.caption}" if published else "Sizes"
+    return Table(title, header, lines, notes)
+
+
+def _by_place(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with those of the same data and labels together, in their order otherwise."""
+    places = list(dict.fromkeys((cell.dataset, cell.labels) for cell in cells))
+    datasets = _unique(cells, "dataset")
+    places.sort(key=lambda place: (datasets.index(place[0]), place[1] or 0))
+    return sorted(cells, key=lambda cell: places.index((cell.dataset, cell.labels)))
+
+
+def _best(cells: Iterable[Cell | None], metric: str) -> list[Cell]:
+    """Return the best of several; one alone is not the best of anything."""
+    scored = [cell for cell in cells if cell is not None and metric in cell.scores]
+    if len(scored) < 2:
+        return []
+    top = max(cell.scores[metric].mean for cell in scored)
+    return [cell for cell in scored if cell.scores[metric].mean == top]
+
+
+def _shown(cells: Sequence[Cell], published: Published | None) -> list[str]:
+    """Return what the paper prints, or all that there is."""
+    if published is not None:
+        return [metric for metric in METRICS if metric in published.metrics]
+    return [metric for metric in METRICS if any(metric in cell.scores for cell in cells)]
+
+
+def _columns(cells: Sequence[Cell], published: Published | None) -> list[tuple[str, str]]:
+    """Return the methods with their rules in the order of the paper, then ours."""
+    printed = [figure.method for figure in published.figures if figure.method] if published else []
+    ours = list(dict.fromkeys((cell.method, cell.rule) for cell in cells))
+    order = list(dict.fromkeys([*printed, *(method for method, _ in ours)]))
+    return sorted(ours, key=lambda column: order.index(column[0]))
+
+
+def _unique(cells: Sequence[Cell], field: str) -> list[str]:
+    return list(dict.fromkeys(getattr(cell, field) for cell in cells))
+
+
+def _protocol_notes(cells: Sequence[Cell]) -> list[str]:
+    protocols = [protocol for protocol in _unique(cells, "protocol") if protocol]
+    return [f"Labelled samples drawn by the protocol {', '.join(protocols)} (see label_split)."] if protocols else []
+
+
+def _rate(labels: int | None) -> str:
+    return DASH if labels is None else f"{labels} %"
+
+
+def _scale(published: Published | None) -> tuple[float, int]:
+    scale = published.scale if published else 1.0
+    return scale, 2 if scale == 100 else 4
+
+
+def _number(cell: Cell, metric: str, published: Published | None) -> str:
+    score = cell.scores.get(metric)
+    if score is None:
+        return DASH
+    scale, digits = _scale(published)
+    spread = "" if score.std is None else f" ± {scale * score.std:.{digits}f}"
+    return f"{scale * score.mean:.{digits}f}{spread}"
+
+
+def _printed(figure: Figure | None, published: Published | None) -> str:
+    if figure is None:
+        return DASH
+    _, digits = _scale(published)
+    spread = "" if figure.std is None else f" ± {figure.std:.{digits}f}"
+    return f"{figure.value:.{digits}f}{spread}"
+
+
+def _signed(difference: float | None, published: Published | None) -> str:
+    scale, digits = _scale(published)
+    return DASH if difference is None else _plus(scale * difference, digits)
+
+
+def _plus(number: float, digits: int) -> str:
+    text = f"{number:+.{digits}f}"
+    return "0" + text[2:] if float(text) == 0 else text.replace("-", "−")
+
+
+def _tone(difference: float | None) -> str:
+    if difference is None:
+        return ""
+    return "far" if difference < -NEAR else "near"

@@ -1,0 +1,156 @@
+"""Rows that survive a crash: one file per finished task, renamed into place when it is safely on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.errors import ResultsError
+from kernelweave.experiments.spec import Spec
+from kernelweave.experiments.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["COLUMNS", "Results"]
+
+COLUMNS: dict[str, str] = {
+    "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
+    "n_features": "Int64", "n_classes": "Int64", "method": "string", "estimator": "string", "selection": "string",
+    "parameters": "string", "kernel": "string", "seed": "Int64", "split": "string", "fraction": "float64",
+    "acc": "float64", "nmi": "float64", "purity": "float64", "evidence": "float64", "undecided": "float64",
+    "seconds": "float64", "n_iter": "float64", "outcome": "string", "error": "string", "kernelweave": "string",
+    "numpy": "string", "scipy": "string", "sklearn": "string", "python": "string", "created": "string", "key": "string",
+}  # fmt: skip
+
+Row = dict[str, Any]
+
+
+class Results:
+    """The folder of a run: ``rows/`` with a file per task, and ``run.json`` that says whose rows they are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rows = folder / "rows"
+
+    def open(self, spec: Spec, *, resume: bool) -> None:
+        """Make the folder, or go on in it if its rows are of this experiment; of another only if `resume` is said."""
+        about = self.folder / "run.json"
+        mine = {"experiment": spec.name, "preset": spec.preset, "spec": spec.path.name, "spec_sha256": spec.sha256}
+        if about.exists():
+            theirs = self._read_about(about)
+            if theirs.get("spec_sha256") != spec.sha256 and not resume:
+                msg = (
+                    f"{self.folder} holds rows of {theirs.get('experiment')!r} under the preset "
+                    f"{theirs.get('preset')!r}, or of another version of its file; this is {spec.name!r} under "
+                    f"{spec.preset!r}. Nothing was changed. Give another folder with --out; or --resume, to keep what "
+                    "both have in common and add the rest."
+                )
+                raise ResultsError(msg)
+        elif self.rows.is_dir() and any(self.rows.glob("*.jsonl")):
+            msg = f"{self.folder} holds rows but no run.json that says of what. Give another folder with --out."
+            raise ResultsError(msg)
+        try:
+            self.rows.mkdir(parents=True, exist_ok=True)
+            for left in self.rows.glob(".*.tmp"):  # of a run that was killed while it wrote
+                left.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unwritable(self.rows, error) from error
+        self._write(about, (json.dumps(mine, indent=1) + "\n").encode())
+        self._write(self.folder / "spec.toml", spec.path.read_bytes())
+
+    def finished(self, tasks: Iterable[Task]) -> dict[str, list[Row]]:
+        """Return the rows of the tasks that are done, by the name of the task."""
+        present = {path.stem for path in self.rows.glob("*.jsonl")}
+        return {task.name: self._read(task) for task in tasks if task.name in present}
+
+    def add(self, task: Task, rows: list[Row]) -> None:
+        """Keep the rows of a finished task, whole or not at all."""
+        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+        self._write(self._file(task), lines.encode())
+
+    def consolidate(self, tasks: Iterable[Task]) -> pandas.DataFrame:
+        """Write all rows, in the order of the tasks, to results.parquet and results.csv, and return them."""
+        import pandas
+
+        rows = [row for found in self.finished(tasks).values() for row in found]
+        unique = list({row["key"]: row for row in rows}.values())
+        frame = pandas.DataFrame(unique, columns=list(COLUMNS)).astype(COLUMNS)
+        self._write_with(self.folder / "results.parquet", lambda path: frame.to_parquet(path, index=False))
+        self._write_with(self.folder / "results.csv", lambda path: frame.to_csv(path, index=False))
+        return frame
+
+    def _file(self, task: Task) -> Path:
+        return self.rows / f"{task.name}.jsonl"
+
+    def _read_about(self, path: Path) -> dict[str, Any]:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            msg = f"{path} is corrupt: {error}. Nothing was changed. Move the folder away, or give another with --out."
+            raise ResultsError(msg) from error
+        return found if isinstance(found, dict) else {}
+
+    def _read(self, task: Task) -> list[Row]:
+        """Return the rows in a task's file, which must be those that the task gives."""
+        path = self._file(task)
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._corrupt(path, str(error)) from error
+        rows = []
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise self._corrupt(path, f"line {number} is not JSON ({error})") from error
+            missing = [column for column in COLUMNS if not isinstance(row, dict) or column not in row]
+            if missing:
+                raise self._corrupt(path, f"line {number} lacks {', '.join(missing[:3])}")
+            rows.append(row)
+        if tuple(row["key"] for row in rows) != task.row_keys:
+            raise self._corrupt(path, f"it has {len(rows)} rows, not the {len(task.points)} of its task")
+        return rows
+
+    def _write(self, path: Path, content: bytes) -> None:
+        self._write_with(path, lambda temporary: temporary.write_bytes(content))
+
+    def _write_with(self, path: Path, write: Callable[[Path], Any]) -> None:
+        """Write beside the file, wait until it is on disk, then put it in its place: no reader sees a part of it."""
+        temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
+        try:
+            write(temporary)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise self._unwritable(path, error) from error
+
+    def _unwritable(self, path: Path, error: OSError) -> ResultsError:
+        return ResultsError(
+            f"{path} cannot be written: {error.strerror or error}. Finished tasks are kept in {self.rows}: make room "
+            "or get leave to write there and run the same command again, or give another folder with --out."
+        )
+
+    def _corrupt(self, path: Path, problem: str) -> ResultsError:
+        return ResultsError(
+            f"{path} is corrupt: {problem}. Nothing was overwritten. Move the file away to have its task run again."
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, where folders can be synced."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

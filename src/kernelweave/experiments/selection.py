@@ -1,0 +1,124 @@
+"""From the rows of a search to one figure per cell of a table: the rule that chooses is in the rows and is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.experiments.reading import read_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["METRICS", "Cell", "Score", "select_cells"]
+
+METRICS = ("acc", "nmi", "purity")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric over the runs of one setting: mean and, of two runs or more, sample standard deviation."""
+
+    mean: float
+    std: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a table shows of one method on one data set, at one rate of labels, under one rule."""
+
+    dataset: str
+    method: str
+    labels: int | None  # per cent
+    rule: str
+    protocol: str | None
+    scores: dict[str, Score]  # of the chosen setting; empty if every setting failed
+    setting: str  # the chosen one, as text
+    n_settings: int  # how many were searched
+    n_failed: int  # settings without a result in some run
+    n_runs: int  # seeds or draws of the chosen setting
+    seconds: float  # of one run of the chosen setting
+
+    @property
+    def tuned(self) -> bool:
+        """Whether the setting was chosen with the labels that score it."""
+        return self.rule == "oracle" and self.n_settings > 1
+
+
+def select_cells(rows: pd.DataFrame) -> list[Cell]:
+    """One cell for every data set, method, rate of labels and rule, each with its chosen setting.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        Rows of an experiment.
+
+    Returns
+    -------
+    cells : list of Cell
+        In the order in which the rows name them.
+
+    Raises
+    ------
+    InvalidInputError
+        If columns are missing, the rule "fixed" was given several settings, or "unsupervised" has no evidence.
+
+    Notes
+    -----
+    A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
+    over seeds or draws; equal ones are told apart by NMI, then by their order. The rule "unsupervised" takes the one
+    with the most evidence, the modularity of its clusters on its own graph, and never looks at a label. Under "fixed"
+    there is one setting. A setting that failed in some run is passed over while another did not: its mean would be
+    over easier draws. The other metrics are those of the same setting.
+    """
+    keys = ["dataset", "method", "labels", "rule"]
+    return [_cell(key, part) for key, part in read_cells(rows).groupby(keys, sort=False, dropna=False)]
+
+
+def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
+    dataset, method, labels, rule = key
+    settings = [(str(name), runs[runs["acc"].notna()]) for name, runs in part.groupby("setting", sort=False)]
+    if rule == "fixed" and len(settings) > 1:
+        msg = (
+            f"The rows of {method} on {dataset} have {len(settings)} settings under the rule 'fixed', which chooses "
+            "nothing: give it one setting, or another rule."
+        )
+        raise InvalidInputError(msg)
+    n_runs = part["seed"].nunique()
+    by = "evidence" if rule == "unsupervised" else "acc"
+    chosen, good = max(settings, key=lambda setting: _merit(setting[1], by))
+    if len(settings) > 1 and len(good) and good[by].isna().all():
+        msg = (
+            f"The rows of {method} on {dataset} have no {by} to choose by under the rule {rule!r}: only methods that "
+            "learn a graph have it. Use the rule 'oracle' or 'fixed'."
+        )
+        raise InvalidInputError(msg)
+    return Cell(
+        dataset=dataset,
+        method=method,
+        labels=None if labels != labels else int(labels),
+        rule=rule,
+        protocol=", ".join(sorted(set(part["protocol"]) - {""})) or None,
+        scores={metric: score for metric in METRICS if (score := _score(good, metric)) is not None},
+        setting=chosen,
+        n_settings=len(settings),
+        n_failed=sum(len(good) < n_runs for _, good in settings),
+        n_runs=len(good),
+        seconds=float(good["seconds"].mean()) if len(good) else float("nan"),
+    )
+
+
+def _merit(good: pd.DataFrame, by: str) -> tuple[float, ...]:
+    """Complete settings first, then what the rule goes by, then NMI; `max` keeps the first of equals."""
+    merits = (good[name].mean() for name in ((by, "nmi") if by == "acc" else (by,)))
+    return len(good), *(-np.inf if merit != merit else float(merit) for merit in merits)
+
+
+def _score(good: pd.DataFrame, metric: str) -> Score | None:
+    values = good[metric].dropna()
+    if not len(values):
+        return None
+    return Score(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None)

@@ -1,0 +1,260 @@
+"""What an experiment is: data sets, methods, grids, repeats, label protocol and selection rule, read from TOML."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.experiments._toml import Table, read_toml
+from kernelweave.experiments.data import known_datasets
+from kernelweave.experiments.methods import accepted_parameters, known_estimators
+from kernelweave.kernels.recipes import RECIPES
+
+__all__ = ["KINDS", "SELECTIONS", "Grid", "Method", "Spec", "available_specs", "load_spec"]
+
+KINDS = ("data", "clustering", "classification", "surface", "leak")
+CLASSIFIES = ("classification", "leak")
+SELECTIONS = ("oracle", "fixed", "unsupervised")
+INPUTS = ("kernels", "each-kernel", "features")
+PROTOCOLS = ("per-class", "same-positions", "uniform")
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of parameters for some data sets and presets; `path` starts each alpha from the one before."""
+
+    values: dict[str, tuple[Any, ...]]
+    datasets: tuple[str, ...]
+    presets: tuple[str, ...]
+    path: bool
+
+    def settings(self) -> list[Parameters]:
+        """Return every combination of the values."""
+        return [dict(zip(self.values, chosen, strict=True)) for chosen in product(*self.values.values())]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One column of a table: an estimator, what it is fed, its parameters, and how its figure is chosen."""
+
+    name: str
+    estimator: str
+    selection: str
+    input: str
+    kernels: str
+    parameters: Parameters
+    grids: tuple[Grid, ...]
+    repeats: int
+    batch: int
+
+    def grids_for(self, dataset: str, preset: str) -> tuple[Grid, ...]:
+        """Return the grids that apply; a method without any has its fixed parameters as the only setting."""
+        if not self.grids:
+            return (Grid({}, (), (), path=False),)
+        return tuple(g for g in self.grids if dataset in g.datasets and preset in g.presets)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment under one of its presets."""
+
+    name: str
+    title: str
+    kind: str
+    preset: str
+    path: Path
+    datasets: tuple[str, ...]
+    methods: tuple[Method, ...]
+    protocol: str | None
+    fractions: tuple[float, ...]
+    draws: dict[str, int]
+    most_repeats: int | None
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the methods are given a part of the labels."""
+        return self.kind in CLASSIFIES
+
+    @cached_property
+    def sha256(self) -> str:
+        """Checksum of the file and the preset."""
+        return hashlib.sha256(self.path.read_bytes() + self.preset.encode()).hexdigest()
+
+    def seeds(self, method: Method, dataset: str) -> range:
+        """Return the seeds of a method's repeats, or of the draws of labels."""
+        if self.classifies:
+            return range(self.draws[dataset])
+        return range(min(method.repeats, self.most_repeats or method.repeats))
+
+    def narrowed(self, datasets: Iterable[str] | None = None, methods: Iterable[str] | None = None) -> Spec:
+        """Return the experiment for some of its data sets and methods, in its own order and whatever the case."""
+        kept = _chosen(self.path, "data set", datasets, self.datasets)
+        names = _chosen(self.path, "method", methods, tuple(m.name for m in self.methods))
+        return replace(self, datasets=kept, methods=tuple(m for m in self.methods if m.name in names))
+
+    def with_rows(self, rows: Any) -> Spec:
+        """Return the experiment for the data sets and methods that a table of rows has."""
+        present = None if self.kind == "data" else set(rows["method"])
+        return self.narrowed(set(rows["dataset"]), present)
+
+
+def available_specs() -> dict[str, Path]:
+    """Return the experiments that come with the package, by name."""
+    folder = Path(str(resources.files("kernelweave.experiments"))) / "specs"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def load_spec(name: str, preset: str = "quick") -> Spec:
+    """Read an experiment: one of the package's by its name, or your own by the path of its TOML file.
+
+    Parameters
+    ----------
+    name : str
+        "table1", "table2", "table3", "figure1", "leak", or a path that ends in ".toml".
+    preset : str, default="quick"
+        A table of ``[presets]`` in the file; "full" is the paper's whole protocol.
+
+    Returns
+    -------
+    Spec
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such experiment, or the file has a mistake; the message names the key.
+    """
+    known = available_specs()
+    if name not in known and not (name.endswith(".toml") or Path(name).is_file()):
+        msg = f"There is no experiment {name!r}: choose one of {', '.join(known)}, or give the path of a TOML file."
+        raise InvalidInputError(msg)
+    return _read(read_toml(known.get(name, Path(name))), preset)
+
+
+def _read(table: Table, preset: str) -> Spec:
+    table.only(("name", "title", "kind", "presets", "labels", "methods"))
+    kind = table.word("kind", KINDS)
+    presets = table.table("presets")
+    if preset not in presets:
+        table.fail("presets", f"there is no preset {preset!r}; possible are {', '.join(presets.values)}.")
+    chosen = presets.table(preset)
+    chosen.only(("datasets", "draws", "repeats"))
+    datasets = chosen.words("datasets", known_datasets())
+    if not datasets:
+        chosen.fail("datasets", "names no data set.")
+    labels: tuple[str | None, tuple[float, ...], dict[str, int]] = (None, (), {})
+    if kind in CLASSIFIES:
+        labels = _labels(table, chosen, datasets)
+    elif "labels" in table:
+        table.fail("labels", f"only a classification has labels to draw; the kind is {kind!r}.")
+    methods = tuple(_method(m, kind, tuple(presets.values)) for m in table.tables("methods"))
+    spec = Spec(
+        name=table.take("name", str, table.path.stem),
+        title=table.take("title", str, ""),
+        kind=kind,
+        preset=preset,
+        path=table.path,
+        datasets=datasets,
+        methods=methods,
+        protocol=labels[0],
+        fractions=labels[1],
+        draws=labels[2],
+        most_repeats=chosen.count("repeats", None),
+    )
+    _check_methods(table, spec)
+    return spec
+
+
+def _labels(table: Table, preset: Table, datasets: tuple[str, ...]) -> tuple[str, tuple[float, ...], dict[str, int]]:
+    labels = table.table("labels")
+    labels.only(("protocol", "fractions"))
+    fractions = labels.take("fractions", list)
+    if not fractions or not all(isinstance(f, float) and 0 < f < 1 for f in fractions):
+        labels.fail("fractions", f"expected numbers between 0 and 1, got {fractions!r}.")
+    draws = preset.take("draws", (int, dict))
+    if isinstance(draws, int):
+        return labels.word("protocol", PROTOCOLS), tuple(fractions), dict.fromkeys(datasets, preset.count("draws"))
+    counts = preset.table("draws")
+    counts.only(datasets)
+    return labels.word("protocol", PROTOCOLS), tuple(fractions), {name: counts.count(name) for name in datasets}
+
+
+_METHOD_KEYS = (
+    "name", "estimator", "selection", "input", "kernels", "parameters", "grid", "repeats", "batch"
+)  # fmt: skip
+
+
+def _method(table: Table, kind: str, presets: tuple[str, ...]) -> Method:
+    table.only(_METHOD_KEYS)
+    estimator = table.word("estimator", known_estimators(kind))
+    accepted = accepted_parameters(estimator, kind)
+    parameters = table.table("parameters", {})
+    parameters.only(accepted)
+    given = table.word("input", INPUTS, "kernels" if "kernels" in accepted else "features")
+    if given == "each-kernel" and "kernel" not in accepted:
+        table.fail("input", f"{estimator} takes no single kernel; possible are 'kernels' and 'features'.")
+    grids = tuple(_grid(g, accepted, presets) for g in table.tables("grid"))
+    selection = table.word("selection", SELECTIONS, "oracle" if grids or given == "each-kernel" else "fixed")
+    if selection == "fixed" and (grids or given == "each-kernel"):
+        table.fail("selection", "'fixed' chooses nothing: remove the grid and the search over kernels.")
+    return Method(
+        name=table.take("name", str, estimator),
+        estimator=estimator,
+        selection=selection,
+        input=given,
+        kernels=table.word("kernels", RECIPES, "released-7" if kind in CLASSIFIES else "released-12"),
+        parameters=dict(parameters.values),
+        grids=grids,
+        repeats=table.count("repeats", 1),
+        batch=table.count("batch", 1),
+    )
+
+
+def _grid(table: Table, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
+    reserved = ("datasets", "presets", "path")
+    table.only((*reserved, *accepted))
+    values = {}
+    for key, value in table.values.items():
+        if key not in reserved:
+            values[key] = tuple(value) if isinstance(value, list) else (value,)
+            if not values[key]:
+                table.fail(key, "an empty list leaves no setting.")
+    path = table.take("path", bool, False)
+    if path and ("alpha" not in values or "scheme" not in accepted):
+        table.fail("path", "a path runs over values of alpha of an SMKL, KGL or PMKL estimator.")
+    datasets = table.words("datasets", known_datasets(), known_datasets())
+    return Grid(values, datasets, table.words("presets", presets, presets), path=path)
+
+
+def _check_methods(table: Table, spec: Spec) -> None:
+    names = [method.name for method in spec.methods]
+    if spec.kind != "data" and not names:
+        table.fail("methods", "there is no [[methods]] table.")
+    for method in spec.methods:
+        if names.count(method.name) > 1:
+            table.fail("methods", f"two methods have the name {method.name!r}.")
+        for dataset in spec.datasets:
+            if not method.grids_for(dataset, spec.preset):
+                problem = (
+                    f"no grid of {method.name!r} is for the data set {dataset!r} under the preset {spec.preset!r}."
+                )
+                table.fail("methods.grid", problem)
+
+
+def _chosen(path: Path, what: str, wanted: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    if wanted is None:
+        return known
+    folded = {name.casefold(): name for name in known}
+    unknown = [name for name in wanted if name.casefold() not in folded]
+    if unknown:
+        msg = f"{path} has no {what} {unknown[0]!r} under this preset: choose of {', '.join(known)}."
+        raise InvalidInputError(msg)
+    kept = {folded[name.casefold()] for name in wanted}
+    return tuple(name for name in known if name in kept)

@@ -1,0 +1,99 @@
+"""Samples and kernels of an experiment on disk, built once and read by every worker through a memory map."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kernelweave.errors import ResultsError
+from kernelweave.experiments.data import Samples, load_samples
+from kernelweave.experiments.tasks import Task
+from kernelweave.kernels import recipe
+
+__all__ = ["SharedData", "open_kernels", "open_samples"]
+
+_PREFIX = ".kernels-"
+
+
+class SharedData(NamedTuple):
+    """The folder that holds the samples and kernels of a run."""
+
+    folder: Path
+
+    def samples(self, dataset: str) -> Path:
+        """Return the file of a data set's samples and classes."""
+        return self.folder / f"{dataset}.joblib"
+
+    def kernels(self, dataset: str, name: str) -> Path:
+        """Return the file of a data set's kernel matrices under a recipe."""
+        return self.folder / f"{dataset}-{name}.npy"
+
+    @classmethod
+    def build(cls, out: Path, tasks: Iterable[Task], data_home: str | os.PathLike[str] | None) -> SharedData:
+        """Write what the tasks will read, in a folder of this process."""
+        _remove_left_behind(out)
+        shared = cls(out / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}")
+        wanted: dict[str, set[str]] = {}
+        for task in tasks:
+            recipes = wanted.setdefault(task.data.name, set())
+            if task.method is not None and task.method.input != "features":
+                recipes.add(task.method.kernels)
+        try:
+            shared.folder.mkdir()
+            for dataset, recipes in wanted.items():
+                shared._write(dataset, recipes, load_samples(dataset, data_home))
+        except OSError as error:
+            if not error.filename or str(out) not in str(error.filename):
+                raise  # data that is not to be had says so itself
+            msg = f"The kernels cannot be written to {shared.folder}: {error.strerror}. Give another folder with --out."
+            raise ResultsError(msg) from error
+        return shared
+
+    def _write(self, dataset: str, recipes: set[str], samples: Samples) -> None:
+        joblib.dump(samples, self.samples(dataset))
+        for name in sorted(recipes):
+            with threadpool_limits(1):  # the last digits of a product depend on the number of threads
+                np.save(self.kernels(dataset, name), recipe(name).fit_grams(samples.X))
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@lru_cache(maxsize=4)
+def open_samples(path: Path) -> Samples:
+    """Return the samples of a data set."""
+    return joblib.load(path)
+
+
+@lru_cache(maxsize=4)
+def open_kernels(path: Path) -> Any:
+    """Return the kernels (r, n, n) of a data set as a read-only memory map."""
+    return np.load(path, mmap_mode="r")
+
+
+def _remove_left_behind(out: Path) -> None:
+    """Remove the kernels of runs on this machine that were killed."""
+    host = socket.gethostname()
+    for folder in out.glob(f"{_PREFIX}{host}-*"):
+        if not _is_running(int(folder.name.rsplit("-", 1)[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,114 @@
+"""Tables of an experiment, with the published figures beside ours: as Markdown, LaTeX and a page for the browser."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelweave.errors import InvalidInputError, ResultsError
+from kernelweave.experiments.cells import detail_table, overview_tables, sizes_table
+from kernelweave.experiments.published import load_published, published_names
+from kernelweave.experiments.render import Table, to_html, to_latex, to_markdown
+from kernelweave.experiments.selection import select_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kernelweave.experiments.spec import Spec
+
+__all__ = ["tables_of", "write_atomically", "write_tables"]
+
+
+def write_tables(rows: pd.DataFrame, spec: Spec, out: str | os.PathLike[str]) -> list[Path]:
+    """Write the tables of an experiment, and its pictures where it has some.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows of the experiment.
+    spec : Spec
+        The experiment: its name says which published table stands beside.
+    out : path-like
+        An existing folder. Files of the same name are replaced, each in one move.
+
+    Returns
+    -------
+    paths : list of Path
+        The files: ``<name>.md``, ``<name>.tex``, ``<name>.html`` and, for a search that is shown as pictures,
+        ``<name>_surface`` and ``<name>_heatmap`` as ``.png`` and ``.svg``.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no rows, or they lack columns.
+    ResultsError
+        If the folder cannot be written to.
+    """
+    if not len(rows):
+        msg = f"The experiment {spec.name!r} has no rows yet, so there is nothing to write: run it first."
+        raise InvalidInputError(msg)
+    folder = Path(out)
+    tables = tables_of(rows, spec.name, spec.kind)
+    pictures = _pictures(rows, spec.name) if spec.kind == "surface" else {}
+    drawings = [
+        content[content.index(b"<svg") :].decode() for name, content in pictures.items() if name.endswith("svg")
+    ]
+    contents = {
+        f"{spec.name}.md": to_markdown(tables).encode(),
+        f"{spec.name}.tex": to_latex(tables).encode(),
+        f"{spec.name}.html": to_html(f"kernelweave: {spec.name}", tables, figures=drawings).encode(),
+        **pictures,
+    }
+    return [write_atomically(folder / name, content) for name, content in contents.items()]
+
+
+def tables_of(rows: pd.DataFrame, name: str, kind: str) -> list[Table]:
+    """Return the tables of an experiment by its name and kind."""
+    published = load_published(name) if name in published_names() else None
+    if kind == "data":
+        return [sizes_table(rows, published)]
+    cells = select_cells(rows)
+    return [*overview_tables(cells, published), detail_table(cells, published, name)]
+
+
+def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:
+    from io import BytesIO
+
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    from kernelweave.plots.surface import plot_heatmap, plot_surface
+
+    found = {}
+    for kind, plot in (("surface", plot_surface), ("heatmap", plot_heatmap)):
+        # a fixed salt and no date: the same rows give the same bytes
+        with mpl.rc_context({"svg.hashsalt": f"{name}-{kind}", "svg.fonttype": "path"}):
+            figure = plot(rows).flat[0].figure
+            for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+                buffer = BytesIO()
+                figure.savefig(buffer, format=suffix, dpi=120, metadata=metadata)
+                found[f"{name}_{kind}.{suffix}"] = buffer.getvalue()
+            plt.close(figure)
+    return found
+
+
+def write_atomically(path: Path, content: bytes) -> Path:
+    """Write a file in one move: whoever reads it finds the old content or the new, never a part."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            partial = Path(file.name)
+            try:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                partial.chmod(0o644)
+                partial.replace(path)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        msg = f"{path} could not be written ({error.strerror}), and nothing was changed: choose a folder with room."
+        raise ResultsError(msg) from error
+    return path

@@ -1,0 +1,151 @@
+"""An experiment as a list of tasks in a stable order, each with the rows that it will give."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from kernelweave.experiments.data import Identity, identify
+from kernelweave.experiments.methods import estimator_class
+from kernelweave.experiments.sharing import shares_a_fit
+from kernelweave.experiments.spec import Grid, Method, Parameters, Spec
+from kernelweave.kernels import recipe
+
+__all__ = ["Point", "Task", "expand"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row to come: a setting, the kernel if there is a single one, and the seed of the repeat or draw."""
+
+    parameters: Parameters
+    kernel: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows that are computed together, because they share a fit, a warm path, or are too short to stand alone."""
+
+    experiment: str
+    preset: str
+    kind: str
+    data: Identity
+    method: Method | None
+    points: tuple[Point, ...]
+    protocol: str | None = None
+    fraction: float | None = None
+    path: bool = False
+
+    @cached_property
+    def row_keys(self) -> tuple[str, ...]:
+        """What identifies every row: data, method, parameters, kernel, seed and split, not the experiment."""
+        return tuple(_digest(self._identity(point)) for point in self.points)
+
+    @cached_property
+    def name(self) -> str:
+        """The stem of the file that keeps the rows."""
+        words = [self.data.name, self.method.name if self.method else self.kind]
+        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
+        return f"{slug}-{_digest(self.row_keys)[:16]}"
+
+    @property
+    def cost(self) -> float:
+        """A rough measure of the work, to tell how much is left."""
+        fits = len({json.dumps(p.parameters, sort_keys=True) + p.kernel for p in self.points})
+        if self.fraction is not None:
+            fits = len(self.points)
+        return fits * max(self.data.n_samples, 100) ** 2.5
+
+    def _identity(self, point: Point) -> dict[str, Any]:
+        method = self.method
+        if method is None:
+            return {"data": self.data.sha256, "kind": self.kind}
+        identity = {
+            "data": self.data.sha256,
+            "method": [method.name, method.estimator, method.input, method.kernels],
+            "parameters": {**method.parameters, **point.parameters},
+            "kernel": point.kernel,
+            "seed": point.seed,
+            "split": [self.protocol, self.fraction],
+        }
+        if self.path:  # a warm start makes a row depend on those before it in its block, and on nothing else
+            identity["path"] = [p.parameters for p in self.points]
+        return identity
+
+
+def expand(spec: Spec) -> list[Task]:
+    """Return the tasks of an experiment: small data sets first, then in the order of the file."""
+    identities = [identify(name) for name in spec.datasets]
+    tasks = []
+    for data in sorted(identities, key=lambda identity: identity.n_samples):
+        if spec.kind == "data":
+            tasks.append(Task(spec.name, spec.preset, spec.kind, data, None, (Point({}, "", 0),)))
+            continue
+        for method in spec.methods:
+            tasks += _of_method(spec, data, method)
+    return _without_repetition(tasks)
+
+
+def _of_method(spec: Spec, data: Identity, method: Method) -> Iterator[Task]:
+    kernels = recipe(method.kernels).names if method.input == "each-kernel" else (_all_kernels(method),)
+    seeds = spec.seeds(method, data.name)
+    for fraction in spec.fractions or (None,):
+        for grid in method.grids_for(data.name, spec.preset):
+            for kernel in kernels:
+                for block in _blocks(grid):
+                    for some in _seed_groups(spec, method, seeds, block, path=grid.path):
+                        points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
+                        protocol = spec.protocol if fraction is not None else None
+                        yield Task(
+                            spec.name, spec.preset, spec.kind, data, method, points, protocol, fraction, path=grid.path
+                        )  # fmt: skip
+
+
+def _all_kernels(method: Method) -> str:
+    return method.kernels if method.input == "kernels" else ""
+
+
+def _blocks(grid: Grid) -> list[list[Parameters]]:
+    """Return settings to be computed one after the other: a path over alpha, or each alone."""
+    settings = grid.settings()
+    if not grid.path:
+        return [[setting] for setting in settings]
+    settings.sort(key=lambda s: (_others(s), s["alpha"]))
+    return [list(block) for _, block in groupby(settings, key=_others)]
+
+
+def _others(setting: Parameters) -> str:
+    return json.dumps({name: value for name, value in setting.items() if name != "alpha"}, sort_keys=True)
+
+
+def _seed_groups(
+    spec: Spec, method: Method, seeds: range, block: list[Parameters], *, path: bool
+) -> list[tuple[int, ...]]:
+    """All seeds together where only k-means differs between them; else as many as the file says, one on a path."""
+    cls = estimator_class(method.estimator, spec.kind)
+    if not spec.classifies and all(shares_a_fit(cls, {**method.parameters, **setting}) for setting in block):
+        return [tuple(seeds)]
+    size = 1 if path else method.batch
+    return [tuple(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+
+
+def _without_repetition(tasks: list[Task]) -> list[Task]:
+    """Drop tasks whose rows all stand in a task before: grids of a method may overlap."""
+    seen: set[str] = set()
+    kept = []
+    for task in tasks:
+        if not seen.issuperset(task.row_keys):
+            kept.append(task)
+            seen.update(task.row_keys)
+    return kept
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

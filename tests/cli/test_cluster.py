@@ -1,0 +1,137 @@
+"""`kernelweave cluster`, on files that are right."""
+
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import io, sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+import kernelweave
+
+
+def read(folder):
+    return pd.read_csv(folder / "labels.csv", dtype={"id": str})
+
+
+def test_writes_labels_weights_model_and_report(run, csv, table, tmp_path):
+    code, out, _ = run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
+    assert code == 0
+    folder = tmp_path / "found"
+    assert {path.name for path in folder.iterdir()} == {"labels.csv", "weights.csv", "model.kw", "report.html"}
+    labels = read(folder)
+    assert labels["id"].tolist() == table["name"].tolist()  # 007 is not 7
+    assert adjusted_rand_score(table["kind"], labels["label"]) == 1
+    assert labels["confidence"].between(0, 1).all()
+    assert pd.read_csv(folder / "weights.csv")["share"].sum() == pytest.approx(1, abs=1e-4)
+    assert kernelweave.load(folder / "model.kw").labels_.tolist() == labels["label"].tolist()
+    assert "kernelweave cluster" in (folder / "report.html").read_text()
+    assert "report.html" in out
+
+
+def test_the_folder_is_named_after_the_file(run, csv, tmp_path):
+    assert run("cluster", csv, "--id", "name", "-k", 3)[0] == 0
+    assert (tmp_path / "data-clusters" / "labels.csv").exists()
+
+
+def test_results_are_replaced_only_if_asked(run, refused, csv, tmp_path):
+    run("cluster", csv, "--id", "name", "-k", 3)
+    assert "holds results already" in refused("cluster", csv, "--id", "name", "-k", 4)
+    assert run("cluster", csv, "--id", "name", "-k", 4, "--force")[0] == 0
+    assert read(tmp_path / "data-clusters")["label"].nunique() == 4
+
+
+def test_json_says_sizes_weights_and_files(run, csv):
+    code, out, _ = run("cluster", csv, "--id", "name", "-k", 3, "--json", "--quiet")
+    found = json.loads(out)
+    assert code == 0
+    assert sum(found["clusters"].values()) == found["n_samples"] == 60
+    assert sum(found["weights"].values()) == pytest.approx(1)
+    assert set(found["files"]) == {"labels.csv", "weights.csv", "model.kw", "report.html"}
+
+
+def test_the_paper_s_method_and_another_set_of_kernels(run, csv, tmp_path):
+    assert run("cluster", csv, "--id", "name", "-k", 3, "--method", "smkl", "--kernels", "released-7")[0] == 0
+    assert len(pd.read_csv(tmp_path / "data-clusters" / "weights.csv")) == 7
+
+
+def test_the_number_of_clusters_can_be_left_to_the_data(run, csv, tmp_path):
+    assert run("cluster", csv, "--id", "name")[0] == 0
+    assert read(tmp_path / "data-clusters")["label"].nunique() >= 2
+
+
+def test_the_same_seed_gives_the_same_labels(run, csv, tmp_path):
+    for out in ("one", "two"):
+        run("cluster", csv, "--id", "name", "-k", 5, "--seed", 3, "--out", out)
+    assert (tmp_path / "one" / "labels.csv").read_bytes() == (tmp_path / "two" / "labels.csv").read_bytes()
+
+
+def test_files_are_views_joined_by_the_ids_of_their_samples(run, table, tmp_path):
+    table.loc[:49, ["name", "a", "b"]].to_csv("one.csv", index=False)
+    table.loc[:9:-1, ["name", "c", "d"]].to_csv("two.csv", index=False)
+    assert run("cluster", "one.csv", "--view", "second=two.csv", "--id", "name", "-k", 3, "--out", "found")[0] == 0
+    labels = read(tmp_path / "found").set_index("id")["label"]
+    assert sorted(labels.index) == table["name"].tolist()
+    assert adjusted_rand_score(table["kind"], labels[table["name"]]) > 0.8
+    kernels = pd.read_csv(tmp_path / "found" / "weights.csv")["kernel"]
+    assert {name.split(":")[0] for name in kernels} == {"one", "second"}
+
+
+@pytest.fixture
+def same(run, tmp_path, table):
+    """Check that a file gives the same partition as the CSV of its numbers."""
+    table[["a", "b", "c", "d"]].to_csv("plain.csv", index=False)
+    run("cluster", "plain.csv", "-k", 3, "--out", "plain")
+
+    def check(name, *options):
+        code, _, err = run("cluster", name, "-k", 3, "--out", f"{name}-found", *options)
+        assert code == 0, err
+        assert read(tmp_path / f"{name}-found")["label"].tolist() == read(tmp_path / "plain")["label"].tolist()
+
+    return check
+
+
+def test_every_format_is_read(same, table):
+    X = table[["a", "b", "c", "d"]]
+    X.to_csv("x.tsv", sep="\t", index=False)
+    X.to_parquet("x.parquet")
+    X.to_excel("x.xlsx", index=False)
+    np.save("x.npy", X.to_numpy())
+    np.savez("x.npz", X=X.to_numpy(), y=np.arange(60))  # a vector is not a feature
+    sparse.save_npz("s.npz", sparse.csr_array(X.to_numpy()))
+    io.savemat("x.mat", {"fea": X.to_numpy(), "gnd": np.arange(60)[:, None]})
+    X.to_csv("bare.csv", header=False, index=False)
+    for name in ("x.tsv", "x.parquet", "x.xlsx", "x.npy", "x.npz", "s.npz", "x.mat"):
+        same(name)
+    same("bare.csv", "--no-header")
+
+
+def test_categories_are_spread_over_columns_when_asked(run, table, tmp_path):
+    table.to_csv("data.csv", index=False)
+    assert run("cluster", "data.csv", "--id", "name", "--one-hot", "kind", "-k", 3)[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").n_features_in_ == 7
+
+
+def test_a_constant_column_among_others_is_no_obstacle(run, table):
+    table.assign(one=1.0).drop(columns="kind").to_csv("data.csv", index=False)
+    assert run("cluster", "data.csv", "--id", "name", "-k", 3)[0] == 0
+
+
+def test_quiet_says_nothing_on_the_error_stream(run, csv, monkeypatch):
+    from kernelweave.cli import _working
+
+    monkeypatch.setattr(_working, "_QUICK", 0.0)
+    assert run("cluster", csv, "--id", "name", "-k", 3, "--quiet")[2] == ""
+    assert "Clustering 60 samples" in run("cluster", csv, "--id", "name", "-k", 3, "--force")[2]
+
+
+@pytest.mark.slow
+def test_two_thousand_rows_take_seconds(run):
+    X, _ = make_blobs(2000, centers=5, n_features=20, random_state=0)
+    pd.DataFrame(X).add_prefix("c").to_csv("big.csv", index=False)
+    begun = time.process_time()
+    assert run("cluster", "big.csv", "-k", 5)[0] == 0
+    assert time.process_time() - begun < 30

@@ -1,0 +1,97 @@
+"""`kernelweave reproduce` and `kernelweave datasets` as a user meets them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SPEC = """
+kind = "clustering"
+
+[presets.quick]
+datasets = ["iris"]
+
+[[methods]]
+name = "MKKM"
+estimator = "MKKM"
+repeats = 30
+parameters = { n_init = 10 }
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(SPEC)
+    return str(path)
+
+
+def kernelweave(*arguments, **more):
+    command = [sys.executable, "-m", "kernelweave.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **more)
+
+
+def test_an_experiment_of_ones_own_runs_and_says_where_its_results_are(spec, tmp_path):
+    done = kernelweave("reproduce", spec, "--out", str(tmp_path / "out"), "--methods", "mkkm")
+    assert done.returncode == 0, done.stderr
+    assert "30 rows (0 failed)" in done.stdout
+    assert "30 tasks to run" in done.stderr
+    assert (tmp_path / "out" / "results.parquet").is_file()
+    assert (tmp_path / "out" / "mine.md").is_file()
+    again = kernelweave("reproduce", spec, "--out", str(tmp_path / "out"))
+    assert "0 tasks to run, 30 are there already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table9"], "InvalidInputError: There is no experiment 'table9': choose one of"),
+        (["SPEC", "--datasets", "irsi"], "has no data set 'irsi' under this preset: choose of iris"),
+        (["SPEC", "--preset", "full"], "there is no preset 'full'; possible are quick"),
+        (["SPEC", "--out", "SPEC"], "ResultsError: "),
+    ],
+)
+def test_a_mistake_is_one_message_without_a_traceback_and_exit_code_two(spec, tmp_path, arguments, message):
+    done = kernelweave("reproduce", *(spec if a == "SPEC" else a for a in arguments), cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_ctrl_c_says_how_to_go_on(spec, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "kernelweave.cli", "reproduce", spec, "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(out.glob("rows/*.jsonl")) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"Finished tasks are kept in {out}: run the same command to go on." in said
+    assert "Traceback" not in said
+    assert not list(out.glob(".*"))
+
+
+def test_help_does_not_import_what_is_heavy():
+    code = (
+        "import sys; from kernelweave.cli import build_app; build_app('reproduce', 'datasets'); "
+        "print({'sklearn', 'pandas', 'matplotlib', 'scipy', 'joblib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_data_sets_are_listed_and_described(shared_data):
+    listed = kernelweave("datasets", "list").stdout
+    assert [line.split()[0] for line in listed.splitlines()[1:]][:3] == ["yale", "jaffe", "yeast"]
+    assert "Belhumeur" in kernelweave("datasets", "info", "YALE").stdout
+    unknown = kernelweave("datasets", "info", "yael")
+    assert unknown.returncode == 2
+    assert "There is no data set 'yael': choose one of yale" in unknown.stderr
+    fetched = kernelweave("datasets", "fetch", "yale", "--data-dir", str(shared_data / "paper"))
+    assert fetched.stdout.startswith("yale: ")

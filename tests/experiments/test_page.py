@@ -1,0 +1,167 @@
+"""The page on the reproduction: computed from rows, plain about what is missing, and up to date."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kernelweave.errors import ResultsError
+from kernelweave.experiments import findings
+from kernelweave.experiments.page import PARTS, add_run, main, write_page
+from kernelweave.experiments.published import load_published
+from kernelweave.experiments.rows import COLUMNS
+
+ROOT = Path(__file__).parents[2]
+RESULTS, PAGE = ROOT / "experiments" / "results", ROOT / "docs" / "reproduction.md"
+
+
+def made(*rows):
+    """Rows of an experiment, of which only what matters is said."""
+    words = {column: "" for column, kind in COLUMNS.items() if kind == "string"}
+    same = {"dataset": "yale", "method": "SMKL", "selection": "oracle", "parameters": "{}", "preset": "full", "seed": 0}
+    frame = pd.DataFrame([{**words, **same, "seconds": 36.0, **row} for row in rows], columns=list(COLUMNS))
+    return frame.astype(COLUMNS)
+
+
+def as_printed(name, **shift):
+    """Rows that give the published figures of a table, shifted for some methods."""
+    table = load_published(name)
+    return made(
+        *(
+            {
+                "dataset": f.dataset,
+                "method": f.method,
+                "fraction": None if f.labels is None else f.labels / 100,
+                "acc": f.value / table.scale + shift.get(f.method, 0),
+            }
+            for f in table.figures
+            if f.metric == "acc"
+        )
+    )
+
+
+def kept(folder, name, rows):
+    (folder / name).mkdir(parents=True)
+    rows.assign(experiment=name).to_parquet(folder / name / "results.parquet", index=False)
+
+
+def test_the_shipped_page_is_what_the_committed_rows_give():
+    if not any(RESULTS.glob("*/results.*")):
+        pytest.skip("no rows of a full run are committed yet")
+    assert PAGE.read_text() == write_page(RESULTS)
+
+
+def test_without_rows_the_page_says_so_for_every_experiment(tmp_path):
+    page = write_page(tmp_path)
+    for part in PARTS:
+        assert f"no rows of `{part.name}`" in page
+
+
+def test_the_same_rows_give_the_same_page_from_parquet_and_csv(tmp_path):
+    rows = as_printed("table2")
+    kept(tmp_path / "a", "table2", rows)
+    (tmp_path / "b" / "table2").mkdir(parents=True)
+    rows.assign(experiment="table2").to_csv(tmp_path / "b" / "table2" / "results.csv", index=False)
+    assert write_page(tmp_path / "a") == write_page(tmp_path / "b")
+
+
+def test_figures_as_printed_are_all_met():
+    said = findings.clustering(as_printed("table2"))
+    assert "of 48 published figures 48 are met" in said[0]
+    assert "higher in 0 and lower in 0; 0 have no row" in said[0]
+
+
+def test_what_is_higher_lower_and_missing_is_counted_and_named():
+    rows = as_printed("table3", SMKL=-0.03, LGC=0.03)
+    rows = rows[~((rows["dataset"] == "ba") & (rows["method"] == "SCAN"))]
+    said = findings.classification(rows)
+    assert "of 72 published figures 45 are met" in said[0]
+    assert "higher in 12 and lower in 12; 3 have no row" in said[0]
+    (lower,) = [line for line in said if line.startswith("Not reached")]
+    assert "SMKL: YALE 10 % −0.030" in lower
+    assert "LGC" not in lower
+    assert any("SCAN: BA 10 %, BA 30 %, BA 50 %" in line for line in said)
+
+
+def test_whether_smkl_is_the_best_is_counted_and_not_claimed():
+    said = " ".join(findings.clustering(as_printed("table2", SMKL=-0.2)))
+    assert "best ACC in 6 of 6 places in the paper, and in 0 here" in said
+    partly = as_printed("table2")
+    said = " ".join(findings.clustering(partly[partly["method"] == "SMKL"]))
+    assert "cannot be said yet" in said
+
+
+def test_defaults_stand_beside_the_tuned_figures():
+    defaults = made({"method": "SMKL defaults", "selection": "fixed", "acc": 0.59})
+    said = " ".join(findings.clustering(pd.concat([as_printed("table2"), defaults])))
+    assert "SMKL defaults (fixed): YALE 0.590" in said
+    assert "SMKL in 1 of 1" in said
+
+
+def test_sizes_that_differ_are_named():
+    sizes = {"n_samples": 1404, "n_features": 320, "n_classes": 36}
+    said = findings.sizes(made({"dataset": "ba", **sizes}))
+    assert said[0].startswith("0 of 1 printed sizes")
+    assert "BA has 36 classes; the paper (Section 5.1) says 39." in said
+    assert any("Not measured" in line and "YALE" in line for line in said)
+
+
+def test_a_failed_setting_counts_as_far_from_the_best():
+    grid = {(1, 1): 0.6, (1, 2): 0.58, (2, 1): 0.2, (2, 2): None}
+    rows = made(
+        *(
+            {"parameters": json.dumps({"alpha": a, "gamma": g, "scheme": "x"}), "acc": acc}
+            for (a, g), acc in grid.items()
+        )
+    )
+    said = findings.sensitivity(rows)
+    assert "Of 4 settings 50% fall below half of the best ACC (0.6000)" in said[0]
+    assert next(line for line in said if line.startswith("alpha")).endswith("others: 1.")
+    assert not any(line.startswith("scheme") for line in said)
+
+
+def test_the_leak_is_the_difference_between_two_orders_of_rows():
+    same = {"split": "same-positions", "selection": "fixed"}
+    arms = {"as released": (0.5, 0.9), "SMKL, rows aligned": (0.5, 0.8)}
+    rows = made(
+        *(
+            {"method": method, "fraction": fraction, "acc": acc, **same}
+            for method, both in arms.items()
+            for fraction, acc in zip((0.1, 0.5), both, strict=True)
+        )
+    )
+    said = findings.leak(rows)
+    assert "+10.0 points on YALE 50 %" in said[0]
+    assert "published 82.44" in said[-1]
+
+
+def test_a_run_is_added_small_and_with_its_tables(tmp_path):
+    run = tmp_path / "run"
+    kept(run, "table2", as_printed("table2").assign(key="k", seconds=1.23456))
+    main([str(tmp_path / "results"), "--add", str(run / "table2"), "--out", str(tmp_path / "page.md")])
+    folder = tmp_path / "results" / "table2"
+    rows = pd.read_parquet(folder / "results.parquet")
+    assert "key" not in rows
+    assert set(rows["seconds"]) == {1.235}
+    assert (folder / "table2.html").is_file()
+    page = (tmp_path / "page.md").read_text()
+    assert page == write_page(tmp_path / "results")
+    assert "48 are met" in page
+    assert "| table2 | full | 48 | 0 |" in page
+
+
+def test_a_corrupt_file_and_an_empty_run_are_named(tmp_path):
+    with pytest.raises(ResultsError, match=r"has no results\.parquet"):
+        add_run(tmp_path, tmp_path)
+    (tmp_path / "table2").mkdir()
+    (tmp_path / "table2" / "results.parquet").write_bytes(b"nothing")
+    with pytest.raises(ResultsError, match=r"results\.parquet cannot be read"):
+        write_page(tmp_path)
+
+
+def test_no_missing_figure_shows_as_a_number(tmp_path):
+    kept(tmp_path, "table2", made({"acc": None, "outcome": "FAILED"}))
+    page = write_page(tmp_path)
+    assert "nan" not in page.split()
+    assert "| table2 | full | 1 | 1 |" in page

@@ -1,0 +1,119 @@
+"""Files of experiments: what is read, and what is refused with the file, the key and what is possible."""
+
+import pytest
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.experiments import available_specs, load_spec
+from kernelweave.experiments.tasks import expand
+
+EIGHT = ["SC", "SSR", "MKKM", "RMKKM", "AASC", "KGL", "PMKL", "SMKL"]
+SIX = ["GFHF", "LGC", "S3R", "S2LRR", "SCAN", "SMKL"]
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "table3", "figure1", "leak"])
+@pytest.mark.parametrize("preset", ["quick", "full"])
+def test_every_experiment_of_the_package_can_be_read_and_expanded(name, preset):
+    spec = load_spec(name, preset)
+    tasks = expand(spec)
+    assert spec.name == name
+    assert len({task.name for task in tasks}) == len(tasks) > 0
+
+
+def test_the_package_ships_the_experiments_of_the_paper():
+    assert {"table1", "table2", "table3", "figure1", "leak"} <= set(available_specs())
+
+
+def test_the_full_second_table_has_the_papers_methods_and_data():
+    spec = load_spec("table2", "full")
+    assert [m.name for m in spec.methods if "defaults" not in m.name] == EIGHT
+    assert spec.datasets == ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")
+
+
+def test_the_full_third_table_has_the_papers_methods_data_and_draws():
+    spec = load_spec("table3", "full")
+    assert [m.name for m in spec.methods if "defaults" not in m.name] == SIX
+    assert spec.draws == {"yale": 20, "jaffe": 20, "ba": 5, "coil20": 5}
+    assert spec.fractions == (0.1, 0.3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "setting"),
+    [
+        ("yale", {"alpha": 1e-4, "beta": 10, "gamma": 1}),
+        ("jaffe", {"alpha": 1e-2, "beta": 100, "gamma": 0.3}),
+        ("tr11", {"alpha": 1e-6, "beta": 100, "gamma": 0.01}),
+        ("tr41", {"alpha": 1e-5, "beta": 100, "gamma": 0.1}),
+        ("tr45", {"alpha": 1e-5, "beta": 100, "gamma": 0.3}),
+        ("yeast", {"alpha": 1e-5, "beta": 1000, "gamma": 1}),
+    ],
+)
+def test_the_search_of_smkl_holds_the_settings_known_to_come_near_the_published_figures(dataset, setting):
+    smkl = next(m for m in load_spec("table2", "full").methods if m.name == "SMKL")
+    settings = [s for grid in smkl.grids_for(dataset, "full") for s in grid.settings()]
+    assert any(s["scheme"] == "released" and setting.items() <= s.items() for s in settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "clustering"', "kind = ", "small.toml is not valid TOML"),
+        ('kind = "clustering"', 'kind = "clusters"', "kind: got 'clusters'.*did you mean 'clustering'"),
+        ('title = "Small"', 'titel = "Small"', "titel: unknown key .did you mean 'title'"),
+        ('"wine", "iris"', '"wine", "irsi"', "presets.quick.datasets: got 'irsi'.*'iris'"),
+        ('"MKKM"\nrep', '"MKMK"\nrep', r"methods\[1\].estimator: got 'MKMK'.*'MKKM'"),
+        ("n_init = 1 }", "n_initial = 1 }", r"methods\[1\].parameters.n_initial: unknown key .did you mean 'n_init'"),
+        ("beta = 100.0", "bta = 100.0", r"methods\[2\].grid\[0\].bta: unknown key .did you mean 'beta'"),
+        ("alpha = [1e-4, 1e-2]", "alpha = []", r"grid\[0\].alpha: an empty list"),
+        ("parameters = { n_init = 3 }", 'selection = "best"', "selection: got 'best'; possible are 'oracle'"),
+        ("parameters = { n_init = 3 }", 'selection = "fixed"', "selection: 'fixed' chooses nothing"),
+        ("parameters = { n_init = 3 }", 'kernels = "12"', "kernels: got '12'; possible are 'released-12'"),
+        ("repeats = 2\nparameters = { n_init = 2 }", "repeats = 0", r"methods\[0\].repeats: .* at least 1, got 0"),
+        ("repeats = 2\nparameters = { n_init = 2 }", 'repeats = "x"', r"methods\[0\].repeats: expected int, got 'x'"),
+        ('input = "each-kernel"', 'input = "one-kernel"', "input: got 'one-kernel'"),
+        ("path = true\nalpha = [1e-2, 1e-5, 1e-4]", "path = true", "path: a path runs over values of alpha"),
+        ('name = "MKKM"', 'name = "SC"', "two methods have the name 'SC'"),
+        ("[presets.full]", "[labels]\n[presets.full]", "labels: only a classification has labels to draw"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_named_with_what_is_possible(write, old, new, message):
+    with pytest.raises(InvalidInputError, match=message):
+        load_spec(str(write((old, new))))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('protocol = "per-class"', 'protocol = "random"', "labels.protocol: got 'random'; possible are 'per-class'"),
+        ("[0.1, 0.5]", "[10, 50]", r"labels.fractions: expected numbers between 0 and 1, got \[10, 50\]"),
+        ("draws = 3", "", "presets.quick.draws: this key is missing"),
+        ("draws = 3", "draws = { wine = 3 }", "presets.quick.draws.wine: unknown key; possible are iris"),
+        ('"WeaveClassifier"', '"WeaveClustering"', "estimator: got 'WeaveClustering'"),
+    ],
+)
+def test_a_mistake_in_the_labels_of_a_file_is_named(write, labels_text, old, new, message):
+    with pytest.raises(InvalidInputError, match=message):
+        load_spec(str(write((old, new), text=labels_text)))
+
+
+def test_a_method_without_a_grid_for_a_data_set_is_refused(write):
+    wine = 'datasets = ["wine"]'
+    path = write(('scheme = "released"', wine), ("path = true", wine))
+    with pytest.raises(InvalidInputError, match="no grid of 'SMKL' is for the data set 'iris' under"):
+        load_spec(str(path))
+
+
+def test_unknown_experiments_files_and_presets_are_named(write, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"no experiment 'table9': choose one of .*table2"):
+        load_spec("table9")
+    with pytest.raises(InvalidInputError, match=r"nothing.toml cannot be read: No such file"):
+        load_spec(str(tmp_path / "nothing.toml"))
+    with pytest.raises(InvalidInputError, match="there is no preset 'huge'; possible are quick, full"):
+        load_spec(str(write()), "huge")
+
+
+def test_an_experiment_is_narrowed_by_names_in_any_case_and_order(write):
+    spec = load_spec(str(write())).narrowed(["IRIS"], ["smkl", "sc"])
+    assert spec.datasets == ("iris",)
+    assert [method.name for method in spec.methods] == ["SC", "SMKL"]
+    with pytest.raises(InvalidInputError, match="has no method 'KGL' under this preset: choose of SC, MKKM, SMKL"):
+        load_spec(str(write())).narrowed(None, ["KGL"])
