@@ -29,7 +29,7 @@ def overlap(x, y):
 
 
 model = WeaveClustering(10, kernels=[overlap, Gaussian(t=0.3), Polynomial(degree=2)], random_state=0).fit(X)
-print(dict(zip(model.kernel_names_, model.kernel_shares_.round(2), strict=True)))
+print(dict(zip(model.kernel_names_, model.kernel_shares_.round(2).tolist(), strict=True)))
 
 # %%
 # The fast way: a class

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
         SMKLClustering,
         WeaveClassifier,
         WeaveClustering,
+        load,
         smkl_path,
+        view_importance,
     )
+    from kernelweave.views import Views
 
 __version__ = "0.1.0"
 
@@ -27,14 +30,19 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "Views",
     "WeaveClassifier",
     "WeaveClustering",
+    "load",
     "smkl_path",
+    "view_importance",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when the first of them is asked for, so that the command line answers at once."""
+    if name == "Views":
+        return import_module("kernelweave.views").Views
     if name in __all__:
         return getattr(import_module("kernelweave.estimators"), name)
     msg = f"module {__name__!r} has no attribute {name!r}"

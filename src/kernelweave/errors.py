@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 __all__ = [
+    "BadFileError",
     "DataUnavailableError",
     "InvalidInputError",
     "KernelweaveError",
+    "MissingPackageError",
     "NewSamplesError",
+    "NotEnoughMemoryError",
     "NotFiniteError",
+    "ResultsError",
+    "RecallWarning",
     "UndecidedWarning",
 ]
 
@@ -24,12 +29,32 @@ class NotFiniteError(KernelweaveError, ArithmeticError):
     """The solver met inf or nan, or a singular system, and has no answer to give."""
 
 
+class NotEnoughMemoryError(KernelweaveError, MemoryError):
+    """What was asked for does not fit in memory; said before it is allocated."""
+
+
+class BadFileError(KernelweaveError, ValueError):
+    """A file is no saved model, or it is damaged, or of a later version."""
+
+
 class NewSamplesError(InvalidInputError, NotImplementedError):
     """A model was asked about samples that it was not fitted on, which it cannot answer yet."""
 
 
 class DataUnavailableError(KernelweaveError, OSError):
     """A data set is neither in the data folder nor to be had from its source."""
+
+
+class MissingPackageError(KernelweaveError, ImportError):
+    """An optional package is needed for this; the error names the extra to install."""
+
+
+class RecallWarning(UserWarning):
+    """Approximate neighbours miss too many of the true ones."""
+
+
+class ResultsError(KernelweaveError, OSError):
+    """Results cannot be written, or those that are there cannot be read or belong to something else."""
 
 
 class UndecidedWarning(UserWarning):

@@ -3,7 +3,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-from kernelweave.core.graph import graph_step, label_distances, residual, unconstrained_graph
+from kernelweave.core.graph import (
+    graph_step,
+    label_distances,
+    residual,
+    ridge_inverse,
+    unconstrained_graph,
+    unexpressed,
+)
 
 
 def graph_gradient(S, K, G, alpha, gamma):
@@ -64,3 +71,12 @@ def test_graph_step_keeps_float32_and_agrees_with_float64(small):
     double = graph_step(small.K, small.P, alpha=0.7, gamma=0.5)
     assert single.dtype == np.float32
     assert_allclose(single, double, atol=2e-5)
+
+
+def test_what_is_unexpressed_is_built_in_the_memory_of_the_inverse(small):
+    A = ridge_inverse(small.K, gamma=0.5)
+    E = unexpressed(A, small.P, alpha=0.3, gamma=0.5)
+    assert_allclose(np.eye(small.n) - E, unconstrained_graph(small.K, small.P, alpha=0.3, gamma=0.5), atol=1e-13)
+    assert not np.shares_memory(E, A)
+    assert_allclose(unexpressed(A, small.P, alpha=0.3, gamma=0.5, overwrite=True), E, atol=0)
+    assert_allclose(A, E, atol=0)

@@ -34,6 +34,13 @@ def test_embedding_of_a_graph_in_parts_is_constant_on_each_part(two_parts):
     assert np.linalg.norm(P[0] - P[3]) > 0.5
 
 
+@pytest.mark.parametrize("n", [30, 450])
+def test_embedding_in_the_memory_of_the_graph_is_the_same(rng, n):
+    S = rng.random((n, n))
+    S += S.T
+    assert_array_equal(embedding(S.copy(), 3, overwrite=True), embedding(S, 3))
+
+
 def test_embedding_of_a_graph_without_edges_is_the_first_unit_vectors():
     assert_array_equal(embedding(np.eye(5), 2), np.eye(5, 2))
 

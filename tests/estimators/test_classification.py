@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import KGLClassifier, SMKLClassifier
-from kernelweave.errors import NewSamplesError, UndecidedWarning
+from kernelweave.errors import UndecidedWarning
 from kernelweave.kernels import Linear
 
 NAMES = np.array(["setosa", "versicolor", "virginica"])
@@ -58,21 +58,6 @@ def test_copies_of_a_sample_keep_their_own_labels(partly_labelled):
     model = SMKLClassifier().fit(X, y)
     assert model.predict(X)[0] == 0
     assert model.predict(X)[-1] == 1
-
-
-def test_new_samples_are_refused_with_what_to_do(model, partly_labelled):
-    X, _ = partly_labelled
-    with pytest.raises(NewSamplesError, match=r"1 of 3 samples were not part of fit \(first: row 2\).*y = -1"):
-        model.predict(np.vstack([X[:2], X[:1] + 0.5]))
-
-
-def test_other_kernel_matrices_are_refused(partly_labelled):
-    X, y = partly_labelled
-    K = X @ X.T
-    model = KGLClassifier(kernel="precomputed").fit(K, y)
-    assert_array_equal(model.predict(K), model.transduction_)
-    with pytest.raises(NewSamplesError, match="not those of fit"):
-        model.predict(K + np.eye(len(K)))
 
 
 def test_samples_out_of_reach_are_marked_uniform_and_warned_of():

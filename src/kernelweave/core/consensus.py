@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["Tile", "agreement", "combine_tiles", "gram_distances", "kernel_moments", "median_weights"]
+__all__ = [
+    "Tile",
+    "agreement",
+    "combine_tiles",
+    "gram_distances",
+    "kernel_moments",
+    "median_weights",
+    "trust",
+    "weights_at_rest",
+]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
@@ -106,10 +115,20 @@ def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR)
     δ = floor · the median distance to the mean, so that K does not collapse on a kernel that it comes near;
     t = min(1, agreement/0.1) takes out kernels that follow no other, t = 1 without R.
     """
-    t = np.ones(len(G)) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
+    least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
+    return weights_at_rest(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
+
+
+def trust(R: Matrix | None, r: int) -> Vector:
+    """t = min(1, agreement/0.1): 0 for kernels that follow no other."""
+    return np.ones(r) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
+
+
+def weights_at_rest(distances: Callable[[Vector], Vector], t: Vector, *, least: float, floor: float = _FLOOR) -> Vector:
+    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, to a fixed point; δ = floor · the median distance at t, or `least`."""
     p = t / t.sum()
-    d = gram_distances(G, p)
-    least = max(floor * float(np.median(d)), float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max())))
+    d = distances(p)
+    least = max(floor * float(np.median(d)), least)
     for _ in range(_MAX_STEPS):
         w = t / np.maximum(d, least)
         new = w / w.sum()
@@ -117,5 +136,5 @@ def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR)
         p = new
         if change < _TOL:
             break
-        d = gram_distances(G, p)
+        d = distances(p)
     return np.asarray(p)

@@ -15,8 +15,9 @@ from kernelweave.kernels._types import Mask, Matrix, Vector
 Graph: TypeAlias = Any  # (n, n): a numpy array, or a scipy sparse array
 
 _ARPACK_FROM = 400  # samples; LAPACK is faster below
+_ROWS = 32
 
-__all__ = ["class_mass_normalised", "embedding", "harmonic", "laplacian", "reached"]
+__all__ = ["class_mass_factors", "class_mass_normalised", "embedding", "harmonic", "laplacian", "reached"]
 
 
 def laplacian(S: Graph) -> Graph:
@@ -29,14 +30,17 @@ def laplacian(S: Graph) -> Graph:
     return L
 
 
-def embedding(S: Matrix, c: int) -> Matrix:
+def embedding(S: Matrix, c: int, *, overwrite: bool = False) -> Matrix:
     """Eq. 17: min Tr(P'LP), P'P = I: the eigenvectors of the c smallest eigenvalues of L, as columns.
 
     On a graph without edges (the released start, S = I) every P is a minimum: it is the first c unit vectors.
+    With `overwrite` S must be symmetric, and gives its memory.
     """
     n = len(S)
-    W = S.copy()
-    average_with_transpose(W)
+    W = S
+    if not overwrite:
+        W = S.copy()
+        average_with_transpose(W)
     d = W.sum(axis=1) - W.diagonal()
     if not d.any():
         return np.eye(n, c, dtype=S.dtype)
@@ -60,11 +64,16 @@ def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:
 
 def _connected(W: Matrix) -> bool:
     """Whether all samples are reached from the first; a graph in parts has eigenvalues that ARPACK may miss."""
-    seen = np.zeros(len(W), dtype=bool)
-    new = np.arange(len(W)) == 0
-    while new.any() and not (seen := seen | new).all():
-        new = (W[new] > 0).any(axis=0) & ~seen
-    return bool(seen.all())
+    seen = np.arange(len(W)) == 0
+    front = np.flatnonzero(seen)
+    while len(front):
+        before = seen.copy()
+        for i in range(0, len(front), _ROWS):  # some rows at a time: they are copied
+            seen |= (W[front[i : i + _ROWS]] > 0).any(axis=0)
+            if seen.all():
+                return True
+        front = np.flatnonzero(seen & ~before)
+    return len(W) == 1
 
 
 def reached(S: Graph, labelled: Mask) -> Mask:
@@ -136,3 +145,9 @@ def class_mass_normalised(F: Matrix, labelled: Mask, shares: Vector | None = Non
     # a class without mass among the unlabelled samples has nothing to scale
     normalised[~labelled] = np.divide(F_u, m, out=np.zeros_like(F_u), where=m > 0) * (q * (m.sum() / q.sum()))
     return normalised
+
+
+def class_mass_factors(F: Matrix, labelled: Mask) -> Vector:
+    """q_c / m_c up to a common factor, by which `class_mass_normalised` multiplies; 1 for a class without mass."""
+    q, m = F[labelled].sum(axis=0), F[~labelled].sum(axis=0)
+    return np.asarray(np.divide(q * (m.sum() / q.sum()), m, out=np.ones_like(m), where=m > 0))

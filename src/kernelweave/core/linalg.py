@@ -22,7 +22,7 @@ __all__ = [
     "symmetric_spectral_norm",
 ]
 
-_TILE = 256
+_TILE = 128
 _DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
 
 
@@ -110,8 +110,8 @@ def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
 def outer_square(E: Matrix) -> Matrix:
     """E E' by syrk (n³ flops), mirrored a tile at a time."""
     (syrk,) = get_blas_funcs(("syrk",), (E,))
-    # the transpose of a C-ordered matrix is a Fortran view, of whose square BLAS fills the upper triangle
-    C = syrk(1.0, E.T, trans=1, lower=0).T
+    # BLAS reads Fortran order, which the transpose of a C-ordered matrix has, and fills the upper triangle
+    C = (syrk(1.0, E, lower=0) if E.flags.f_contiguous else syrk(1.0, E.T, trans=1, lower=0)).T
     _mirror_lower(C)
     return np.asarray(C)
 
@@ -141,8 +141,11 @@ def nearest_psd(M: Matrix) -> Matrix:
     return M
 
 
-def floor_spectrum(M: Matrix, floor: float, shift: float) -> tuple[Matrix, Matrix]:
-    """Nearest matrix with no eigenvalue below `floor`, and the inverse of that matrix + shift·I."""
-    values, V = linalg.eigh(M, check_finite=False)
-    values = np.maximum(values, floor)
-    return np.asarray((V * values) @ V.T), np.asarray((V / (values + shift)) @ V.T)
+def floor_spectrum(M: Matrix, floor: float, *, overwrite: bool = False) -> Matrix:
+    """Nearest matrix to a symmetric M with no eigenvalue below `floor`."""
+    values, V = linalg.eigh(M.T, overwrite_a=overwrite, check_finite=False)
+    del M  # may be freed now
+    V *= np.sqrt(np.maximum(values - floor, 0))  # what is above the floor is a square: half a product
+    K = outer_square(V)
+    K.flat[:: len(K) + 1] += floor
+    return K

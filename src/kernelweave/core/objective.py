@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["fit_term", "perturbation_term", "ridge_term", "smoothness_term"]
+__all__ = ["fit_term", "perturbation_term", "ridge_term", "smoothness", "smoothness_term"]
 
 
 def fit_term(K: Matrix, M: Matrix) -> float:
@@ -20,9 +20,14 @@ def ridge_term(S: Matrix, *, gamma: float) -> float:
 
 
 def smoothness_term(S: Matrix, P: Matrix, *, alpha: float) -> float:
-    """α Tr(P'LP) = α (Σ_i d_i ||P_i||² - <P, SP>), d the mean of the degrees by row and by column."""
+    """α Tr(P'LP)."""
+    return alpha * smoothness(S, P)[0]
+
+
+def smoothness(S: Matrix, *labels: Matrix) -> list[float]:
+    """Tr(P'LP) = Σ_i d_i ||P_i||² - <P, SP> for every P, d the mean of the degrees by row and by column."""
     degrees = (S.sum(axis=0) + S.sum(axis=1)) / 2
-    return alpha * float(degrees @ np.einsum("ij,ij->i", P, P) - np.vdot(P, S @ P))
+    return [float(degrees @ np.einsum("ij,ij->i", P, P) - np.vdot(P, S @ P)) for P in labels]
 
 
 def perturbation_term(d: Vector, floor: float, *, beta: float) -> float:

@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 _RELATIVE_FLOOR = 1e-10
-_ROWS = 64
+_ROWS = 16
 
 
 def consensus_distances(H: Matrix, K: Matrix) -> Vector:

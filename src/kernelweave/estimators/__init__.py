@@ -1,7 +1,9 @@
 """The scikit-learn estimators."""
 
+from kernelweave.estimators._saving import load
 from kernelweave.estimators.classification import KGLClassifier, PMKLClassifier, SMKLClassifier
 from kernelweave.estimators.clustering import KGLClustering, PMKLClustering, SMKLClustering
+from kernelweave.estimators.importance import ViewImportance, view_importance
 from kernelweave.estimators.path import smkl_path
 from kernelweave.estimators.weave import WeaveClassifier, WeaveClustering
 
@@ -12,7 +14,10 @@ __all__ = [
     "PMKLClustering",
     "SMKLClassifier",
     "SMKLClustering",
+    "ViewImportance",
     "WeaveClassifier",
     "WeaveClustering",
+    "load",
     "smkl_path",
+    "view_importance",
 ]

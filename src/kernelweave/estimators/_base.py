@@ -10,12 +10,21 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 
+from kernelweave.core.graph import ridge_inverse
+from kernelweave.core.new_samples import graph_rows
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._input import as_bank, check_samples, kernel_stack
+from kernelweave.estimators._input import as_bank, check_samples, cross_stack, kernel_stack
+from kernelweave.estimators._new_rows import once_per_kernel
+from kernelweave.estimators._new_samples import NewSamples
+from kernelweave.estimators._repr import FittedRepr
 from kernelweave.estimators._run import solve
+from kernelweave.estimators._saving import Savable
+from kernelweave.estimators._views import forget_views, has_views, read_views, scaled, view_bank
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
-from kernelweave.kernels._types import Matrix
-from kernelweave.solve import Problem, Scheme, Solution, State, smkl
+from kernelweave.kernels._types import Mask, Matrix, Vector
+from kernelweave.memory import check_dense_memory
+from kernelweave.solve import Outcome, Problem, Scheme, Solution, State, smkl
+from kernelweave.views import Views
 
 __all__ = ["GraphEstimator", "KernelEstimator", "OneKernel", "SeveralKernels", "smkl_scheme"]
 
@@ -32,6 +41,8 @@ _SHARED_PARAMETERS = {
     "n_init": {"target_type": Integral, "min_val": 1},
     "n_neighbors": {"target_type": Integral, "min_val": 1},
     "n_components": {"target_type": Integral, "min_val": 1},
+    "n_candidates": {"target_type": Integral, "min_val": 1},
+    "n_landmarks": {"target_type": Integral, "min_val": 1},
     "n_clusters": {"target_type": Integral, "min_val": 1},
     "verbose": {"target_type": Integral, "min_val": 0},
 }
@@ -40,8 +51,10 @@ _SHARED_PARAMETERS = {
 _EITHER = {"beta", "relative_beta"}  # None where the other one, or neither, is given
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(FittedRepr, Savable, BaseEstimator):
     """A model that sees its samples through kernels: parameters checked, kernel matrices built."""
+
+    _memory = "kernels"  # what `estimate_memory` calls models like this one
 
     @abstractmethod
     def _kernels(self) -> Any:
@@ -72,15 +85,57 @@ class KernelEstimator(BaseEstimator):
         return dict(self.get_params(deep=False))
 
     def _build_kernels(self, X: Any) -> Matrix:
-        """Return H (r, n, n), and keep the bank and the kernels' names."""
+        """Return H (r, n, n), and keep the bank, the kernels' names and the samples that new ones are compared with."""
         if self._precomputed:
             H, self.kernel_names_ = kernel_stack(X)
             self.n_features_in_ = H.shape[1]
             return self._in_precision(H)
-        X = self._in_precision(check_samples(self, X, reset=True))
-        self.bank_ = as_bank(self._kernels())
+        self._training_ = self._samples(X, reset=True)
+        self._take_bank()
+        check_dense_memory(self, self._memory, len(self.bank_), self._training_)
+        return self.bank_.fit_grams(self._training_)
+
+    def _samples(self, X: Any, *, reset: bool) -> Any:
+        """Return the samples as one checked table, or as Views if there are several, in the precision of the model."""
+        if has_views(self, X):
+            return self._in_precision(read_views(self, X, reset=reset))
+        if reset:
+            forget_views(self)
+        elif hasattr(self, "kernel_views_"):
+            msg = f"The model was fitted on the views {', '.join(self.view_names_)}; got {type(X).__name__}."
+            raise InvalidInputError(msg)
+        return self._in_precision(check_samples(self, X, reset=reset))
+
+    def _take_bank(self) -> None:
+        """Keep an unfitted bank of the kernels, and their names."""
+        if isinstance(self._training_, Views):
+            self.bank_ = view_bank(self._kernels(), self._training_.names)
+            self.kernel_views_ = self.bank_.views
+        else:
+            self.bank_ = as_bank(self._kernels())
         self.kernel_names_ = self.bank_.names
-        return self.bank_.fit_grams(X)
+
+    def _cross_kernels(self, X: Any) -> tuple[Matrix, Mask | None]:
+        """Return H (r, m, n), every kernel of m new samples with the n of `fit`, and which entries count (None: all).
+
+        Constants of kernels and scaling are those of `fit`. A view that a sample lacks is in H already: there, its
+        kernels tell the sample from no other.
+        """
+        if self._precomputed:
+            return self._in_precision(cross_stack(X, self.kernel_names_, self.n_features_in_)), None
+        samples = self._samples(X, reset=False)
+        if hasattr(self, "scaling_"):
+            samples = scaled(samples, self.scaling_)
+        return self.bank_.grams(samples.astype(self._training_.dtype, copy=False), self._training_), None
+
+    @property
+    def view_shares_(self) -> Vector:
+        """The share of every view in the consensus, in the order of `view_names_`: that of its kernels together."""
+        if not hasattr(self, "kernel_views_") or not hasattr(self, "kernel_shares_"):
+            msg = f"{type(self).__name__} has no views: fit it on several tables, or with the parameter `views`."
+            raise AttributeError(msg)
+        views = np.array(self.kernel_views_)
+        return np.array([self.kernel_shares_[views == name].sum() for name in self.view_names_])
 
     def _in_precision(self, array: Any) -> Any:
         """Return the array in the precision that the model asks for, if it has a say in that."""
@@ -97,8 +152,10 @@ class KernelEstimator(BaseEstimator):
         return tags
 
 
-class GraphEstimator(KernelEstimator):
+class GraphEstimator(NewSamples, KernelEstimator):
     """A model that learns a graph of the samples together with a consensus kernel, in the one loop of the solver."""
+
+    _memory = "smkl"
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -129,6 +186,23 @@ class GraphEstimator(KernelEstimator):
         self.n_iter_ = solution.n_iter
         self.outcome_ = solution.outcome
         return solution
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "outcome_" in state:
+            state["outcome_"] = state["outcome_"].name  # skops makes no member of an enumeration
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "outcome_" in state:
+            state = {**state, "outcome_": Outcome[state["outcome_"]]}
+        super().__setstate__(state)
+
+    def _new_rows(self, X: Any) -> Matrix:
+        """Return the rows of the graph for new samples: the problem of one column of S, the other samples held."""
+        K = self.consensus_kernel_
+        A = once_per_kernel(self, K, lambda: ridge_inverse(K, gamma=self.gamma))
+        return graph_rows(A, self._consensus_rows(X), self.embedding_, alpha=self.alpha)
 
 
 class SeveralKernels:

@@ -8,15 +8,15 @@ import numpy as np
 
 from kernelweave.core.labels import reached
 from kernelweave.estimators._base import GraphEstimator
+from kernelweave.estimators._inductive import InductiveClassifier
 from kernelweave.estimators._run import threads
-from kernelweave.estimators._transductive import TransductiveClassifier
 from kernelweave.kernels._types import Matrix
 from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClassifier"]
 
 
-class GraphClassifier(TransductiveClassifier, GraphEstimator):
+class GraphClassifier(InductiveClassifier, GraphEstimator):
     """Classifies unlabelled samples from a few labels by harmonic functions on the learned graph."""
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -24,9 +24,10 @@ class GraphClassifier(TransductiveClassifier, GraphEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Labelled and unlabelled samples in any order; or kernel matrices, if kernels are "precomputed": an
-            array of shape (r, n, n), a list or dict of (n, n), or one (n, n).
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
+            missing from; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or dict
+            of (n, n), or one (n, n).
         y : array of shape (n_samples,)
             The class of every labelled sample, and -1 for the unlabelled ones.
 

@@ -7,8 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClusterMixin
 
+from kernelweave.core.membership import cluster_means, memberships, nearness
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._input import check_n_clusters
+from kernelweave.estimators._new_samples import PredictsClusters
 from kernelweave.estimators._partition import partition
 from kernelweave.estimators._run import threads
 from kernelweave.kernels._types import Matrix
@@ -17,7 +19,7 @@ from kernelweave.solve import Problem, Solution, State
 __all__ = ["GraphClusterer"]
 
 
-class GraphClusterer(ClusterMixin, GraphEstimator):
+class GraphClusterer(ClusterMixin, PredictsClusters, GraphEstimator):
     """Clusters the samples by k-means on the embedding that was learned with the graph."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -25,9 +27,9 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The samples; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or
-            dict of (n, n), or one (n, n).
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            The samples; a dict or list of tables, or `Views`, which samples may be missing from; or kernel matrices,
+            if kernels are "precomputed": an array of shape (r, n, n), a list or dict of (n, n), or one (n, n).
         y : ignored
             There for scikit-learn's convention.
 
@@ -37,7 +39,9 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
         """
         random_state = self._begin()
         with threads(self.n_jobs):
-            self._learn(self._problem(self._build_kernels(X), y), random_state)
+            problem = self._problem(self._build_kernels(X), y)
+            self._learn(problem, random_state)
+        self._remember(X, problem.H)
         return self
 
     def _problem(self, H: Matrix, y: Any) -> Problem:
@@ -48,4 +52,12 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
         """Solve the problem and cluster the embedding."""
         solution = self._solve(problem, random_state, start)
         self.labels_ = partition(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        self._keep_membership(memberships(self.graph_, self.embedding_, self.labels_, self.n_clusters))
         return solution
+
+    def _extend(self, S: Any) -> Matrix:
+        """Return the nearness to the clusters' means."""
+        # no votes: on a dense graph every sample has one, and large clusters would win
+        P, reached = self._place(S)
+        F = nearness(P, *cluster_means(self.embedding_, self.labels_, self.n_clusters))
+        return np.where(reached[:, None], F, 0).astype(P.dtype)

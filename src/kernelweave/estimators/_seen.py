@@ -1,8 +1,9 @@
-"""Which training sample is this one: what a transductive model can answer about is what it has seen."""
+"""Which training sample is this one: a model answers for samples that it has seen as it did in `fit`."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,55 +11,72 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave.errors import NewSamplesError
-from kernelweave.estimators._input import kernel_stack
-from kernelweave.kernels._types import Matrix
+from kernelweave.kernels._types import Mask
+from kernelweave.views import Views
 
-__all__ = ["SeenRows", "SeenStack"]
+__all__ = ["Seen", "seen"]
 
 _ADVICE = (
-    "This version answers for training samples only. To classify new samples, call fit again with them included "
+    "This method answers for training samples only. To classify new samples, call fit again with them included "
     "and y = -1 for them."
 )
+_SIZE = 16
 
 
-class SeenRows:
-    """The training samples by their content."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The training samples by their content: a digest each, as rows of bytes."""
 
-    def __init__(self, X: Any) -> None:
-        self._n = X.shape[0]
-        self._digests = _row_digests(X)
-        self._index = {digest: i for i, digest in reversed(list(enumerate(self._digests)))}
+    digests: NDArray[np.uint8]  # (n, 16)
+    stack: bool  # of kernel matrices rather than samples
 
-    def rows(self, X: Any) -> NDArray[np.intp]:
-        """Return the position in the training set of every row of X."""
-        digests = _row_digests(X)
-        if digests == self._digests:  # the training set itself: copies of a sample keep their own answers
-            return np.arange(self._n)
-        new = [i for i, digest in enumerate(digests) if digest not in self._index]
-        if new:
-            msg = f"{len(new)} of {len(digests)} samples were not part of fit (first: row {new[0]}). {_ADVICE}"
-            raise NewSamplesError(msg)
-        return np.array([self._index[digest] for digest in digests], dtype=np.intp)
-
-
-class SeenStack:
-    """The training samples by their precomputed kernel matrices."""
-
-    def __init__(self, H: Matrix) -> None:
-        self._n = H.shape[1]
-        self._digest = _digest(H)
+    def find(self, X: Any) -> NDArray[np.intp]:
+        """Return the position in the training set of every sample, -1 for new ones."""
+        digests = _digests(X, stack=self.stack)
+        if np.array_equal(digests, self.digests):  # the training set itself: copies of a sample keep their own answers
+            return np.arange(len(digests))
+        first = {digest.tobytes(): i for i, digest in reversed(list(enumerate(self.digests)))}
+        return np.array([first.get(digest.tobytes(), -1) for digest in digests], dtype=np.intp)
 
     def rows(self, X: Any) -> NDArray[np.intp]:
-        """Return all positions, if these are the kernel matrices of fit."""
-        H, _ = kernel_stack(X)
-        if _digest(H) != self._digest:
+        """Return the position in the training set of every sample, or say that some are new."""
+        found = self.find(X)
+        new = np.flatnonzero(found < 0)
+        if not len(new):
+            return found
+        if self.stack:
             msg = f"These kernel matrices are not those of fit. {_ADVICE}"
-            raise NewSamplesError(msg)
-        return np.arange(self._n)
+        else:
+            msg = f"{len(new)} of {len(found)} samples were not part of fit (first: row {new[0]}). {_ADVICE}"
+        raise NewSamplesError(msg)
+
+
+def seen(X: Any, *, stack: bool) -> Seen:
+    """Return what tells training samples from new ones, from samples or from a stack (r, n, n) of kernel matrices."""
+    return Seen(_digests(X, stack=stack), stack)
+
+
+def _digests(X: Any, *, stack: bool) -> NDArray[np.uint8]:
+    if stack:
+        return _joined([_digest(np.ascontiguousarray(X[:, i], dtype=np.float64) + 0.0) for i in range(X.shape[1])])
+    if isinstance(X, Views):
+        parts = [_placed(table, known) for table, known in zip(X.tables, X.present, strict=True)]
+        return _joined([_digest(np.frombuffer(b"".join(row), dtype=np.uint8)) for row in zip(*parts, strict=True)])
+    return _joined(_row_digests(X))
+
+
+def _placed(table: Any, known: Mask) -> list[bytes]:
+    """Return a digest for every sample that a view has, and a byte for those that it lacks."""
+    digests = iter(_row_digests(table) if table.shape[0] else [])
+    return [next(digests) if there else b"-" for there in known]
+
+
+def _joined(digests: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), _SIZE)
 
 
 def _digest(array: NDArray[Any]) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(array).view(np.uint8).data, digest_size=16).digest()
+    return hashlib.blake2b(np.ascontiguousarray(array).view(np.uint8).data, digest_size=_SIZE).digest()
 
 
 def _row_digests(X: Any) -> list[bytes]:
@@ -68,4 +86,4 @@ def _row_digests(X: Any) -> list[bytes]:
     X.sum_duplicates()
     X.eliminate_zeros()
     parts = zip(np.split(X.indices.astype(np.int64), X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True)
-    return [_digest(indices) + _digest(data) for indices, data in parts]
+    return [_digest(np.concatenate([indices.view(np.uint8), data.view(np.uint8)])) for indices, data in parts]

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.errors import UndecidedWarning
 from kernelweave.estimators._base import KernelEstimator
-from kernelweave.estimators._input import check_samples
-from kernelweave.estimators._seen import SeenRows, SeenStack
+from kernelweave.estimators._input import kernel_stack
+from kernelweave.estimators._seen import seen
 from kernelweave.estimators._targets import encode_partial_labels
+from kernelweave.estimators._views import labels_in_order
 from kernelweave.kernels._types import Mask, Matrix
 
 __all__ = ["TransductiveClassifier"]
@@ -53,13 +54,13 @@ class TransductiveClassifier(ClassifierMixin, KernelEstimator):
             Rows sum to one; the columns follow `classes_`.
         """
         check_is_fitted(self)
-        samples = X if self._precomputed else self._read_samples(X, reset=False)
+        samples = kernel_stack(X)[0] if self._precomputed else self._read_samples(X, reset=False)
         return self.label_distributions_[self._seen.rows(samples)]
 
     def _read_labels(self, y: Any, H: Matrix) -> tuple[Matrix, Mask]:
         """Return one-hot labels Y (n, c), rows of unlabelled samples 0, and the mask of labelled samples."""
         n = H.shape[1]
-        self.classes_, codes = encode_partial_labels(y, n_samples=n)
+        self.classes_, codes = encode_partial_labels(labels_in_order(self, y), n_samples=n)
         labelled = codes >= 0
         Y = np.zeros((n, len(self.classes_)), dtype=H.dtype)
         Y[labelled, codes[labelled]] = 1
@@ -86,8 +87,8 @@ class TransductiveClassifier(ClassifierMixin, KernelEstimator):
 
     def _remember(self, X: Any, H: Matrix) -> None:
         """Keep what tells a training sample from a new one."""
-        self._seen = SeenStack(H) if self._precomputed else SeenRows(self._read_samples(X, reset=False))
+        self._seen = seen(H if self._precomputed else self._read_samples(X, reset=False), stack=self._precomputed)
 
     def _read_samples(self, X: Any, *, reset: bool) -> Any:
         """Return the samples as one checked table."""
-        return check_samples(self, X, reset=reset)
+        return self._samples(X, reset=reset)

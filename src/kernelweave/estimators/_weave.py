@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
@@ -10,13 +11,20 @@ import numpy as np
 from scipy import linalg, sparse
 
 from kernelweave.core.consensus import combine_tiles, kernel_moments, median_weights
+from kernelweave.core.masked import known_moments, known_weights
 from kernelweave.core.sparse_graph import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._base import KernelEstimator, SeveralKernels
-from kernelweave.estimators._input import as_bank, check_samples, kernel_stack
+from kernelweave.estimators._input import as_bank, kernel_stack
+from kernelweave.estimators._new_rows import WovenRows, once_per_kernel
+from kernelweave.estimators._new_samples import NewSamples
+from kernelweave.estimators._views import fit_scalings, scaled
+from kernelweave.estimators._weave_local import local_new_rows
+from kernelweave.estimators._weave_solver import SOLVERS, choose_solver
 from kernelweave.estimators._weave_tiles import KernelTiles, stack_tiles
 from kernelweave.kernels._types import Matrix, Vector
-from kernelweave.scaling import SCALES, fit_scaling
+from kernelweave.scaling import SCALES, Scaling, fit_scaling
+from kernelweave.views import Views
 
 __all__ = ["WeaveEstimator", "one_of", "sparse_graph"]
 
@@ -54,12 +62,14 @@ def _evened(S: sparse.csr_array) -> sparse.csr_array:
     return S / S.dtype.type(total) if total > 0 else S
 
 
-class WeaveEstimator(SeveralKernels, KernelEstimator):
+class WeaveEstimator(SeveralKernels, NewSamples, KernelEstimator):
     """A model of one sparse graph, woven from the consensus of several kernels."""
 
     def _check_parameters(self) -> None:
         one_of("graph", self.graph, _GRAPHS)
-        one_of("scale", self.scale, SCALES)
+        one_of("solver", self.solver, SOLVERS)
+        if not isinstance(self.scale, Mapping):  # of views, which are not known yet
+            one_of("scale", self.scale, SCALES)
         if isinstance(self.weights, str):
             one_of("weights", self.weights, ("self", "uniform"))
         if self._precomputed and self.scale in ("unit", "zscore"):
@@ -69,9 +79,24 @@ class WeaveEstimator(SeveralKernels, KernelEstimator):
 
     def _numbers(self) -> dict[str, Any]:
         numbers = super()._numbers()
-        if numbers.get("n_components", 0) is None:
-            del numbers["n_components"]
+        for name in ("n_components", "n_candidates", "n_landmarks"):
+            if numbers.get(name, 0) is None:
+                del numbers[name]
         return numbers
+
+    def _choose(self, X: Any) -> str:
+        """Keep which solver these samples take and why, and return its name."""
+        for name in ("_local", "_landmark_model"):  # of an earlier fit by another solver
+            self.__dict__.pop(name, None)
+        self.solver_ = choose_solver(self, X)
+        self._say(f"solver: {self.solver_.name}, since {self.solver_.reason}")
+        return self.solver_.name
+
+    def _checked_weights(self) -> str | Vector:
+        """Return the word for the kernels' shares, or the shares that were given."""
+        if isinstance(self.weights, str):
+            return self.weights
+        return _given_weights(self.weights, as_bank(self._kernels()).names)
 
     def _read_kernels(self, X: Any) -> KernelTiles:
         """Return the kernels of these samples, and keep the banks, the scaling and the kernels' names."""
@@ -79,20 +104,36 @@ class WeaveEstimator(SeveralKernels, KernelEstimator):
             H, self.kernel_names_ = kernel_stack(X)
             self.n_features_in_ = H.shape[1]
             return stack_tiles(self._in_precision(H))
-        X = self._in_precision(check_samples(self, X, reset=True))
-        self.scaling_ = fit_scaling(X, self.scale)
-        self._say(f"scale: {self.scaling_.method}, since {self.scaling_.reason}")
-        self.bank_ = as_bank(self._kernels())
-        self.kernel_names_ = self.bank_.names
+        X = self._samples(X, reset=True)
+        self.scaling_ = self._fit_scaling(X)
+        self._training_ = scaled(X, self.scaling_)
+        self._take_bank()
         n = X.shape[0]
-        return KernelTiles([self.bank_.fit_tiles(self.scaling_.transform(X))], (len(self.bank_), n, n), X.dtype)
+        return KernelTiles([self.bank_.fit_tiles(self._training_)], (len(self.bank_), n, n), X.dtype)
+
+    def _fit_scaling(self, X: Any) -> Scaling | dict[str, Scaling]:
+        """Return how the samples are scaled, each view for itself, and say so."""
+        if not isinstance(X, Views):
+            one_of("scale", self.scale, SCALES)
+            scaling = fit_scaling(X, self.scale)
+            self._say(f"scale: {scaling.method}, since {scaling.reason}")
+            return scaling
+        scalings = fit_scalings(X, self.scale)
+        for name, scaling in scalings.items():
+            self._say(f"scale of {name}: {scaling.method}, since {scaling.reason}")
+        return scalings
 
     def _weigh(self, tiles: KernelTiles) -> Vector:
         """Return the kernels' shares."""
         r = tiles.n_kernels
-        if isinstance(self.weights, str):
-            return median_weights(*kernel_moments(tiles.single())) if self.weights == "self" else np.full(r, 1 / r)
-        return _given_weights(self.weights, self.kernel_names_)
+        if not isinstance(self.weights, str):
+            return _given_weights(self.weights, self.kernel_names_)
+        if self.weights == "uniform":
+            return np.full(r, 1 / r)
+        if not hasattr(self, "kernel_views_") or self._training_.complete:
+            return median_weights(*kernel_moments(tiles.single()))
+        view = np.array([self.view_names_.index(name) for name in self.kernel_views_])
+        return known_weights(*known_moments(tiles.single(), self._training_.present, view), view)
 
     def _combine(self, tiles: KernelTiles) -> None:
         """Weigh the kernels and keep their consensus."""
@@ -107,6 +148,23 @@ class WeaveEstimator(SeveralKernels, KernelEstimator):
             self.consensus_kernel_, graph=self.graph, gamma=self.gamma, n_neighbors=self.n_neighbors, join=join
         )
         self._say(f"graph: {self.graph_.nnz // 2} edges between {self.graph_.shape[0]} samples")
+
+    def _new_rows(self, X: Any) -> sparse.csr_array:
+        """Return the rows of the graph for new samples; pieces were joined for training samples only."""
+        if self.solver_.name == "local":
+            return local_new_rows(self, X)
+        rule = once_per_kernel(
+            self,
+            self.consensus_kernel_,
+            lambda: WovenRows.of(
+                self.consensus_kernel_,
+                graph=self.graph,
+                gamma=self.gamma,
+                n_neighbors=self.n_neighbors,
+                neighbour=_SCALE_NEIGHBOUR,
+            ),
+        )
+        return rule.rows(self._consensus_rows(X))
 
     def _say(self, text: str) -> None:
         if self.verbose:

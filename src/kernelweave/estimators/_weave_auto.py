@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -10,12 +11,15 @@ from scipy import sparse
 from kernelweave.estimators._agreement import Partitions
 from kernelweave.estimators._weave import sparse_graph
 from kernelweave.estimators._weave_partition import partitions, spectrum
-from kernelweave.kernels._types import Matrix
+from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.select import candidate_numbers
 
-__all__ = ["candidate_partitions", "perturbed_graphs"]
+__all__ = ["Spectra", "candidate_partitions", "perturbed_graphs"]
 
-_PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors
+# graphs, and what finds the bottom of their spectra
+Spectra: TypeAlias = tuple[list[sparse.csr_array], Callable[[sparse.csr_array, int], tuple[Vector, Matrix]]]
+
+PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors
 _N_INIT = 2
 
 
@@ -25,15 +29,19 @@ def perturbed_graphs(
     """Return the graph S of the kernel K, and two with more and fewer edges."""
     others = [
         sparse_graph(K, gamma=g * gamma, n_neighbors=max(1, round(k * n_neighbors)), join=True, **options)
-        for g, k in _PERTURBATIONS
+        for g, k in PERTURBATIONS
     ]
     return [S, *others]
 
 
-def candidate_partitions(graphs: list[sparse.csr_array], random_state: np.random.RandomState) -> dict[int, Partitions]:
+def candidate_partitions(
+    graphs: list[sparse.csr_array],
+    random_state: np.random.RandomState,
+    find: Callable[[sparse.csr_array, int], tuple[Vector, Matrix]] = spectrum,
+) -> dict[int, Partitions]:
     """Return for each candidate number of clusters a partition of every graph, by k-means on unit rows."""
     numbers = candidate_numbers(graphs[0].shape[0])
-    spectra = [spectrum(S, numbers[-1]) for S in graphs]
+    spectra = [find(S, numbers[-1]) for S in graphs]
     return {
         k: np.concatenate(
             [

@@ -16,7 +16,7 @@ from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["EMBEDDINGS", "cluster", "embedded", "partitions", "sample_order", "spectrum", "wide"]
 
-EMBEDDINGS = ("merged", "raw", "soft", "unit", "commute")
+EMBEDDINGS = ("auto", "merged", "raw", "soft", "unit", "commute")
 
 
 def wide(m: int) -> int:

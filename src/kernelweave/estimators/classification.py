@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
 from kernelweave.estimators._classifier import GraphClassifier
+from kernelweave.kernels._types import Vector
 from kernelweave.solve import Scheme, kgl, pmkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
@@ -23,7 +24,12 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
     ----------
     kernels : str, KernelBank, list or dict of kernels, default="released-7"
         A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices.
+        then `fit` takes kernel matrices. With several views a dict may give each its own, by the names of the
+        views: ``{"words": Cosine(), "links": "released-7"}``; anything else goes for every view.
+    views : dict of columns, default=None
+        The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
+        ``{"words": slice(0, 500), "links": slice(500, None)}``; every view gets its own kernels. Not with several
+        tables, which are views by themselves.
     alpha : float, default=1e-5
         Weight of the smoothness of the label scores P on the graph; at least 0.
     beta : float, default=None
@@ -67,6 +73,8 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         The weights w of the paper; `kernel_shares_` is the same scaled to sum to one.
     kernel_names_ : tuple of str
         The kernels' names in the order of the weights.
+    view_names_, view_shares_, kernel_views_
+        If there are views: their names, the share of each in the consensus, and the view of every kernel.
     graph_ : array of shape (n_samples, n_samples)
         The learned graph S.
     consensus_kernel_ : array of shape (n_samples, n_samples)
@@ -102,6 +110,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         self,
         *,
         kernels: Any = "released-7",
+        views: Any = None,
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
@@ -115,6 +124,7 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         dtype: Any = None,
     ) -> None:
         self.kernels = kernels
+        self.views = views
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
@@ -220,6 +230,8 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
     ----------
     kernels : str, KernelBank, list or dict of kernels, default="released-7"
         As in `SMKLClassifier`.
+    views : dict of columns, default=None
+        The columns of each view in one X, by name, see `SMKLClassifier`.
     alpha : float, default=1e-5
         Weight of the smoothness of the label scores P on the graph; at least 0.
     gamma : float, default=0.1
@@ -262,6 +274,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         self,
         *,
         kernels: Any = "released-7",
+        views: Any = None,
         alpha: float = 1e-5,
         gamma: float = 0.1,
         scheme: str = "safeguarded",
@@ -273,6 +286,7 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
         dtype: Any = None,
     ) -> None:
         self.kernels = kernels
+        self.views = views
         self.alpha = alpha
         self.gamma = gamma
         self.scheme = scheme
@@ -285,3 +299,6 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
 
     def _scheme(self) -> Scheme:
         return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+
+    def _row_weights(self) -> Vector:
+        return self.kernel_weights_  # K = Σ θ_i H_i: they need not sum to one

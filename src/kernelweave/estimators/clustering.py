@@ -6,6 +6,7 @@ from typing import Any
 
 from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
 from kernelweave.estimators._clusterer import GraphClusterer
+from kernelweave.kernels._types import Vector
 from kernelweave.solve import Scheme, kgl, pmkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
@@ -25,7 +26,12 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
         A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices.
+        then `fit` takes kernel matrices. With several views a dict may give each its own, by the names of the
+        views: ``{"words": Cosine(), "links": "released-7"}``; anything else goes for every view.
+    views : dict of columns, default=None
+        The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
+        ``{"words": slice(0, 500), "links": slice(500, None)}``; every view gets its own kernels. Not with several
+        tables, which are views by themselves.
     alpha : float, default=1e-5
         Weight of the smoothness of the embedding P on the graph; at least 0.
     beta : float, default=None
@@ -61,10 +67,18 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
     ----------
     labels_ : array of shape (n_samples,)
         The cluster of every sample.
+    membership_ : array of shape (n_samples, n_clusters)
+        How far every sample belongs to every cluster: by the votes of its neighbours and by its place in the embedding.
+    confidence_ : array of shape (n_samples,)
+        The membership of every sample in its own cluster.
+    margin_ : array of shape (n_samples,)
+        The same less the largest membership in another cluster.
     kernel_weights_ : array of shape (n_kernels,)
         The weights w of the paper; `kernel_shares_` is the same scaled to sum to one.
     kernel_names_ : tuple of str
         The kernels' names in the order of the weights.
+    view_names_, view_shares_, kernel_views_
+        If there are views: their names, the share of each in the consensus, and the view of every kernel.
     graph_ : array of shape (n_samples, n_samples)
         The learned graph S.
     consensus_kernel_ : array of shape (n_samples, n_samples)
@@ -100,6 +114,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
         n_clusters: int = 8,
         *,
         kernels: Any = "released-12",
+        views: Any = None,
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
@@ -115,6 +130,7 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
+        self.views = views
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
@@ -229,6 +245,8 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
         As in `SMKLClustering`.
+    views : dict of columns, default=None
+        The columns of each view in one X, by name, see `SMKLClustering`.
     alpha : float, default=1e-5
         Weight of the smoothness of the embedding P on the graph; at least 0.
     gamma : float, default=0.1
@@ -272,6 +290,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
         n_clusters: int = 8,
         *,
         kernels: Any = "released-12",
+        views: Any = None,
         alpha: float = 1e-5,
         gamma: float = 0.1,
         scheme: str = "safeguarded",
@@ -285,6 +304,7 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.kernels = kernels
+        self.views = views
         self.alpha = alpha
         self.gamma = gamma
         self.scheme = scheme
@@ -298,3 +318,6 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
 
     def _scheme(self) -> Scheme:
         return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
+
+    def _row_weights(self) -> Vector:
+        return self.kernel_weights_  # K = Σ θ_i H_i: they need not sum to one

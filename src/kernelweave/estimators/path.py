@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, product
 from typing import Any, TypeVar
 
@@ -103,4 +102,4 @@ def _warm(state: State, gamma: float) -> State | None:
     """Return the state as a start for another setting, if its kernel is within the bounds of that one."""
     if definite_inverse(shifted(state.K, 0.51 * gamma), overwrite=True) is None:
         return None
-    return replace(state, A=None)
+    return state.bare()

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
-from kernelweave.kernels.pair import Pair, as_samples
+from kernelweave.kernels.pair import Pair, Products, as_samples
 
 __all__ = ["Kernel", "Product", "Scaled", "Sum"]
 
@@ -33,6 +33,10 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, X: Samples) -> Vector:
         """Return the kernel of every sample with itself."""
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Return k(x, y) of pairs of samples from their products, in a new array, or None where it takes more."""
+        return None
 
     def fix(self, pair: Pair) -> Kernel:
         """Return this kernel with the constants that depend on the training samples `pair.X` set."""
@@ -92,6 +96,17 @@ def _need_kernels(kernels: tuple[Kernel, ...], what: str) -> None:
         raise InvalidInputError(msg)
 
 
+def _reduced(operation: np.ufunc, kernels: tuple[Kernel, ...], products: Products) -> Matrix | None:
+    """Return the sum or product of kernels, or None if one of them takes more than the products."""
+    total: Matrix | None = None
+    for kernel in kernels:
+        K = kernel.of_products(products)
+        if K is None:
+            return None
+        total = K if total is None else np.asarray(operation(total, K))
+    return total
+
+
 @dataclass(frozen=True, slots=True)
 class Sum(Kernel):
     """The sum of kernels, `k1 + k2`."""
@@ -111,6 +126,10 @@ class Sum(Kernel):
     def diag(self, X: Samples) -> Vector:
         """Add the diagonals up."""
         return np.asarray(reduce(np.add, (k.diag(X) for k in self.kernels)))
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Add the kernels up."""
+        return _reduced(np.add, self.kernels, products)
 
     def fix(self, pair: Pair) -> Kernel:
         """Fix every part."""
@@ -139,6 +158,10 @@ class Product(Kernel):
     def diag(self, X: Samples) -> Vector:
         """Multiply the diagonals."""
         return np.asarray(reduce(np.multiply, (k.diag(X) for k in self.kernels)))
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Multiply the kernels elementwise."""
+        return _reduced(np.multiply, self.kernels, products)
 
     def fix(self, pair: Pair) -> Kernel:
         """Fix every part."""
@@ -170,6 +193,11 @@ class Scaled(Kernel):
     def diag(self, X: Samples) -> Vector:
         """Multiply the diagonal by the factor."""
         return np.asarray(self.kernel.diag(X) * float(self.factor))
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Multiply the kernel by the factor."""
+        K = self.kernel.of_products(products)
+        return None if K is None else K * K.dtype.type(self.factor)
 
     def fix(self, pair: Pair) -> Kernel:
         """Fix the kernel within."""

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
-from kernelweave.kernels.pair import Pair, as_writable
+from kernelweave.kernels.pair import Pair, Products, as_writable
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
@@ -86,6 +86,11 @@ class Gaussian(_OfDiameter):
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the Gaussian of the distances."""
         K = pair.sqdist * pair.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
+        return np.exp(K, out=K)
+
+    def of_products(self, products: Products) -> Matrix:
+        """Return the Gaussian of the distances."""
+        K = products.sqdist * products.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
         return np.exp(K, out=K)
 
 

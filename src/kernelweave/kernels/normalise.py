@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
-from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.pair import Pair, Products
 from kernelweave.kernels.products import inverse_roots
 
 __all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
@@ -35,6 +35,17 @@ class CosineNormalized(Kernel):
         K = self.kernel.evaluate(pair)
         K *= x[:, None]
         K *= y
+        return K
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Divide by the roots of both diagonals."""
+        K = self.kernel.of_products(products)
+        x = self.kernel.of_products(products.with_itself(products.x))
+        y = self.kernel.of_products(products.with_itself(products.y))
+        if K is None or x is None or y is None:
+            return None
+        K *= inverse_roots(x)
+        K *= inverse_roots(y)
         return K
 
     def diag(self, X: Samples) -> Vector:
@@ -135,6 +146,11 @@ class _Rescaled(Kernel):
         K = self.kernel.evaluate(pair)
         K *= self._fixed_factor()
         return K
+
+    def of_products(self, products: Products) -> Matrix | None:
+        """Multiply by the factor."""
+        K = self.kernel.of_products(products)
+        return None if K is None else K * K.dtype.type(self._fixed_factor())
 
     def diag(self, X: Samples) -> Vector:
         """Multiply by the factor."""

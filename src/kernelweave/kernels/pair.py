@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from scipy import sparse
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 
-__all__ = ["Pair", "as_samples", "as_writable", "row_sqnorms"]
+__all__ = ["Pair", "Products", "as_samples", "as_writable", "row_sqnorms"]
 
 
 def as_samples(X: Samples) -> Samples:
@@ -86,7 +86,7 @@ class Pair:
 
     @cached_property
     def sqdist(self) -> Matrix:
-        """The squared Euclidean distances |x|² + |y|² - 2x'y; exactly zero between copies of a sample."""
+        """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
         X, Y = self._near_origin()
         G = self.inner if X is self.X else X @ Y.T
         x = row_sqnorms(X)
@@ -113,6 +113,19 @@ class Pair:
             return self.X, self.Y
         X = self.X - mean
         return X, X if self.same else self.Y - mean
+
+
+class Products(NamedTuple):
+    """What most kernels read of some pairs of samples, in arrays of one shape or that broadcast to one."""
+
+    inner: Matrix  # x'y
+    sqdist: Matrix  # |x - y|²
+    x: Matrix  # |x|²
+    y: Matrix  # |y|²
+
+    def with_itself(self, side: Matrix) -> Products:
+        """Return the products of every x, or every y, with itself."""
+        return Products(side, np.zeros_like(side), side, side)
 
 
 class _Tile(Pair):

@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, is_count, is_positive
-from kernelweave.kernels.pair import Pair, as_samples, row_sqnorms
+from kernelweave.kernels.pair import Pair, Products, as_samples, row_sqnorms
 
 __all__ = ["Cosine", "Linear", "Polynomial"]
 
@@ -22,6 +22,10 @@ class Linear(Kernel):
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the inner products."""
         return pair.inner.copy()
+
+    def of_products(self, products: Products) -> Matrix:
+        """Return the inner products."""
+        return products.inner.copy()
 
     def diag(self, X: Samples) -> Vector:
         """Return the squared lengths."""
@@ -53,7 +57,14 @@ class Polynomial(Kernel):
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Raise the shifted inner products to the degree."""
-        K = pair.inner + pair.inner.dtype.type(self.offset)
+        return self._raised(pair.inner)
+
+    def of_products(self, products: Products) -> Matrix:
+        """Raise the shifted inner products to the degree."""
+        return self._raised(products.inner)
+
+    def _raised(self, inner: Matrix) -> Matrix:
+        K = inner + inner.dtype.type(self.offset)
         degree = int(self.degree)
         while degree % 2 == 0:  # numpy squares much faster than it raises to a power
             K *= K
@@ -74,6 +85,10 @@ class Cosine(Kernel):
         x = inverse_roots(row_sqnorms(pair.X))
         y = x if pair.same else inverse_roots(row_sqnorms(pair.Y))
         return np.asarray(pair.inner * x[:, None] * y)
+
+    def of_products(self, products: Products) -> Matrix:
+        """Return the cosines."""
+        return np.asarray(products.inner * inverse_roots(products.x) * inverse_roots(products.y))
 
     def diag(self, X: Samples) -> Vector:
         """Return one per sample, zero for a zero sample."""

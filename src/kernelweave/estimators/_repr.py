@@ -1,0 +1,74 @@
+"""What a notebook shows of a fitted model: scikit-learn's diagram, and below it sizes, weights and outcome."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FittedRepr", "summary_html"]
+
+_KERNELS = 8  # so many bars; the rest share a line
+_GROUPS = 30
+_STYLE = "font:13px/1.5 system-ui,sans-serif;max-width:40em;margin:.4em 0;color:inherit"
+
+
+class FittedRepr:
+    """An estimator whose rich representation says what it has learned."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + summary_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += summary_html(self)
+        return bundle
+
+
+def summary_html(model: Any) -> str:
+    """Return what a fitted model found as a fragment of HTML; nothing of one that is not fitted."""
+    labels = getattr(model, "labels_", None)
+    kind = "clusters"
+    if labels is None:
+        labels, kind = getattr(model, "transduction_", None), "classes"
+    if labels is None:
+        return ""
+    parts = [_sizes(np.asarray(labels), kind)]
+    if hasattr(model, "kernel_shares_") and len(model.kernel_shares_) > 1:
+        parts.append(_bars(model.kernel_names_, np.asarray(model.kernel_shares_, dtype=float)))
+    if (outcome := getattr(model, "outcome_", None)) is not None:
+        parts.append(f"<div>{int(model.n_iter_)} iterations: {escape(str(outcome.value))}</div>")
+    return f'<div style="{_STYLE}">{"".join(parts)}</div>'
+
+
+def _sizes(labels: Any, kind: str) -> str:
+    names, sizes = np.unique(labels, return_counts=True)
+    order = np.argsort(-sizes, kind="stable")
+    shown = ", ".join(f"{escape(str(names[k]))}: {sizes[k]}" for k in order[:_GROUPS])
+    more = f", and {len(names) - _GROUPS} more" if len(names) > _GROUPS else ""
+    return f"<div><strong>{len(labels)} samples in {len(names)} {kind}</strong> ({shown}{more})</div>"
+
+
+def _bars(names: Any, shares: Any) -> str:
+    order = np.argsort(-shares, kind="stable")
+    longest = float(shares.max()) or 1.0
+    rows = "".join(_bar(str(names[i]), float(shares[i]), longest) for i in order[:_KERNELS])
+    rest = float(shares[order[_KERNELS:]].sum())
+    more = (
+        f"<tr><td colspan=3>{len(shares) - _KERNELS} more kernels: {rest:.1%}</td></tr>"
+        if len(shares) > _KERNELS
+        else ""
+    )
+    head = "<caption style='text-align:left'>Share of every kernel</caption>"
+    return f'<table style="border-collapse:collapse;font:inherit">{head}<tbody>{rows}{more}</tbody></table>'
+
+
+def _bar(name: str, share: float, longest: float) -> str:
+    width = round(100 * share / longest)
+    bar = f'<div style="background:#0072B2;height:.7em;min-width:1px;width:{width}%"></div>'
+    return (
+        f'<tr><th scope="row" style="text-align:left;font-weight:400;padding:0 1em 0 0">{escape(name)}</th>'
+        f'<td style="width:12em">{bar}</td><td style="text-align:right">{share:.1%}</td></tr>'
+    )

@@ -1,0 +1,235 @@
+"""Which view mattered: shares, how stable they are, and what changes when a view is left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.utils import check_random_state
+
+from kernelweave.core.sparse_graph import modularity
+from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._views import labels_in_order
+from kernelweave.kernels._types import Matrix, Vector
+from kernelweave.views import Views
+
+__all__ = ["ViewImportance", "view_importance"]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewImportance:
+    """What each view contributed to a model.
+
+    Parameters
+    ----------
+    view_names : tuple of str
+        The views, in the order of all arrays here.
+    shares : array of shape (n_views,)
+        The share of every view in the consensus: of its kernels together.
+    kernel_names, kernel_views : tuple of str
+        The kernels and the view of each.
+    kernel_shares : array of shape (n_kernels,)
+        The share of every kernel.
+    resampled : array of shape (n_resamples, n_kernels)
+        The kernels' shares in models of random parts of the samples.
+    agreement : array of shape (n_views,)
+        Adjusted Rand index between the labels of the model and those without the view: 1 where nothing changes.
+    modularity : float
+        Of the labels on the graph of the model: how well the graph falls into these groups.
+    modularity_without : array of shape (n_views,)
+        The same without the view.
+    score : float or None
+        Normalised mutual information with the classes `y` of a clusterer, if they were given.
+    score_without : array of shape (n_views,) or None
+        The same without the view.
+    """
+
+    view_names: tuple[str, ...]
+    shares: Vector
+    kernel_names: tuple[str, ...]
+    kernel_views: tuple[str, ...]
+    kernel_shares: Vector
+    resampled: Matrix = field(repr=False)
+    agreement: Vector
+    modularity: float
+    modularity_without: Vector
+    score: float | None = None
+    score_without: Vector | None = None
+
+    @property
+    def resampled_shares(self) -> Matrix:
+        """The views' shares in models of random parts of the samples, (n_resamples, n_views)."""
+        views = np.array(self.kernel_views)
+        return np.stack([self.resampled[:, views == name].sum(axis=1) for name in self.view_names], axis=1)
+
+    @property
+    def deviations(self) -> Vector:
+        """The standard deviation of every view's share over the random parts; NaN without any."""
+        shares = self.resampled_shares
+        return shares.std(axis=0) if len(shares) else np.full(len(self.view_names), np.nan)
+
+    def __str__(self) -> str:
+        scored = self.score is not None
+        width = max(4, *map(len, self.view_names))
+        head = f"{'view':{width}}  share   ±      ARI without  modularity without" + "  score without" * scored
+        lines = [head]
+        for v, name in enumerate(self.view_names):
+            line = (
+                f"{name:{width}}  {self.shares[v]:6.1%}  {self.deviations[v]:5.1%}  {self.agreement[v]:11.3f}  "
+                f"{self.modularity_without[v]:.3f} ({self.modularity_without[v] - self.modularity:+.3f})"
+            )
+            if self.score is not None and self.score_without is not None:
+                line += f"     {self.score_without[v]:.3f} ({self.score_without[v] - self.score:+.3f})"
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def view_importance(
+    model: Any, X: Any, y: Any = None, *, n_resamples: int = 10, fraction: float = 0.8, random_state: Any = None
+) -> ViewImportance:
+    """Tell which views a model relies on, how sure that is, and what happens without each.
+
+    A share says how near the kernels of a view are to the consensus, not how useful the view is: read it beside what
+    changes when the view is left out. The model is fitted `1 + n_resamples + n_views` times.
+
+    Parameters
+    ----------
+    model : estimator of several kernels
+        A clusterer or a classifier, fitted or not; it is not changed.
+    X : Views, dict or list of tables, or one table if the model has the parameter `views`
+        As in the model's `fit`.
+    y : array of shape (n_samples,), optional
+        For a classifier the labels that it is fitted on. For a clusterer classes to score by, which it does not see.
+    n_resamples : int, default=10
+        How many random parts of the samples the shares are learned on again.
+    fraction : float, default=0.8
+        The size of such a part; labelled samples are in all of them.
+    random_state : int, RandomState or None, default=None
+        Seed of the parts.
+
+    Returns
+    -------
+    ViewImportance
+        Print it for a table; `kernelweave.plots.plot_view_importance` draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import WeaveClustering, view_importance
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = WeaveClustering(3, views={"sepal": [0, 1], "petal": [2, 3]}, random_state=0)
+    >>> found = view_importance(model, X, n_resamples=2, random_state=0)
+    >>> found.view_names, found.agreement.shape, found.resampled_shares.shape
+    (('sepal', 'petal'), (2,), (2, 2))
+    """
+    _check(n_resamples, fraction)
+    rng = check_random_state(random_state)
+    classes = is_classifier(model)
+    fitted = _fit(model, X, y if classes else None)
+    if not hasattr(fitted, "view_names_"):
+        msg = "There are no views to compare: pass several tables, or give the model the parameter `views`."
+        raise InvalidInputError(msg)
+    views = fitted._samples(X, reset=False)
+    names = fitted.view_names_
+    if len(names) < 2:
+        msg = f"Leaving out the only view {names[0]!r} leaves nothing: importance needs two views at the least."
+        raise InvalidInputError(msg)
+    y = None if y is None else np.asarray(labels_in_order(fitted, y))
+    if y is not None and len(y) != views.n_samples:
+        msg = f"y has {len(y)} labels for {views.n_samples} samples: pass one per sample."
+        raise InvalidInputError(msg)
+    part = _Part(model, views, y, classes)
+    resampled = [part.of(_draw(views, y if classes else None, fraction, rng)) for _ in range(n_resamples)]
+    labels, without = _labels(fitted), [part.without(name) for name in names]
+    score = None if y is None or classes else float(normalized_mutual_info_score(y, labels))
+    return ViewImportance(
+        names,
+        fitted.view_shares_,
+        fitted.kernel_names_,
+        fitted.kernel_views_,
+        fitted.kernel_shares_,
+        np.array(resampled).reshape(n_resamples, len(fitted.kernel_names_)),
+        np.array([adjusted_rand_score(labels[rows], _labels(other)) for rows, other in without]),
+        _modularity(fitted),
+        np.array([_modularity(other) for _, other in without]),
+        score,
+        None
+        if score is None
+        else np.array([normalized_mutual_info_score(y[rows], _labels(other)) for rows, other in without]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Models of a part of the samples or of the views."""
+
+    model: Any
+    views: Views
+    y: NDArray[Any] | None
+    classes: bool
+
+    def of(self, rows: NDArray[np.intp]) -> Vector:
+        """Return the kernels' shares in a model of these samples."""
+        return np.asarray(_fit(self._for(self.views.names), self.views.select(rows), self._labels(rows)).kernel_shares_)
+
+    def without(self, name: str) -> tuple[NDArray[np.intp], Any]:
+        """Return the model without a view, and the samples that it has: those that another view knows."""
+        others = [other for other in self.views.names if other != name]
+        known = self.views.present[[self.views.names.index(other) for other in others]].any(axis=0)
+        rows = np.flatnonzero(known)
+        return rows, _fit(self._for(others), self.views.select(rows).only(others), self._labels(rows))
+
+    def _labels(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+        return self.y[rows] if self.classes and self.y is not None else None
+
+    def _for(self, names: Any) -> Any:
+        """Return the model for these views: kernels and scales that are given by view are cut to them."""
+        model = clone(self.model)
+        changes: dict[str, Any] = {}
+        for parameter in ("kernels", "scale"):
+            given = getattr(model, parameter, None)
+            if isinstance(given, Mapping) and set(given) == set(self.views.names):
+                changes[parameter] = {name: given[name] for name in names}
+        if getattr(model, "views", None) is not None:
+            changes["views"] = None
+        return model.set_params(**changes)
+
+
+def _fit(model: Any, X: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one of many fits: what they warn of shows in how far they differ
+        return clone(model).fit(X) if y is None else clone(model).fit(X, y)
+
+
+def _labels(model: Any) -> NDArray[Any]:
+    return model.transduction_ if hasattr(model, "transduction_") else model.labels_
+
+
+def _modularity(model: Any) -> float:
+    graph = model.graph_
+    if not sparse.issparse(graph):
+        graph = (graph + graph.T) / 2
+    return modularity(sparse.csr_array(graph), np.unique(_labels(model), return_inverse=True)[1])
+
+
+def _draw(views: Views, y: Any, fraction: float, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Return a part of the samples: all labelled ones among them."""
+    free = np.arange(views.n_samples) if y is None else np.flatnonzero([value in (-1, "-1") for value in y.tolist()])
+    drawn = rng.choice(free, round(fraction * len(free)), replace=False)
+    return np.sort(np.r_[drawn, np.setdiff1d(np.arange(views.n_samples), free)])
+
+
+def _check(n_resamples: int, fraction: float) -> None:
+    if not (isinstance(n_resamples, int | np.integer) and n_resamples >= 0):
+        msg = f"n_resamples must be a whole number, 0 or more; got {n_resamples!r}."
+        raise InvalidInputError(msg)
+    if not 0 < fraction <= 1:
+        msg = f"fraction must lie between 0 and 1; got {fraction!r}."
+        raise InvalidInputError(msg)

@@ -1,0 +1,130 @@
+"""The nearest samples of every sample: exact up to some size, by neighbour descent above, with its recall measured."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from kernelweave.errors import MissingPackageError, RecallWarning
+
+__all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among"]
+
+Progress = Callable[[str, int, int], None]  # stage, done, of how many
+
+EXACT_UP_TO = 20_000  # samples; neighbour descent is faster above
+_EXACT_PAIRS = 2e9  # queries times samples up to which a search among samples is exact
+_BLOCK = 4096
+_CHECKED = 200  # samples whose neighbours are looked up exactly, to measure the recall by
+_RECALL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """For every sample the positions of its nearest others, nearest first, and how many of them are the true ones."""
+
+    index: NDArray[np.int32]
+    recall: float
+    exact: bool
+
+
+def has_pynndescent() -> bool:
+    """Tell whether neighbours can be looked for among many samples."""
+    return find_spec("pynndescent") is not None
+
+
+def nearest(X: Any, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None) -> Neighbours:
+    """Return the k nearest others of every row of X, by Euclidean distance.
+
+    Up to 20,000 rows the search is exact, above by pynndescent; then the recall is measured on 200 rows, and a
+    `RecallWarning` says so if it is below .95. With n_jobs=1 the answer depends on the seed alone.
+    """
+    n = X.shape[0]
+    k = min(k, n - 1)
+    if n <= EXACT_UP_TO:
+        return Neighbours(_search(X, X, k + 1, progress=progress, skip=0), 1.0, exact=True)
+    index = _descend(X, k, seed=seed, n_jobs=n_jobs)
+    sample = np.random.RandomState(seed).choice(n, _CHECKED, replace=False)
+    true = _search(X, X[sample], k + 1, skip=sample)
+    recall = float(np.mean([np.isin(true[i], index[row]).mean() for i, row in enumerate(sample)]))
+    if recall < _RECALL:
+        msg = (
+            f"The approximate neighbours hold {recall:.1%} of the true ones ({_CHECKED} samples were checked), less "
+            f"than {_RECALL:.0%}: the graph may join samples that are not near. Raise n_candidates, or reduce the "
+            "number of columns, by PCA for instance."
+        )
+        warnings.warn(msg, RecallWarning, stacklevel=2)
+    return Neighbours(index, recall, exact=False)
+
+
+def nearest_among(
+    X: Any, new: Any, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None
+) -> NDArray[np.int32]:
+    """Return for every row of `new` the k nearest rows of X: exactly, or by pynndescent if pairs are very many."""
+    k = min(k, X.shape[0])
+    if X.shape[0] * new.shape[0] <= _EXACT_PAIRS or X.shape[0] <= EXACT_UP_TO:
+        return _search(X, new, k, progress=progress)
+    index = _pynndescent(X, k, seed=seed, n_jobs=n_jobs, compressed=False)
+    return np.asarray(index.query(_as_matrix(new), k=k)[0], dtype=np.int32)
+
+
+def _search(X: Any, Q: Any, k: int, *, progress: Progress | None = None, skip: Any = None) -> NDArray[np.int32]:
+    """Return the k nearest rows of X to each row of Q, block by block; one fewer, without itself, if `skip` says where.
+
+    `skip` holds the position in X of every row of Q, 0 if Q is X.
+    """
+    model = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(_as_matrix(X))
+    m = Q.shape[0]
+    found = np.empty((m, k if skip is None else k - 1), dtype=np.int32)
+    for start in range(0, m, _BLOCK):
+        stop = min(start + _BLOCK, m)
+        near = model.kneighbors(_as_matrix(Q[start:stop]), return_distance=False)
+        if skip is not None:
+            own = np.arange(start, stop) if np.isscalar(skip) else skip[start:stop]
+            near = _without(near, own)
+        found[start:stop] = near
+        if progress is not None:
+            progress("neighbours", stop, m)
+    return found
+
+
+def _without(near: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
+    """Return the lists without the sample itself; without the last, where copies crowd the sample out."""
+    others = near != own[:, None]
+    others[others.all(axis=1), -1] = False
+    return near[others].reshape(len(near), -1)
+
+
+def _descend(X: Any, k: int, *, seed: int, n_jobs: int) -> NDArray[np.int32]:
+    near = _pynndescent(X, k + 1, seed=seed, n_jobs=n_jobs, compressed=True).neighbor_graph[0]
+    n = len(near)
+    near = _without(near, np.arange(n, dtype=near.dtype)).astype(np.int32, copy=False)
+    rows, places = np.nonzero(near < 0)  # not found: any other sample will do, the kernel will tell that it is far
+    near[rows, places] = (rows + 1 + places) % n
+    return near
+
+
+def _pynndescent(X: Any, k: int, *, seed: int, n_jobs: int, compressed: bool) -> Any:
+    if not has_pynndescent():
+        msg = (
+            f"Neighbours among {X.shape[0]} samples are looked for with pynndescent, which is not installed: "
+            'pip install "kernelweave[large]", or use solver="landmark".'
+        )
+        raise MissingPackageError(msg)
+    from pynndescent import NNDescent
+
+    return NNDescent(
+        _as_matrix(X), n_neighbors=k, random_state=seed, n_jobs=n_jobs, compressed=compressed, low_memory=True
+    )
+
+
+def _as_matrix(X: Any) -> Any:
+    """Return X; a sparse array as a matrix, which is what these libraries know."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else X

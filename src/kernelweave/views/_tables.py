@@ -1,0 +1,96 @@
+"""One table of a user, whatever it is made of, as numbers with the names of its rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["Table", "is_table", "read_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers, dense or CSR, with one row per sample; names of rows and columns where the user's table has them."""
+
+    values: Any
+    index: Any = None
+    columns: tuple[str, ...] | None = None
+
+
+def is_table(thing: Any) -> bool:
+    """Tell whether this is one table: a matrix, or a data frame."""
+    return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or _is_frame(thing)
+
+
+def read_table(thing: Any, name: str) -> Table:
+    """Return the table of one view, or say what keeps it from being one."""
+    if hasattr(thing, "obs_names") and hasattr(thing, "var_names"):  # an AnnData
+        return replace(read_table(thing.X, name), index=thing.obs_names, columns=tuple(map(str, thing.var_names)))
+    if _is_frame(thing):
+        return _read_frame(thing, name)
+    if sparse.issparse(thing):
+        values = sparse.csr_array(thing)
+    elif isinstance(thing, np.ma.MaskedArray):
+        values = thing.astype(np.float64).filled(np.nan)
+    else:
+        values = _as_array(thing, name)
+    if values.ndim != 2:
+        msg = (
+            f"View {name!r} must be a table of shape (n_samples, n_features); got {values.ndim} dimension(s), "
+            f"shape {values.shape}. Reshape one column by x[:, None]."
+        )
+        raise InvalidInputError(msg)
+    if values.dtype.kind not in "fiub":
+        msg = f"View {name!r} must hold numbers; got dtype {values.dtype}. Encode text and categories first."
+        raise InvalidInputError(msg)
+    return Table(values if values.dtype in (np.float32, np.float64) else values.astype(np.float64))
+
+
+def _as_array(thing: Any, name: str) -> np.ndarray:
+    if isinstance(thing, str | bytes | dict) or thing is None:
+        msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
+        raise InvalidInputError(msg)
+    try:
+        return np.asarray(thing)
+    except ValueError as error:
+        msg = f"View {name!r} is no table: {error}."
+        raise InvalidInputError(msg) from error
+
+
+def _is_frame(thing: Any) -> bool:
+    return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
+
+
+def _read_frame(thing: Any, name: str) -> Table:
+    try:
+        frame = nw.from_native(thing, eager_only=True)
+    except TypeError as error:
+        msg = f"View {name!r} must be an array, a sparse matrix or a data frame in memory; got {type(thing).__name__}."
+        raise InvalidInputError(msg) from error
+    schema = frame.schema
+    text = [column for column, kind in schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
+    if text:
+        msg = (
+            f"View {name!r} must hold numbers, but its column {text[0]!r} is of type {schema[text[0]]}: encode it, or "
+            "make it the index if it names the samples."
+        )
+        raise InvalidInputError(msg)
+    single = bool(schema) and all(kind == nw.Float32 for kind in schema.values())
+    values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
+    index = nw.maybe_get_index(frame)
+    return Table(
+        np.asarray(values, dtype=np.float32 if single else np.float64),
+        None if index is None or _counts_rows(index) else index,
+        tuple(map(str, frame.columns)),
+    )
+
+
+def _counts_rows(index: Any) -> bool:
+    """Tell whether an index is just 0, 1, 2, ...: then it names no samples."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1

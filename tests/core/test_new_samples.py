@@ -1,0 +1,120 @@
+"""Rows of the graph for new samples, against the problem with the new sample in it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from kernelweave.core.graph import graph_step, ridge_inverse
+from kernelweave.core.new_samples import (
+    bordered_rows,
+    consensus_rows,
+    graph_rows,
+    harmonic_rows,
+    neighbour_scales,
+    self_similarities,
+    self_tuned_rows,
+    shrinkage,
+    top_rows,
+)
+from kernelweave.core.sparse_graph import ridge_affinity, self_tuned_affinity
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    X = RNG.normal(size=(31, 4))
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    return np.exp(-D / 4)
+
+
+def test_the_ridge_row_is_the_entry_of_the_system_with_the_new_sample_in_it(whole):
+    K, k, own = whole[:30, :30], whole[30:, :30], whole[30:, 30]
+    g = 0.3
+    row = bordered_rows(ridge_inverse(K, gamma=g), k, own, g=g)
+    full = np.eye(31) - g * np.linalg.inv(whole + g * np.eye(31))
+    assert_allclose(row[0], full[30, :30], atol=1e-12)
+
+
+def test_the_self_tuned_row_is_that_of_the_graph_with_the_new_sample_in_it_but_for_the_others_scales(whole):
+    K, k, own = whole[:30, :30], whole[30:, :30], whole[30:, 30]
+    row = self_tuned_rows(k, own, K.diagonal(), neighbour_scales(whole, 7)[:30], neighbour=7)
+    assert_allclose(row[0], self_tuned_affinity(whole, neighbour=7)[30, :30], atol=1e-12)
+
+
+def test_scales_are_those_of_the_graph(whole):
+    scales = np.sqrt(neighbour_scales(whole, 7))
+    d2 = 2 - 2 * whole
+    assert_allclose(np.exp(-d2 / np.outer(scales, scales)), self_tuned_affinity(whole, neighbour=7), atol=1e-12)
+
+
+def test_a_copy_of_a_training_sample_gets_the_column_of_that_sample(whole):
+    P = RNG.normal(size=(31, 2))
+    A = ridge_inverse(whole, gamma=0.5)
+    assert_allclose(graph_rows(A, whole[:3], P, alpha=0), graph_step(whole, P, alpha=0, gamma=0.5)[:, :3].T, atol=1e-12)
+    assert_array_equal((whole[:3] @ A).argmax(axis=1), [0, 1, 2])
+
+
+def test_the_row_is_the_optimum_of_its_problem_where_no_entry_is_negative(whole):
+    k, P, alpha, gamma = whole[:1, 1:], RNG.normal(size=(30, 2)), 1e-3, 100.0
+    K = whole[1:, 1:]
+    s = graph_rows(ridge_inverse(K, gamma=gamma), k, P, alpha=alpha)[0]
+    p = s @ P / s.sum()
+    gradient = -2 * k[0] + 2 * (K + gamma * np.eye(30)) @ s + alpha / 2 * ((p - P) ** 2).sum(axis=1)
+    assert s.min() > 0
+    assert_allclose(gradient, 0, atol=1e-8)
+
+
+def test_permuting_the_training_samples_permutes_the_row(whole):
+    K, k = whole[:30, :30], whole[30:, :30]
+    order = RNG.permutation(30)
+    row = bordered_rows(ridge_inverse(K, gamma=0.3), k, np.ones(1), g=0.3)
+    permuted = bordered_rows(ridge_inverse(K[np.ix_(order, order)], gamma=0.3), k[:, order], np.ones(1), g=0.3)
+    assert_allclose(permuted[0], row[0, order], atol=1e-12)
+
+
+def test_a_kernel_that_does_not_know_a_sample_leaves_the_others_their_say():
+    H = RNG.normal(size=(3, 2, 5))
+    w = np.array([0.5, 0.3, 0.2])
+    known = np.array([[True, True], [True, False], [True, True]])
+    rows = consensus_rows(H, w, known)
+    assert_allclose(rows[0], np.tensordot(w, H[:, 0], 1))
+    assert_allclose(rows[1], (0.5 * H[0, 1] + 0.2 * H[2, 1]) / 0.7)
+    assert_allclose(consensus_rows(H, w), consensus_rows(H, w, np.ones((3, 2), dtype=bool)))
+
+
+def test_means_of_neighbours_reproduce_constants_and_say_who_has_none():
+    S = sparse.csr_array(np.array([[0.0, 2.0, 1.0], [0.0, 0.0, 0.0]]))
+    means, reached = harmonic_rows(S, np.array([[1.0, 3.0], [1.0, 6.0], [1.0, 0.0]]))
+    assert_allclose(means, [[1, 4], [0, 0]])
+    assert_array_equal(reached, [True, False])
+
+
+def test_rows_keep_their_largest_positive_entries():
+    Z = np.array([[0.1, 0.5, -1.0, 0.3], [-1.0, -2.0, 0.2, -0.1]])
+    assert_allclose(top_rows(Z, 2).toarray(), [[0, 0.5, 0, 0.3], [0, 0, 0.2, 0]])
+
+
+def test_an_equal_diagonal_is_known_of_new_samples_too(whole):
+    A = ridge_inverse(whole, gamma=0.1)
+    assert_allclose(self_similarities(A, whole[:2] / 2, whole.diagonal()), 1)
+    K = whole * np.outer(np.arange(1, 32), np.arange(1, 32))  # one that differs: near that of the sample itself
+    A = ridge_inverse(K, gamma=0.1)
+    assert_allclose(self_similarities(A, K[20:22], K.diagonal()), K.diagonal()[20:22], rtol=0.3)
+
+
+def test_dividing_by_the_shrinkage_puts_means_of_neighbours_back_where_degrees_are_equal():
+    ring = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
+    angle = 2 * np.pi * np.arange(20) / 20
+    P = np.column_stack([np.ones(20), np.cos(angle), np.sin(angle)])
+    means, _ = harmonic_rows(ring, P)
+    assert_allclose(means / shrinkage(ring, P), P, atol=1e-12)
+    assert_allclose(shrinkage(sparse.csr_array(ring), P), shrinkage(ring, P))
+
+
+def test_ridge_rows_of_single_precision_stay_in_it(whole):
+    K = whole.astype(np.float32)
+    rows = bordered_rows(ridge_inverse(K, gamma=0.3), K[:2], np.ones(2, dtype=np.float32), g=0.3)
+    assert rows.dtype == np.float32
+    assert ridge_affinity(K, gamma=0.3).dtype == np.float32

@@ -1,0 +1,96 @@
+"""The estimators inside scikit-learn's tools."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.metrics import accuracy_score, adjusted_rand_score, make_scorer
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kernelweave import KGLClassifier, SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
+
+X, Y = load_iris(return_X_y=True)
+ORDER = np.random.default_rng(0).permutation(150)
+X, Y = X[ORDER], Y[ORDER]
+PARTIAL = np.where(np.arange(150) < 60, Y, -1)
+CLUSTERERS = [SMKLClustering(3, random_state=0), WeaveClustering(3, random_state=0)]
+CLASSIFIERS = [SMKLClassifier(), KGLClassifier(), WeaveClassifier()]
+
+
+@pytest.mark.parametrize("estimator", CLUSTERERS, ids=repr)
+def test_a_clusterer_ends_a_pipeline(estimator):
+    pipeline = make_pipeline(StandardScaler(), clone(estimator))
+    labels = pipeline.fit_predict(X[:120])
+    assert_array_equal(pipeline.predict(X[:120]), labels)
+    assert pipeline.predict_proba(X[120:]).shape == (30, 3)
+
+
+@pytest.mark.parametrize("estimator", CLUSTERERS, ids=repr)
+def test_an_embedding_feeds_the_next_step(estimator):
+    pipeline = make_pipeline(clone(estimator), KMeans(3, n_init=3, random_state=0)).fit(X[:120])
+    assert adjusted_rand_score(Y[120:], pipeline.predict(X[120:])) > 0.5
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+def test_a_classifier_ends_a_pipeline(estimator):
+    pipeline = make_pipeline(StandardScaler(), PCA(3), clone(estimator)).fit(X[:120], PARTIAL[:120])
+    assert pipeline.score(X[120:], Y[120:]) > 0.7
+
+
+def held_out_split():
+    """Return labels of which every other is hidden, and the split that scores on the hidden ones."""
+    labelled = np.flatnonzero(PARTIAL != -1)
+    fold = np.full(150, -1)
+    fold[labelled] = np.arange(len(labelled)) % 3
+    return PredefinedSplit(fold)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+def test_a_grid_is_searched_on_held_out_labels(estimator):
+    search = GridSearchCV(clone(estimator), {"gamma": [0.1, 1.0]}, cv=held_out_split()).fit(X, PARTIAL)
+    assert search.best_params_["gamma"] in (0.1, 1.0)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > 0.8
+    assert search.predict(X[:3]).shape == (3,)
+
+
+def test_a_scorer_of_probabilities_works_in_cross_validation():
+    scorer = make_scorer(accuracy_score)
+    scores = cross_val_score(WeaveClassifier(), X, PARTIAL, cv=held_out_split(), scoring=scorer)
+    assert scores.shape == (3,)
+    assert scores.min() > 0.8
+
+
+@pytest.mark.parametrize("estimator", CLUSTERERS, ids=repr)
+def test_transform_gives_data_frames_on_request(estimator):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"sample {i}" for i in range(150)])
+    model = clone(estimator).set_output(transform="pandas").fit(frame[:120])
+    out = model.transform(frame)
+    assert list(out.columns) == list(model.get_feature_names_out())
+    assert out.columns[0] == f"{type(model).__name__.lower()}0"
+    assert list(out.index) == list(frame.index)
+    assert_allclose(out.to_numpy()[:120], model.embedding_)
+    assert_array_equal(model.feature_names_in_, list("abcd"))
+    assert_allclose(clone(estimator).fit_transform(X[:120]), model.embedding_)
+
+
+def test_columns_in_another_order_are_refused():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = WeaveClassifier().fit(frame, PARTIAL)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[list("dcba")])
+
+
+@pytest.mark.parametrize("estimator", [*CLUSTERERS, *CLASSIFIERS], ids=repr)
+def test_metadata_routing_may_be_on(estimator):
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), clone(estimator)).fit(X, PARTIAL)
+        assert pipeline.predict(X[:3]).shape == (3,)

@@ -1,0 +1,235 @@
+"""Weave with the solver "local", and how the solver is chosen."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave.datasets import label_split, mask_labels
+from kernelweave.errors import InvalidInputError
+from kernelweave.estimators import _weave_local_answers, _weave_solver
+from kernelweave.estimators._progress import Progress
+from kernelweave.kernels import Gaussian
+from kernelweave.local import LabelScores, eigen, neighbours
+from kernelweave.metrics import clustering_accuracy
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500], y[:500]
+
+
+@pytest.fixture(scope="module")
+def far_blobs():
+    return make_blobs([60, 60, 60], n_features=3, cluster_std=0.4, center_box=(-20, 20), random_state=3)
+
+
+@pytest.fixture(scope="module")
+def partial(digits):
+    return mask_labels(digits[1], label_split(digits[1], 0.1, random_state=0))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"graph": "knn"}, {"graph": "both"}, {"embedding": "unit"}, {"n_candidates": 12}]
+)
+def test_well_separated_groups_are_found(far_blobs, options):
+    X, y = far_blobs
+    model = WeaveClustering(3, solver="local", random_state=0, **options).fit(X)
+    assert clustering_accuracy(y, model.labels_) == 1
+    assert connected_components(model.graph_)[0] == 1
+    assert_array_equal(model.predict(X + 0.01), model.labels_)
+
+
+def test_with_everyone_as_candidate_the_local_graph_is_the_dense_one(digits):
+    X = digits[0][:150]
+    dense = WeaveClustering(5, random_state=0).fit(X)
+    local = WeaveClustering(5, solver="local", n_candidates=149, random_state=0).fit(X)
+    assert_allclose(local.kernel_shares_, dense.kernel_shares_, atol=1e-6)
+    assert abs(local.graph_ - dense.graph_).max() < 1e-3
+    assert adjusted_rand_score(local.labels_, dense.labels_) > 0.95
+
+
+def test_classes_are_nearly_those_of_the_dense_solver(digits, partial):
+    X, y = digits
+    unknown = partial == -1
+    dense = WeaveClassifier().fit(X, partial)
+    local = WeaveClassifier(solver="local", random_state=0).fit(X, partial)
+    right = [(m.transduction_ == y)[unknown].mean() for m in (dense, local)]
+    assert right[1] > right[0] - 0.03
+    assert_allclose(local.predict_proba(X).sum(axis=1), 1, rtol=1e-5)
+    assert (local.predict(X + 0.01) == local.transduction_).mean() > 0.97
+
+
+@pytest.mark.parametrize("propagation", ["harmonic", "lgc"])
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_labels_spread_as_asked(digits, partial, propagation, solver):
+    X, y = digits
+    model = WeaveClassifier(solver=solver, propagation=propagation, random_state=0).fit(X, partial)
+    assert (model.transduction_ == y)[partial == -1].mean() > 0.8
+    known = partial != -1
+    assert_array_equal(model.transduction_[known], partial[known])
+
+
+def test_class_mass_moves_the_shares_of_classes_towards_those_of_labels(digits, partial):
+    X = digits[0]
+    known = partial != -1
+    expected = np.bincount(partial[known], minlength=10) / known.sum()
+    plain, moved = (
+        WeaveClassifier(solver="local", class_mass=mass, random_state=0).fit(X, partial).label_distributions_[~known]
+        for mass in (False, True)
+    )
+    assert np.abs(moved.mean(axis=0) - expected).sum() < np.abs(plain.mean(axis=0) - expected).sum()
+
+
+def test_few_labels_spread_by_consistency_and_many_harmonically(far_blobs, capsys):
+    X, y = far_blobs
+    for step, word in ((60, "lgc"), (10, "harmonic")):
+        partial = np.full(len(y), -1)
+        partial[np.argsort(y, kind="stable")[::step]] = np.sort(y)[::step]
+        WeaveClassifier(solver="local", random_state=0, verbose=1).fit(X, partial)
+        assert f"labels: {word}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", [WeaveClustering(5, solver="local", random_state=0)])
+def test_a_fit_is_repeatable_and_survives_pickling(digits, model):
+    X = digits[0]
+    labels = model.fit(X).labels_
+    assert_array_equal(model.fit(X).labels_, labels)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(X[:20] + 0.1), model.predict(X[:20] + 0.1))
+
+
+def test_single_precision_and_sparse_samples_find_the_same_clusters(digits):
+    X = digits[0]
+    here = WeaveClustering(10, solver="local", scale="unit", random_state=0).fit(X)
+    for other in (X.astype(np.float32), sparse.csr_array(X)):
+        there = WeaveClustering(10, solver="local", scale="unit", random_state=0).fit(other)
+        assert adjusted_rand_score(here.labels_, there.labels_) > 0.95
+
+
+def test_several_views_are_woven_into_one_graph(digits):
+    X, y = digits
+    views = {"left": X[:, :32], "right": X[:, 32:]}
+    model = WeaveClustering(10, solver="local", random_state=0).fit(views)
+    dense = WeaveClustering(10, random_state=0).fit(views)
+    assert_allclose(model.view_shares_, dense.view_shares_, atol=1e-4)
+    assert clustering_accuracy(y, model.labels_) > clustering_accuracy(y, dense.labels_) - 0.1
+    assert model.predict({"left": X[:3, :32] + 0.1, "right": X[:3, 32:]}).shape == (3,)
+
+
+def test_the_number_of_clusters_can_be_chosen(far_blobs):
+    model = WeaveClustering("auto", solver="local", random_state=0).fit(far_blobs[0])
+    assert model.n_clusters_ == 3
+    assert model.cluster_evidence_.chosen == 3
+
+
+def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):
+    X, y = far_blobs
+    monkeypatch.setattr(_weave_local_answers, "_MERGED_UP_TO", 100)
+    monkeypatch.setattr(eigen, "_FACTORISED_UP_TO", 100)
+    model = WeaveClustering(3, solver="local", random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) == 1
+    assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1)  # unit rows
+
+
+def test_auto_takes_the_dense_solver_for_few_samples_and_says_so(far_blobs, capsys):
+    model = WeaveClustering(3, random_state=0, verbose=1).fit(far_blobs[0])
+    assert model.solver_.name == "dense"
+    assert "180 samples" in model.solver_.reason
+    assert "solver: dense, since 180 samples" in capsys.readouterr().err
+
+
+def test_auto_takes_the_local_solver_where_samples_are_many(far_blobs, monkeypatch):
+    monkeypatch.setattr(_weave_solver, "DENSE_UP_TO", 100)
+    model = WeaveClustering(3, random_state=0).fit(far_blobs[0])
+    assert model.solver_.name == "local"
+    assert not hasattr(model, "consensus_kernel_")
+
+
+def test_auto_takes_the_local_solver_where_memory_is_short(far_blobs, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
+    assert WeaveClustering(3, random_state=0).fit(far_blobs[0]).solver_.name == "local"
+
+
+@pytest.mark.parametrize(("rows", "memory"), [(3_000_000, "1e12"), (1_000_000, "1e8")])
+def test_auto_takes_landmarks_beyond_what_rows_and_memory_allow(rows, memory, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
+    X = np.broadcast_to(np.float32(0), (rows, 5))
+    assert _weave_solver.choose_solver(WeaveClustering(3), X).name == "landmark"
+
+
+def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
+    monkeypatch.setattr(neighbours, "find_spec", lambda name: None)
+    choice = _weave_solver.choose_solver(WeaveClustering(3), np.broadcast_to(np.float32(0), (30_000, 5)))
+    assert choice.name == "landmark"
+    assert "pynndescent" in choice.reason
+
+
+@pytest.mark.parametrize("X", ["file.parquet", iter([np.zeros((2, 2))])], ids=["path", "iterator"])
+def test_what_is_read_in_chunks_goes_to_landmarks(X):
+    assert _weave_solver.choose_solver(WeaveClustering(3), X).name == "landmark"
+    with pytest.raises(InvalidInputError, match="read in chunks"):
+        _weave_solver.choose_solver(WeaveClustering(3, solver="local"), X)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"solver": "fast"}, "solver must be one of 'auto', 'dense', 'local', 'landmark'"),
+        ({"solver": "local", "kernels": "precomputed"}, "cannot be used with precomputed kernels"),
+        ({"solver": "local", "consensus": True}, "cannot be used with consensus=True"),
+        ({"solver": "landmark", "n_clusters": "auto"}, "does not choose a number of clusters"),
+    ],
+)
+def test_what_a_solver_cannot_do_is_refused(far_blobs, options, match):
+    settings = {"n_clusters": 3} | options
+    with pytest.raises(InvalidInputError, match=match):
+        WeaveClustering(**settings).fit(far_blobs[0])
+
+
+@pytest.mark.parametrize("options", [{"n_candidates": 0}, {"n_landmarks": 0}])
+def test_counts_must_be_positive(far_blobs, options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} == 0, must be >= 1"):
+        WeaveClustering(3, **options).fit(far_blobs[0])
+
+
+def test_views_that_lack_samples_are_refused(digits):
+    X = digits[0][:50].copy()
+    half = X[:, 32:].copy()
+    half[3] = np.nan
+    with pytest.raises(InvalidInputError, match="views that hold every sample"):
+        WeaveClustering(3, solver="local").fit({"left": X[:, :32], "right": half})
+
+
+def test_eigenvectors_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
+    monkeypatch.setattr(eigen, "_FACTORISED_UP_TO", 100)
+    monkeypatch.setattr(eigen, "_MAX_ITER", 1)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 filters"):
+        WeaveClustering(8, solver="local", random_state=0, kernels=[Gaussian(0.5)]).fit(far_blobs[0])
+
+
+def test_scores_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
+    X, y = far_blobs
+    stuck = lambda S, Y, labelled: LabelScores(Y, converged=False, n_iter=7)  # noqa: E731
+    stuck.__name__ = "harmonic_scores"
+    monkeypatch.setattr(_weave_local_answers, "harmonic_scores", stuck)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 7 steps"):
+        WeaveClassifier(solver="local", random_state=0).fit(X, y)
+
+
+def test_progress_speaks_every_two_seconds_of_what_is_left(monkeypatch):
+    now = iter([0.0, 0.0, 1.0, 3.0, 3.5, 6.0])
+    monkeypatch.setattr("kernelweave.estimators._progress.time.monotonic", lambda: next(now))
+    said = []
+    progress = Progress(said.append)
+    for done in (1, 20, 30, 40, 60):
+        progress("rows", done, 90)
+    assert said == ["rows: 30 of 90, 10/s, 6 s left", "rows: 60 of 90, 10/s, 3 s left"]

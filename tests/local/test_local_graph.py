@@ -1,0 +1,174 @@
+"""Local graphs: the same numbers as dense ones among candidates, in one piece, symmetric."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from kernelweave.core.sparse_graph import ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.kernels import Chi2, Cosine, Gaussian, Linear, Polynomial, recipe
+from kernelweave.kernels.pair import Products, row_sqnorms
+from kernelweave.local import new_rows, weave_local
+from kernelweave.local.graph import affinities, graph_of, ridge_rows
+from kernelweave.local.kernel import LocalKernel, gathered
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(0)
+    return np.abs(rng.normal(size=(60, 8)) + 3 * np.eye(8)[rng.integers(0, 8, 60)]).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def kernel(X):
+    bank = recipe("released-12").fit(X)
+    return LocalKernel.fixed_on(X, bank.kernels, np.full(12, 1 / 12))
+
+
+@pytest.fixture(scope="module")
+def K(X):
+    return recipe("released-12").fit_grams(X.astype(np.float64)).mean(axis=0)
+
+
+def everyone(n):
+    """All other samples as candidates of each."""
+    return np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=np.int32)
+
+
+def weave(X, kernel, **options):
+    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 5, "n_candidates": 20, "join": True, "seed": 0}
+    return weave_local((X,), (kernel,), **(settings | options))[0]
+
+
+def test_the_kernel_within_groups_is_that_of_the_bank(X, kernel, K):
+    groups = np.array([[0, 5, 9, 12], [3, 4, 5, 3]])
+    values = kernel.within(gathered(X, groups))
+    for group, value in zip(groups, values, strict=True):
+        assert_allclose(value, K[np.ix_(group, group)], atol=2e-5)
+
+
+def test_the_kernel_between_a_sample_and_its_group_is_that_of_the_bank(X, kernel, K):
+    groups = np.array([[5, 9, 12], [4, 5, 3]])
+    assert_allclose(kernel.between(X[[0, 3]], gathered(X, groups)), [K[0, groups[0]], K[3, groups[1]]], atol=2e-5)
+
+
+def test_samples_far_from_the_origin_keep_their_distances():
+    X = (np.random.default_rng(0).normal(size=(30, 3)) + 1000).astype(np.float32)
+    bank = [Gaussian(0.1).fit(X.astype(np.float64))]
+    local = LocalKernel.fixed_on(X, tuple(bank), np.ones(1))
+    group = np.arange(30)[None]
+    assert_allclose(local.within(X[group])[0], bank[0].gram(X.astype(np.float64)), atol=1e-3)
+    assert_allclose(local.between(X[:1], X[group])[0], bank[0].gram(X.astype(np.float64))[0], atol=1e-3)
+
+
+def test_kernels_that_take_more_than_products_are_asked_group_by_group(X):
+    kernels = (Chi2().fit(X), Linear())
+    local = LocalKernel.fixed_on(X, kernels, np.array([0.25, 0.75]))
+    group = np.array([[1, 2, 3]])
+    whole = 0.25 * kernels[0].gram(X[:5]) + 0.75 * kernels[1].gram(X[:5])
+    assert_allclose(local.within(X[group])[0], whole[1:4, 1:4], rtol=1e-5)
+    assert_allclose(local.between(X[:1], X[group])[0], whole[0, 1:4], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *recipe("released-12").kernels,
+        *recipe("printed-7").kernels,
+        Cosine(),
+        2 * Linear() + Polynomial(2, 1.0),
+        Linear() * Gaussian(),
+    ],
+    ids=str,
+)
+def test_kernels_from_products_are_kernels_from_samples(X, kernel):
+    X = X.astype(np.float64)
+    fixed = kernel.fit(X)
+    x = row_sqnorms(X)
+    sqdist = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    products = Products(X @ X.T, sqdist, np.broadcast_to(x[:, None], sqdist.shape), np.broadcast_to(x, sqdist.shape))
+    assert_allclose(fixed.of_products(products), fixed.gram(X), rtol=1e-9, atol=1e-12)
+
+
+def test_the_local_row_is_the_row_of_the_dense_ridge_when_everyone_is_a_candidate(X, kernel, K):
+    found = affinities((X,), everyone(60), (kernel,), graph="ridge", g=0.1)
+    Z = ridge_affinity(K, gamma=0.1)
+    assert_allclose(found.ridge, np.take_along_axis(Z, found.index, axis=1), atol=2e-4)
+
+
+def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(7, 9))
+    K, g = A @ A.T, 0.3
+    beta = np.linalg.solve(K[1:, 1:] + g * np.eye(6), K[0, 1:])
+    exact = g * beta / (K[0, 0] + g - K[0, 1:] @ beta)
+    assert_allclose(ridge_rows(K[None], g)[0], exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("graph", ["ridge", "knn"])
+def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
+    found = affinities((X,), everyone(60), (kernel,), graph=graph, g=0.1)
+    S = graph_of(found, graph=graph, n_neighbors=4, join=False)
+    Z = ridge_affinity(K, gamma=0.1) if graph == "ridge" else self_tuned_affinity(K, neighbour=7)
+    assert_allclose(S.toarray(), top_graph(Z, 4).toarray(), atol=5e-4)
+
+
+@pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
+def test_the_graph_is_symmetric_without_loops_and_in_one_piece(X, kernel, graph):
+    S = weave(X, kernel, graph=graph, n_neighbors=2).graph
+    assert abs(S - S.T).max() == 0
+    assert S.diagonal().max() == 0
+    assert connected_components(S)[0] == 1
+
+
+def test_pieces_without_candidates_outside_are_joined_all_the_same(kernel, X):
+    far = np.vstack([X, X + 500]).astype(np.float32)
+    bank = recipe("released-12").fit(far)
+    S = weave(far, LocalKernel.fixed_on(far, bank.kernels, np.full(12, 1 / 12)), n_candidates=6, n_neighbors=3).graph
+    assert connected_components(S)[0] == 1
+
+
+def test_sparse_samples_give_the_graph_of_dense_ones(X, kernel):
+    thin = np.where(X > 1, X, 0).astype(np.float32)
+    here, there = weave(thin, kernel, graph="both"), weave(sparse.csr_array(thin), kernel, graph="both")
+    assert_allclose(there.graph.toarray(), here.graph.toarray(), atol=1e-4)
+
+
+def test_the_same_table_twice_gives_the_graph_of_one(X, kernel):
+    half = LocalKernel(kernel.kernels, kernel.shares / 2, kernel.origin)
+    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 5, "n_candidates": 20, "join": True, "seed": 0}
+    twice = weave_local((X, X), (half, half), **settings)[0]
+    assert_allclose(twice.graph.toarray(), weave(X, kernel).graph.toarray(), atol=1e-4)
+
+
+@pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
+def test_a_new_row_points_to_near_samples(X, kernel, graph):
+    woven = weave(X, kernel, graph=graph)
+    rows = new_rows((X,), (X[:4] + np.float32(0.001),), woven)
+    assert rows.shape == (4, 60)
+    assert_array_equal(rows.toarray().argmax(axis=1), np.arange(4))
+
+
+def test_new_rows_of_sparse_samples_are_those_of_dense_ones(X, kernel):
+    thin = np.where(X > 1, X, 0).astype(np.float32)
+    dense = new_rows((thin,), (thin[:5] * np.float32(1.1),), weave(thin, kernel))
+    woven = weave(sparse.csr_array(thin), kernel)
+    again = new_rows((sparse.csr_array(thin),), (sparse.csr_array(thin[:5] * np.float32(1.1)),), woven)
+    assert_allclose(again.toarray(), dense.toarray(), atol=1e-4)
+
+
+def test_copies_of_a_sample_do_no_harm(kernel, X):
+    S = weave(np.repeat(X[:3], 20, axis=0), kernel, graph="both").graph
+    assert np.isfinite(S.data).all()
+
+
+def test_kernels_without_a_diagonal_are_refused(X):
+    with pytest.raises(InvalidInputError, match="must be positive"):
+        weave(np.zeros_like(X), LocalKernel((Linear(),), np.ones(1)))
+
+
+def test_a_singular_neighbourhood_is_said_to_be_one():
+    with pytest.raises(NotFiniteError, match="raise gamma"):
+        ridge_rows(-np.eye(3)[None], 1.0)
