@@ -31,8 +31,8 @@ print(f"NMI {normalized_mutual_information(tr11.target, model.labels_):.3f}")
 # %%
 # How many topics?
 # ----------------
-# ``n_clusters="auto"`` looks at the modularity of partitions and at how well they survive when the graph is perturbed. It
-# is a hint, not an answer: the articles were sorted into nine topics.
+# ``n_clusters="auto"`` looks at the modularity of partitions and at how well they survive when the graph is perturbed.
+# It is a hint, not an answer: the articles were sorted into nine topics.
 auto = WeaveClustering("auto", random_state=0).fit(tr11.data)
 print(f"suggested: {auto.n_clusters_}")
 plot_evidence(auto)

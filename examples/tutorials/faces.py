@@ -44,6 +44,6 @@ plt.show()
 # %%
 # The setting that the labels like best
 # -------------------------------------
-# The paper reports the best of a grid, chosen by the labels. ``scheme="released"`` is the program that made its figures.
+# The paper reports the best of a grid, chosen by the labels. ``scheme="released"`` is the program behind its figures.
 tuned = SMKLClustering(15, scheme="released", alpha=1e-4, beta=10, gamma=1, n_init=100, random_state=0).fit(yale.data)
 print(f"tuned on the labels: {clustering_accuracy(yale.target, tuned.labels_):.1%} (the paper: 60.0%)")

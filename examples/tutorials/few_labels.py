@@ -32,7 +32,7 @@ balanced = WeaveClassifier(class_mass=True).fit(X, y)
 print(f"{(balanced.transduction_ == digit)[~labelled].mean():.1%} with class_mass=True")
 
 supervised = LogisticRegression(max_iter=1000).fit(X[labelled], digit[labelled])
-print(f"{supervised.score(X[~labelled], digit[~labelled]):.1%} for logistic regression on the same {labelled.sum()} labels")
+print(f"{supervised.score(X[~labelled], digit[~labelled]):.1%} for logistic regression on the same labels")
 
 # %%
 # How sure is it?

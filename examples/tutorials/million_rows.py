@@ -4,8 +4,8 @@ A million rows
 
 A kernel matrix of a million samples would take eight terabytes. Two ways lead around it: a *local* graph of near
 neighbours, which needs the samples in memory, and *landmarks*, which read them in one stream from wherever they are.
-``solver="auto"`` takes the one that fits. This page is built with 100,000 rows so that it is built in seconds; set ``N`` to
-1,000,000, and the same lines run on a laptop. :doc:`/scaling` has the measured times.
+``solver="auto"`` takes the one that fits. This page is built with 100,000 rows so that it is built in seconds; set ``N``
+to 1,000,000, and the same lines run on a laptop. :doc:`/scaling` has the measured times.
 """
 
 # %%
@@ -35,7 +35,8 @@ rows = np.load(file, mmap_mode="r")
 # The model is learned on a sample, its landmarks and their kernels; then every row is read once and gets its label.
 begun = perf_counter()
 model = WeaveClustering(10, solver="landmark", random_state=0).fit(rows)
-print(f"{perf_counter() - begun:.0f} s for {N:,} rows; agreement with the truth {adjusted_rand_score(truth, model.labels_):.3f}")
+print(f"{perf_counter() - begun:.0f} s for {N:,} rows")
+print(f"agreement with the truth (adjusted Rand index): {adjusted_rand_score(truth, model.labels_):.3f}")
 print(dict(zip(model.kernel_names_, model.kernel_shares_.round(3).tolist(), strict=True)))
 
 # %%

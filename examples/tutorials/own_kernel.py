@@ -2,8 +2,8 @@
 A kernel of your own
 ====================
 
-You know what makes two of your samples alike, and no library does. Write it as a kernel, put it beside the others, and see
-how much weight it gets.
+You know what makes two of your samples alike, and no library does. Write it as a kernel, put it beside the others, and
+see how much weight it gets.
 """
 
 # %%
@@ -34,8 +34,8 @@ print(dict(zip(model.kernel_names_, model.kernel_shares_.round(2).tolist(), stri
 # %%
 # The fast way: a class
 # ---------------------
-# A function is called for each of the n² pairs. A kernel class sees all samples at once. It is a frozen dataclass with two
-# methods: ``evaluate`` gets a pair of sample tables, whose inner products and squared distances are shared with the
+# A function is called for each of the n² pairs. A kernel class sees all samples at once. It is a frozen dataclass with
+# two methods: ``evaluate`` gets a pair of sample tables, whose inner products and squared distances are shared with the
 # other kernels of the bank (``pair.inner``, ``pair.sqdist``); ``diag`` gives the kernel of every sample with itself.
 
 
@@ -63,5 +63,5 @@ plot_weights(model)
 plt.show()
 
 # %%
-# Kernels add and multiply: ``2 * SharedInk() + Gaussian(t=1)`` is a kernel. One whose constants depend on the data, such as
-# a bandwidth in units of the diameter, also writes ``fix``: see "How to add a kernel" in :doc:`/contributing`.
+# Kernels add and multiply: ``2 * SharedInk() + Gaussian(t=1)`` is a kernel. One whose constants depend on the data,
+# such as a bandwidth in units of the diameter, also writes ``fix``: see "How to add a kernel" in :doc:`/contributing`.
