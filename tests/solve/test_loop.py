@@ -1,11 +1,14 @@
+import tracemalloc
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import make_blobs
 
 from kernelweave.core.nonnegative import NotOptimalError
-from kernelweave.solve import Outcome, kgl, minimise, smkl
+from kernelweave.kernels import recipe
+from kernelweave.solve import Outcome, Problem, kgl, minimise, smkl
 from kernelweave.solve.steps import InferLabels
 
 
@@ -66,6 +69,19 @@ def test_a_step_without_an_answer_ends_the_run_with_the_last_good_state(clusteri
     assert np.isfinite(solution.state.K).all()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("beta", [1000, 0.01])  # 0.01: K is on its bound, which takes its eigenvectors
+def test_a_run_holds_six_matrices_at_most_beside_the_kernels(dtype, beta):
+    X = make_blobs(600, n_features=5, centers=3, random_state=0)[0].astype(dtype)
+    problem = Problem(recipe("released-7").fit_grams(X), c=3)
+    scheme = smkl("safeguarded", alpha=1e-5, beta=beta, gamma=1, classify=False)
+    tracemalloc.start()
+    solve(problem, scheme, max_iter=2, tol=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 6 * problem.H[0].nbytes
+
+
 def test_watching_sees_every_iteration_in_order(clustering, scheme):
     seen = []
     solution = solve(clustering, scheme, watch=lambda i, state, record: seen.append((i, record)))
@@ -84,7 +100,7 @@ def test_the_history_holds_the_figures_of_every_iteration(clustering, scheme):
 
 def test_classification_without_labels_is_refused(clustering):
     with pytest.raises(TypeError, match="needs a Problem with labels"):
-        InferLabels()(clustering, None)
+        InferLabels().labels(clustering, clustering.H[0])
 
 
 def test_kgl_records_no_perturbation(clustering):

@@ -68,19 +68,24 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One point of the search: graph S, its residual M = (I - S)(I - S)', consensus K, weights w, labels P.
+    """One point of the search: graph S, consensus K, weights w, labels P, and what a step has computed along with them.
 
-    A step that changes K sets or drops A and d.
+    A step that changes S sets or drops M; one that changes K sets or drops A and d. A belongs to the next graph step,
+    which builds S in its memory: a state that is kept is kept `bare`.
     """
 
     S: Matrix
-    M: Matrix
     K: Matrix
     w: Vector
     P: Matrix
-    A: Matrix | None = None  # (K + γI)^-1, where a step has it already
-    d: Vector | None = None  # ||H_i - K||, likewise
+    M: Matrix | None = None  # (I - S)(I - S)', the residual of S
+    A: Matrix | None = None  # (K + γI)^-1
+    d: Vector | None = None  # ||H_i - K||
 
     def with_graph(self, S: Matrix) -> State:
         """Return the state with another graph, and the residual that goes with it."""
         return replace(self, S=S, M=residual(S))
+
+    def bare(self) -> State:
+        """Return S, K, w and P alone: what a solution and a start consist of."""
+        return replace(self, M=None, A=None)

@@ -16,7 +16,7 @@ from kernelweave.solve.steps import Step
 __all__ = ["Change", "Scheme", "graph_change", "joint_change", "spectral_change"]
 
 Terms: TypeAlias = Callable[[Problem, State], dict[str, float]]
-Change: TypeAlias = Callable[[Matrix, Matrix, State], float]  # S and K before, and the state after
+Change: TypeAlias = Callable[[State, State], float]  # what one step changed; 0 where it left S (or K) alone
 
 _ROWS = 128
 
@@ -35,27 +35,32 @@ class Scheme:
     monotone: bool = False  # whether the objective cannot rise, so that a level one means the end
 
 
-def graph_change(S: Matrix, K: Matrix, after: State) -> float:
+def graph_change(before: State, after: State) -> float:
     """||S_new - S||_F / ||S||_F."""
-    return _relative(S, after.S)
+    return _relative(before.S, after.S)
 
 
-def joint_change(S: Matrix, K: Matrix, after: State) -> float:
+def joint_change(before: State, after: State) -> float:
     """The larger of the relative changes of S and K: a graph that rests while K moves is not at its end."""
-    return max(_relative(S, after.S), _relative(K, after.K))
+    return max(_relative(before.S, after.S), _relative(before.K, after.K))
 
 
-def spectral_change(S: Matrix, K: Matrix, after: State) -> float:
+def spectral_change(before: State, after: State) -> float:
     """||S_new - S||_2 / ||S||_2 of symmetric graphs: the released stop rule."""
-    return symmetric_spectral_norm(after.S - S) / symmetric_spectral_norm(S)
+    if after.S is before.S:
+        return 0.0
+    return symmetric_spectral_norm(after.S - before.S) / symmetric_spectral_norm(before.S)
 
 
 def _relative(M: Matrix, M_new: Matrix) -> float:
     if M_new is M:
         return 0.0
-    rows = [slice(i, i + _ROWS) for i in range(0, len(M), _ROWS)]  # no matrix for the difference
-    change = float(np.sqrt(sum(float(np.sum((M_new[r] - M[r]) ** 2)) for r in rows)))
-    size = float(np.linalg.norm(M))
+    squares = np.zeros(2)
+    for i in range(0, len(M), _ROWS):  # no matrix for the difference
+        rows = M[i : i + _ROWS]
+        D = M_new[i : i + _ROWS] - rows
+        squares += np.vdot(D, D), np.vdot(rows, rows)
+    change, size = np.sqrt(squares)
     if size == 0:  # a graph without edges
         return np.inf if change > 0 else 0.0
-    return change / size
+    return float(change / size)

@@ -22,6 +22,7 @@ from kernelweave.solve.scheme import Change, Scheme, graph_change, joint_change,
 from kernelweave.solve.steps import (
     Beta,
     Embed,
+    Infer,
     InferLabels,
     KeepPositiveGraph,
     LearnExactGraph,
@@ -36,6 +37,7 @@ from kernelweave.solve.steps import (
     clip_kernel,
     distances_of,
     keep_kernel,
+    residual_of,
 )
 
 __all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
@@ -43,7 +45,7 @@ __all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
 _Kernel = tuple[Matrix, Vector]  # a consensus kernel and the weights that go with it
 
 
-def _as_inferred(infer: Step) -> Step:
+def _as_inferred(infer: Infer) -> Step:
     return infer
 
 
@@ -58,8 +60,8 @@ class Version:
     consensus: Callable[[Beta, float], dict[str, Step]]
     change: Change
     min_iter: int
-    labels: Callable[[Step], Step] = _as_inferred
-    finish: Callable[[Step], Step] | None = None
+    labels: Callable[[Infer], Step] = _as_inferred
+    finish: Callable[[Infer], Step] | None = None
     monotone: bool = False
     floor: Callable[[Problem], float] = attrgetter("floor")
 
@@ -160,13 +162,13 @@ def _scheme(
     *,
     classify: bool,
 ) -> Scheme:
-    infer: Step = InferLabels() if classify else Embed()
+    infer: Infer = InferLabels() if classify else Embed()
     steps = {**steps, "graph": version.graph(alpha, gamma, "kernel" not in steps), "labels": version.labels(infer)}
     order = version.classify_order if classify else version.cluster_order
 
     def terms(problem: Problem, state: State) -> dict[str, float]:
         return {
-            "fit": fit_term(state.K, state.M),
+            "fit": fit_term(state.K, residual_of(state)),
             "ridge": ridge_term(state.S, gamma=gamma),
             "smoothness": smoothness_term(state.S, state.P, alpha=alpha),
             **more_terms(problem, state),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.core.graph import graph_step, residual
+from kernelweave.core.graph import graph_step
 from kernelweave.core.kernel import combine
 from kernelweave.core.weights import consensus_distances, self_weights
 from kernelweave.kernels._types import Matrix, Vector
@@ -35,7 +35,7 @@ def _given_labels(problem: Problem) -> Matrix:
 
 def _state(problem: Problem, kernel: tuple[Matrix, Vector], S: Matrix) -> State:
     K, w = kernel
-    return State(S=S, M=residual(S), K=K, w=w, P=_given_labels(problem))
+    return State(S=S, K=K, w=w, P=_given_labels(problem))
 
 
 def identity_start(problem: Problem, kernel: tuple[Matrix, Vector]) -> State:

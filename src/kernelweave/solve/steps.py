@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from kernelweave.core.graph import graph_from_inverse, ridge_inverse
+from kernelweave.core.graph import graph_from_inverse, identity_minus, residual, ridge_inverse, unexpressed
 from kernelweave.core.kernel import combine, kernel_step
 from kernelweave.core.labels import embedding, harmonic
 from kernelweave.core.linalg import (
     average_with_transpose,
     definite_inverse,
     floor_spectrum,
+    outer_square,
     shifted,
     symmetric_part,
     symmetric_spectral_norm,
 )
 from kernelweave.core.nonnegative import exact_graph_step
-from kernelweave.core.objective import smoothness_term
+from kernelweave.core.objective import smoothness
 from kernelweave.core.safeguard import consensus_weights
 from kernelweave.core.weights import (
     consensus_distances,
@@ -34,6 +35,7 @@ from kernelweave.solve.problem import Problem, State
 __all__ = [
     "Beta",
     "Embed",
+    "Infer",
     "InferLabels",
     "KeepPositiveGraph",
     "LearnExactGraph",
@@ -48,9 +50,20 @@ __all__ = [
     "clip_kernel",
     "distances_of",
     "keep_kernel",
+    "residual_of",
 ]
 
 Step: TypeAlias = Callable[[Problem, State], State]
+
+
+class Infer(Protocol):
+    """The step that finds P: on the graph of a state, or on another one."""
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with the labels inferred on its graph."""
+
+    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
+        """Return P on a graph, which gives its memory if told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +112,21 @@ class LearnFreeGraph:
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new graph."""
         A = inverse_of(state, self.gamma)
-        S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma)
-        return replace(state, A=A if self.fixed_kernel else None).with_graph(S)
+        E = unexpressed(A, state.P, alpha=self.alpha, gamma=self.gamma, overwrite=not self.fixed_kernel)
+        M = outer_square(E)
+        return replace(state, S=identity_minus(E), M=M, A=A if self.fixed_kernel else None)
 
 
 @dataclass(frozen=True, slots=True)
 class SmootherLabels:
     """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before."""
 
-    infer: Step
+    infer: Infer
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new labels, or with the old ones."""
-        P = self.infer(problem, replace(state, S=positive_graph(state.S))).P
-        before, after = (smoothness_term(state.S, labels, alpha=1.0) for labels in (state.P, P))
+        P = self.infer.labels(problem, positive_graph(state.S), overwrite=True)
+        before, after = smoothness(state.S, state.P, P)
         return replace(state, P=P) if after <= before else state
 
 
@@ -120,11 +134,11 @@ class SmootherLabels:
 class KeepPositiveGraph:
     """The positive, symmetric part of S, and P inferred on it: what the user gets."""
 
-    infer: Step
+    infer: Infer
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with S >= 0."""
-        return self.infer(problem, state.with_graph(positive_graph(state.S)))
+        return self.infer(problem, replace(state, S=positive_graph(state.S), M=None))
 
 
 def positive_graph(S: Matrix) -> Matrix:
@@ -132,6 +146,11 @@ def positive_graph(S: Matrix) -> Matrix:
     S = np.maximum(S, 0)
     average_with_transpose(S)
     return S
+
+
+def residual_of(state: State) -> Matrix:
+    """M = (I - S)(I - S)', computed once for each S."""
+    return residual(state.S) if state.M is None else state.M
 
 
 def inverse_of(state: State, gamma: float) -> Matrix:
@@ -184,8 +203,8 @@ class PerturbKernel:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new consensus."""
-        beta = self.beta.value(problem)
-        return replace(state, K=self.admit(kernel_step(problem.H, state.w, state.M, beta=beta)), A=None, d=None)
+        K = kernel_step(problem.H, state.w, residual_of(state), beta=self.beta.value(problem))
+        return replace(state, K=self.admit(K), A=None, d=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +221,7 @@ class PerturbSafely:
 
     def _unbounded_optimum(self, problem: Problem, state: State) -> State | None:
         """Return the optimum over all K, or None if there is none or it is out of bounds."""
-        H, M, beta = problem.H, state.M, self.beta.value(problem)
+        H, M, beta = problem.H, residual_of(state), self.beta.value(problem)
         m = float(np.vdot(M, M))
         if beta * problem.r <= m**0.5:  # <K, M> falls faster than the distances grow
             return None
@@ -217,9 +236,9 @@ class PerturbSafely:
     def _projected(self, problem: Problem, state: State) -> State:
         """Return one step of majorisation from the K that is in bounds, projected on the bounds."""
         w = self_weights(distances_of(problem, state), problem.rounding_floor)
-        K = kernel_step(problem.H, w, state.M, beta=self.beta.value(problem))
-        K, A = floor_spectrum(K, -self.gamma / 2, self.gamma)
-        return replace(state, w=w, K=K, A=A, d=consensus_distances(problem.H, K))
+        M, beta = residual_of(state), self.beta.value(problem)
+        K = floor_spectrum(kernel_step(problem.H, w, M, beta=beta), -self.gamma / 2, overwrite=True)
+        return replace(state, w=w, K=K, A=None, d=consensus_distances(problem.H, K))
 
 
 def distances_of(problem: Problem, state: State) -> Vector:
@@ -233,7 +252,7 @@ class ParametriseKernel:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new weights and consensus."""
-        w = parametrised_weights(kernel_residuals(problem.H, state.M))
+        w = parametrised_weights(kernel_residuals(problem.H, residual_of(state)))
         return replace(state, w=w, K=combine(problem.H, w), A=None, d=None)
 
 
@@ -243,7 +262,11 @@ class Embed:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new embedding."""
-        return replace(state, P=embedding(state.S, problem.c))
+        return replace(state, P=self.labels(problem, state.S))
+
+    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
+        """Return P on a graph, which gives its memory if told so."""
+        return embedding(S, problem.c, overwrite=overwrite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +275,11 @@ class InferLabels:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the labels inferred on its graph."""
+        return replace(state, P=self.labels(problem, state.S))
+
+    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
+        """Return P on a graph, which gives its memory if told so."""
         if problem.Y is None or problem.labelled is None:
             msg = "InferLabels needs a Problem with labels Y and the mask of labelled samples."
             raise TypeError(msg)
-        return replace(state, P=harmonic(state.S, problem.Y, problem.labelled))
+        return harmonic(S, problem.Y, problem.labelled)
