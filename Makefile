@@ -19,7 +19,7 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 demo: setup      ## cluster and classify the digits with 12 kernels; writes demo/report.html
-	$(BIN)/python examples/demo.py --out demo
+	$(BIN)/kernelweave demo --out demo --force
 
 test: setup      ## run the tests
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto

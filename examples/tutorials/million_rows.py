@@ -4,7 +4,7 @@ A million rows
 
 A kernel matrix of a million samples would take eight terabytes. Two ways lead around it: a *local* graph of near
 neighbours, which needs the samples in memory, and *landmarks*, which read them in one stream from wherever they are.
-``solver="auto"`` takes the one that fits. This page is built with 100,000 rows so that it is built in seconds; set ``N``
+``solver="auto"`` takes the one that fits. This page takes 100,000 rows, to be built in seconds; set ``N``
 to 1,000,000, and the same lines run on a laptop. :doc:`/scaling` has the measured times.
 """
 

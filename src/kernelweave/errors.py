@@ -11,8 +11,8 @@ __all__ = [
     "NewSamplesError",
     "NotEnoughMemoryError",
     "NotFiniteError",
-    "ResultsError",
     "RecallWarning",
+    "ResultsError",
     "UndecidedWarning",
 ]
 

@@ -5,8 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 import pytest
+
+from kernelweave.cli import main
 
 SPEC = """
 kind = "clustering"
@@ -29,12 +32,28 @@ def spec(tmp_path):
     return str(path)
 
 
-def kernelweave(*arguments, **more):
-    command = [sys.executable, "-m", "kernelweave.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **more)
+class Done(NamedTuple):
+    """How a command ended, and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def test_an_experiment_of_ones_own_runs_and_says_where_its_results_are(spec, tmp_path):
+@pytest.fixture
+def kernelweave(monkeypatch, capsys):
+    """Run a command as the installed program would, in this process."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernelweave", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return Done(left.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+def test_an_experiment_of_ones_own_runs_and_says_where_its_results_are(kernelweave, spec, tmp_path):
     done = kernelweave("reproduce", spec, "--out", str(tmp_path / "out"), "--methods", "mkkm")
     assert done.returncode == 0, done.stderr
     assert "30 rows (0 failed)" in done.stdout
@@ -54,8 +73,11 @@ def test_an_experiment_of_ones_own_runs_and_says_where_its_results_are(spec, tmp
         (["SPEC", "--out", "SPEC"], "ResultsError: "),
     ],
 )
-def test_a_mistake_is_one_message_without_a_traceback_and_exit_code_two(spec, tmp_path, arguments, message):
-    done = kernelweave("reproduce", *(spec if a == "SPEC" else a for a in arguments), cwd=tmp_path)
+def test_a_mistake_is_one_message_without_a_traceback_and_exit_code_two(
+    kernelweave, spec, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    done = kernelweave("reproduce", *(spec if a == "SPEC" else a for a in arguments))
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -86,7 +108,7 @@ def test_help_does_not_import_what_is_heavy():
     assert done.stdout == "set()\n"
 
 
-def test_data_sets_are_listed_and_described(shared_data):
+def test_data_sets_are_listed_and_described(kernelweave, shared_data):
     listed = kernelweave("datasets", "list").stdout
     assert [line.split()[0] for line in listed.splitlines()[1:]][:3] == ["yale", "jaffe", "yeast"]
     assert "Belhumeur" in kernelweave("datasets", "info", "YALE").stdout

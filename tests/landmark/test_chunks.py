@@ -169,6 +169,8 @@ def test_an_empty_iterator_and_one_sample_are_refused(groups, fit):
         fit(groups[0][:1])
     with pytest.raises(InvalidInputError, match="X must be a table of samples"):
         fit(5)
+    with pytest.raises(InvalidInputError, match="Landmarks lie in one table of samples; got several"):
+        fit({"pixels": groups[0], "words": groups[0]})
 
 
 def test_copies_of_an_iterator_are_removed(groups, fit, tmp_path, monkeypatch):

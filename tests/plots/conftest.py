@@ -59,6 +59,8 @@ def clusterer(fitted, run):
         graph=rng.random((40, 40)),
         labels=labels,
         cluster_evidence=ClusterEvidence(np.arange(2, 6), np.ones(4) / 2, np.ones(4), np.ones(4) / 2, 2),
+        eigenvalues=np.array([0, 0.1, 0.15, 0.4, 0.5]),
+        confidence=rng.random(40),
         embedding=np.eye(3)[labels] + 0.1 * rng.normal(size=(40, 3)),
         history=ran.history_,
         outcome=ran.outcome_,

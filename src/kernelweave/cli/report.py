@@ -14,9 +14,7 @@ __all__ = ["report"]
 
 def report(
     result: Annotated[Path, typer.Argument(help="A folder of results, or a model.kw.")],
-    out: Annotated[
-        Path | None, typer.Option(help="The page; report.html beside the model if not given.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The page; report.html beside the model if not given.")] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     force: option.Force = False,
     quiet: option.Quiet = False,

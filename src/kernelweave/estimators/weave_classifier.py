@@ -54,8 +54,8 @@ class WeaveClassifier(InductiveClassifier, WeaveEstimator):
     propagation : {"auto", "harmonic", "lgc"}, default="auto"
         How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
         above), or by local and global consistency (Zhou et al., 2004), :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`,
-        which holds up better with a handful of labels among many samples. "auto": "lgc" with the solver "local" if
-        fewer than one sample in 50 is labelled, else "harmonic".
+        which holds up better with a handful of labels among many samples. "auto": "lgc" with the solver "landmark",
+        and with "local" if fewer than one sample in 50 is labelled; else "harmonic".
     solver : {"auto", "dense", "local", "landmark"}, default="auto"
         How the graph is woven, see `WeaveClustering`.
     n_candidates, n_landmarks, landmarks

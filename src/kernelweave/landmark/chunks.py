@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -51,6 +51,9 @@ def as_source(X: Any) -> Source:
         table. What can be iterated over only once (a generator) is copied to a temporary folder as it is read,
         since the samples are needed more than once.
     """
+    if isinstance(X, Mapping):
+        msg = "Landmarks lie in one table of samples; got several: join their columns, or use solver='local'."
+        raise InvalidInputError(msg)
     if is_dask(X):
         return dask_source(X)
     if isinstance(X, (str, PathLike)):

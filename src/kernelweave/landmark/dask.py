@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ __all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_labels"]
 
 _PART_BYTES = 16 * 2**20
 _TRIES = 3
+_PAUSE = 2.0  # seconds, in which the scheduler learns of a worker that is gone
 
 
 def is_dask(X: Any) -> bool:
@@ -155,8 +157,18 @@ class DaskRun(Run):
         if state is None:
             return None
         if self._shared is None or self._shared[0] is not state:
-            self._shared = (state, self._client.scatter(state, broadcast=True, hash=False))
+            self._shared = (state, self._scatter(state))
         return self._shared[1]
+
+    def _scatter(self, state: Any) -> Any:
+        for attempt in range(_TRIES):
+            try:
+                return self._client.scatter(state, broadcast=True, hash=False)
+            except OSError:  # a worker died while it was sent the state, and the scheduler did not know yet
+                if attempt == _TRIES - 1:
+                    raise
+                time.sleep(_PAUSE)
+        return None
 
     def forget(self) -> None:
         """Scatter the shared state again when it is next needed: every worker that held it is gone."""

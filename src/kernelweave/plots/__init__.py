@@ -1,9 +1,23 @@
 """Pictures of fitted models: each function takes a model, draws what it has learned, and returns the Axes."""
 
+from kernelweave.plots.comparison import plot_comparison
+from kernelweave.plots.confidence import plot_confidence
 from kernelweave.plots.convergence import plot_convergence
 from kernelweave.plots.embedding import plot_embedding
 from kernelweave.plots.evidence import plot_evidence
 from kernelweave.plots.graph import plot_graph
+from kernelweave.plots.spectrum import plot_spectrum
+from kernelweave.plots.views import plot_view_importance
 from kernelweave.plots.weights import plot_weights
 
-__all__ = ["plot_convergence", "plot_embedding", "plot_evidence", "plot_graph", "plot_weights"]
+__all__ = [
+    "plot_comparison",
+    "plot_confidence",
+    "plot_convergence",
+    "plot_embedding",
+    "plot_evidence",
+    "plot_graph",
+    "plot_spectrum",
+    "plot_view_importance",
+    "plot_weights",
+]

@@ -18,6 +18,8 @@ _NEEDS = {
     "plot_weights": (("kernel_shares_",), ("kernel_names_",)),
     "plot_graph": (("graph_",), ("labels_", "transduction_")),
     "plot_convergence": (("history_",), ("outcome_",)),
+    "plot_confidence": (("confidence_", "label_distributions_"), ("labels_", "transduction_")),
+    "plot_spectrum": (("eigenvalues_",), ("labels_", "transduction_")),
     "plot_evidence": (("cluster_evidence_",),),
     "plot_embedding": (("embedding_", "label_distributions_"), ("labels_", "transduction_")),
 }

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from kernelweave._labels import encode_labels
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._layout import corners, lay_out
+from kernelweave.plots._model import groups
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["plot_embedding"]
 
 _LISTED = 12  # so many groups fit a legend
-_CONSTANT = 1e-6  # a direction is constant if it varies less than this, relative to the embedding
-_TIED = 0.999  # directions are equally long if the shortest has this share of the longest
 
 
 def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes | None = None) -> Axes:
@@ -57,19 +56,18 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
       centre.
     - Where samples vary in one direction only, the groups stand one above the other.
     """
-    name, P = learned(model, "label_distributions_", "embedding_")
-    P = np.asarray(P, dtype=float)
-    kind, names, codes = _groups(model, labels, len(P))
-    wheel = name == "label_distributions_" and P.shape[1] > 2
-    Z, axes = (_spread(P), []) if wheel else _plane(P, name)
+    layout = lay_out(model)
+    n = len(layout.places)
+    kind, names, codes = _groups(model, labels, n)
+    Z = layout.places
     if ax is None:
         ax = new_axes(6.4, 4.8)
 
-    if wheel:
-        _draw_wheel(ax, getattr(model, "classes_", np.arange(P.shape[1])))
+    if layout.wheel is not None:
+        _draw_wheel(ax, layout.wheel)
     line = Z.shape[1] < 2
     if line:
-        Z = np.column_stack([Z if Z.size else np.zeros(len(P)), codes])
+        Z = np.column_stack([Z if Z.size else np.zeros(n), codes])
     for k in range(len(names)):
         ax.scatter(
             *Z[codes == k].T,
@@ -79,12 +77,12 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
             linewidths=0.3,
             edgecolors="white",
             label=f"{kind} {names[k]}",  # matplotlib leaves a label that begins with _ out of the legend
-            rasterized=len(P) > 5000,  # a file of many thousand shapes is slow to open
+            rasterized=n > 5000,  # a file of many thousand shapes is slow to open
         )
     ax.set(xticks=[], yticks=[])
-    for set_label, text in zip((ax.set_xlabel, ax.set_ylabel), axes, strict=False):
+    for set_label, text in zip((ax.set_xlabel, ax.set_ylabel), layout.axes, strict=False):
         set_label(text, fontsize=9)
-    strip_spines(ax, ("top", "right", "bottom", "left") if wheel else ("top", "right"))
+    strip_spines(ax, ("top", "right", "bottom", "left") if layout.wheel is not None else ("top", "right"))
     listed = len(names) <= _LISTED
     if listed and line:
         ax.set_yticks(range(len(names)), [plain(shortened(group)) for group in names], fontsize=9)
@@ -92,8 +90,7 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
     elif listed:
         _add_legend(ax, kind, names)
     note = "" if listed else ", too many for a legend"
-    title = "Label distributions" if name == "label_distributions_" else "Embedding"
-    headline(ax, title, f"{counted(len(P), 'sample')}, {counted(len(names), kind)}{note}")
+    headline(ax, layout.title, f"{counted(n, 'sample')}, {counted(len(names), kind)}{note}")
     return ax
 
 
@@ -107,37 +104,9 @@ def _groups(model: Any, labels: npt.ArrayLike | None, n: int) -> tuple[str, npt.
     return "label", names, codes
 
 
-def _plane(P: npt.NDArray[np.float64], name: str) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Return the samples in the first two directions in which they vary, or fewer, and the names of these."""
-    centred = P - P.mean(axis=0)
-    negligible = _CONSTANT * np.linalg.norm(P)
-    U, lengths, _ = np.linalg.svd(centred, full_matrices=False)
-    lengths = lengths[lengths > negligible]
-    if len(lengths) > 1 and lengths[-1] >= _TIED * lengths[0]:
-        columns = np.flatnonzero(np.linalg.norm(centred, axis=0) > negligible)[:2]
-        return P[:, columns], [f"{name}[:, {column}]" for column in columns]
-    Z = (U[:, : len(lengths)] * lengths)[:, :2]
-    ends = Z[np.abs(Z).argmax(axis=0), range(Z.shape[1])]
-    return Z * np.sign(ends), [f"principal direction {i + 1}" for i in range(Z.shape[1])]
-
-
-def _spread(P: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the mean of the spokes' ends for every distribution, its distance from the centre as the square root."""
-    Z = P @ _corners(P.shape[1])
-    distance = np.linalg.norm(Z, axis=1, keepdims=True)
-    return Z / np.sqrt(np.where(distance > 0, distance, 1))
-
-
-def _corners(c: int) -> npt.NDArray[np.float64]:
-    """Return the corners of a regular polygon, clockwise from the top."""
-    angles = 2 * np.pi * np.arange(c) / c
-    return np.column_stack([np.sin(angles), np.cos(angles)])
-
-
 def _draw_wheel(ax: Axes, classes: Any) -> None:
-    corners = _corners(len(classes))
-    ax.plot(*_corners(200)[[*range(200), 0]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
-    for name, (x, y) in zip(classes, corners, strict=True):
+    ax.plot(*corners(200)[[*range(200), 0]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
+    for name, (x, y) in zip(classes, corners(len(classes)), strict=True):
         ax.plot([0, x], [0, y], color="#E5E5E5", linewidth=0.8, zorder=0)
         if len(classes) <= 3 * _LISTED:
             side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"

@@ -16,7 +16,7 @@ __all__ = ["plot_weights"]
 
 
 def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Bars of the share that every kernel has in the consensus, the largest on top.
+    """Bars of the share that every kernel has in the consensus, the largest on top; view by view if there are several.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     shares = np.asarray(learned(model, "kernel_shares_")[1], dtype=float)
     names = learned(model, "kernel_names_")[1]
-    order = np.argsort(-shares, kind="stable")
+    order = _order(model, shares)
     shares = shares[order]
     texts = [wrapped(plain(names[i]), 32) for i in order]
     if ax is None:
@@ -52,7 +52,9 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     rows = np.arange(len(shares))
     if len(shares) > 1:
         ax.axvline(1 / len(shares), color=GREY, linewidth=1, linestyle=":", zorder=0)
-    bars = ax.barh(rows, shares, height=0.7, color=COLOURS[0])
+    views = list(getattr(model, "view_names_", ("",)))
+    group = [views.index(view) for view in getattr(model, "kernel_views_", [views[0]] * len(shares))]
+    bars = ax.barh(rows, shares, height=0.7, color=[COLOURS[group[i] % len(COLOURS)] for i in order])
     values = ax.bar_label(bars, [_percent(share) for share in shares], padding=4, fontsize=9, color=INK)
     for value in values:  # the dotted line must not cross the figures
         value.set_bbox({"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1})
@@ -66,8 +68,17 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("share of the weight", fontsize=9)
     strip_spines(ax, ("top", "right", "left"))
     equal = f" (dotted: equal shares, {_percent(1 / len(shares))})" if len(shares) > 1 else ""
-    headline(ax, "Kernel weights", counted(len(shares), "kernel") + equal)
+    of_views = f" of {counted(len(views), 'view')}, a colour each" if len(views) > 1 else ""
+    headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal)
     return ax
+
+
+def _order(model: Any, shares: np.ndarray) -> np.ndarray:
+    """Return the kernels from the largest share to the smallest; those of the view with the largest share first."""
+    if not hasattr(model, "kernel_views_"):
+        return np.argsort(-shares, kind="stable")
+    place = {model.view_names_[v]: rank for rank, v in enumerate(np.argsort(-model.view_shares_, kind="stable"))}
+    return np.lexsort((-shares, [place[view] for view in model.kernel_views_]))
 
 
 def _percent(share: float) -> str:

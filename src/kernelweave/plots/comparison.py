@@ -1,0 +1,124 @@
+"""Methods beside each other, data set by data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_comparison"]
+
+
+def plot_comparison(
+    table: Any,
+    *,
+    value: str,
+    method: str = "method",
+    dataset: str = "dataset",
+    reference: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Dots of every method's score in a row for each data set.
+
+    Parameters
+    ----------
+    table : DataFrame or mapping of columns
+        One row for every run; pandas, polars or a plain dict of arrays.
+    value : str
+        The column with the score.
+    method, dataset : str, default="method" and "dataset"
+        The columns that say what ran, and on what.
+    reference : str or None, default=None
+        A column with another figure for the same run, for example the published one; drawn as a hollow mark.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure that fits the number of data sets.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The axes with the picture.
+
+    Raises
+    ------
+    InvalidInputError
+        If a column is missing or holds no number at all.
+
+    Notes
+    -----
+    Methods and data sets keep the order of the table. Of several runs the dot is their mean, and a line joins the
+    smallest and the largest. Rows without a score are left out.
+    """
+    columns = [_column(table, name) for name in (dataset, method)]
+    scores = _numbers(table, value)
+    references = None if reference is None else _numbers(table, reference)
+    if not np.isfinite(scores).any():
+        msg = f"The column {value!r} holds no number, so there is nothing to draw."
+        raise InvalidInputError(msg)
+    (datasets, row), (methods, which) = (_in_order(column) for column in columns)
+    if ax is None:
+        ax = new_axes(7.2, 1.4 + 0.42 * len(datasets))
+
+    rows = np.arange(len(datasets))
+    ax.hlines(rows, 0, 1, transform=ax.get_yaxis_transform(), color="#E5E5E5", linewidth=1, zorder=0)
+    for m, name in enumerate(methods):
+        style = {"color": COLOURS[m % len(COLOURS)], "marker": MARKERS[m % len(MARKERS)]}
+        shift = 0.22 * (2 * (m + 0.5) / len(methods) - 1)  # equal scores of two methods stay visible
+        for d in rows:
+            runs = scores[(row == d) & (which == m) & np.isfinite(scores)]
+            if len(runs) > 1:
+                ax.plot([runs.min(), runs.max()], [d + shift] * 2, color=style["color"], linewidth=1.2)
+        means = [_mean(scores[(row == d) & (which == m)]) for d in rows]
+        ax.plot(means, rows + shift, linestyle="none", markersize=6, label=str(name), **style)
+        if references is not None:
+            known = [_mean(references[(row == d) & (which == m)]) for d in rows]
+            ax.plot(known, rows + shift, linestyle="none", markersize=8, markerfacecolor="none", **style)
+    ax.set_yticks(rows, [plain(shortened(name, 24)) for name in datasets], fontsize=9)
+    ax.set_ylim(len(datasets) - 0.5, -0.5)
+    ax.set_xlabel(plain(value), fontsize=9)
+    ax.tick_params(axis="x", labelsize=9, colors=GREY)
+    ax.tick_params(axis="y", length=0)
+    strip_spines(ax, ("top", "right", "left"))
+    legend = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=9, borderaxespad=0)
+    for text, name in zip(legend.get_texts(), methods, strict=True):
+        text.set_text(plain(shortened(name, 28)))
+    hollow = "" if reference is None else f" (hollow: {reference})"
+    headline(
+        ax, f"Comparison by {value}", f"{counted(len(datasets), 'data set')}, {counted(len(methods), 'method')}{hollow}"
+    )
+    return ax
+
+
+def _column(table: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(table[name])
+    except Exception as error:  # every kind of table has its own error for this
+        known = ", ".join(map(repr, getattr(table, "columns", table)))
+        msg = f"The table has no column {name!r}; it has {known}."
+        raise InvalidInputError(msg) from error
+
+
+def _numbers(table: Any, name: str) -> npt.NDArray[np.float64]:
+    column = _column(table, name)
+    try:
+        return np.array([np.nan if entry is None else entry for entry in column], dtype=float)
+    except (TypeError, ValueError) as error:
+        msg = f"The column {name!r} must hold numbers: {error}."
+        raise InvalidInputError(msg) from error
+
+
+def _in_order(column: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return the different entries in the order of their first appearance, and the position of each among them."""
+    position = {entry: i for i, entry in enumerate(dict.fromkeys(column.tolist()))}
+    return list(position), np.array([position[entry] for entry in column.tolist()], dtype=np.intp)
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float:
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else float("nan")

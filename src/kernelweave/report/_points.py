@@ -1,0 +1,67 @@
+"""The samples that the page carries: those drawn in the scatter and those listed in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelweave.plots._layout import Layout, corners
+from kernelweave.report._facts import Facts
+
+__all__ = ["LISTED", "POINTS", "page_data"]
+
+POINTS = 2000  # what a browser redraws at once, and an eye can tell apart
+LISTED = 5000
+_DIRECTIONS = 10  # of the embedding, to choose two from
+
+
+def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
+    """Return what the scripts of the page read: samples column by column, and which of them to draw and to list."""
+    drawn = _drawn(facts.n) if layouts else np.array([], dtype=np.intp)
+    listed = _listed(facts)
+    kept = np.union1d(drawn, listed)
+    return {
+        "kind": facts.kind,
+        "names": list(facts.names),
+        "ids": [facts.ids[i] for i in kept],
+        "codes": facts.codes[kept].tolist(),
+        "confidence": None if facts.confidence is None else np.round(facts.confidence[kept], 4).tolist(),
+        "truth": None if facts.truth is None else [str(value) for value in facts.truth[kept]],
+        "labelled": None if facts.labelled is None else facts.labelled[kept].tolist(),
+        "drawn": np.searchsorted(kept, drawn).tolist(),
+        "listed": np.searchsorted(kept, listed).tolist(),
+        "maps": [_map(layout, facts, kept) for layout in layouts],
+    }
+
+
+def _map(layout: Layout, facts: Facts, kept: npt.NDArray[np.intp]) -> dict[str, Any]:
+    Z = (layout.places if layout.directions is None else layout.directions[:, :_DIRECTIONS])[kept]
+    if Z.shape[1] < 2:  # one direction only: the groups stand one above the other
+        Z = np.column_stack([Z if Z.size else np.zeros(len(kept)), -facts.codes[kept]])
+    spokes = None
+    if layout.wheel is not None:
+        ends = corners(len(layout.wheel))
+        spokes = [[str(name), *end] for name, end in zip(layout.wheel, ends.round(4).tolist(), strict=True)]
+    size = 1.0 if spokes else float(np.abs(Z).max()) or 1.0
+    places = np.round(Z.T / size, 4).tolist()
+    axes = [name.replace("embedding_[:, ", "direction ").replace("]", "") for name in layout.axes]
+    return {"places": places, "axes": axes, "wheel": spokes}
+
+
+def _drawn(n: int) -> npt.NDArray[np.intp]:
+    if n <= POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, POINTS, replace=False))
+
+
+def _listed(facts: Facts) -> npt.NDArray[np.intp]:
+    """Return all samples, or of many the most and the least certain ones."""
+    if facts.n <= LISTED:
+        return np.arange(facts.n)
+    if facts.confidence is None:
+        return np.arange(LISTED)
+    order = np.argsort(facts.confidence, kind="stable")
+    return np.sort(np.concatenate([order[: LISTED // 2], order[-LISTED // 2 :]]))

@@ -1,0 +1,201 @@
+"""The page in a real browser: no errors, and hover, filter, sort, zoom and colours work."""
+
+import shutil
+
+import pytest
+
+from kernelweave.report import write_report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome is on the path: .ci/install-browser")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory, clusterer, blobs, ids):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    return write_report(clusterer, path, X=blobs[0], ids=ids, y=blobs[1]).as_uri()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; at the end no script may have failed or asked for anything."""
+    complaints, contexts = [], []
+
+    def open_page(address, width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("data:", address)) else complaints.append(request.url),
+        )
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def page(visit, address):
+    return visit(address)
+
+
+def column(page, k):
+    return page.locator(f"#table tbody tr > :nth-child({k})").all_inner_texts()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_its_window_and_is_not_blank(visit, address, width, scheme):
+    page = visit(address, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("main section").count() >= 6
+    assert page.locator("#directions").is_hidden()  # a wheel has none
+    pixels = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v)"
+    assert page.locator("#scatter").evaluate(pixels)
+
+
+def test_hovering_a_sample_shows_its_name_and_cluster(page):
+    canvas = page.locator("#scatter")
+    canvas.scroll_into_view_if_needed()
+    where = """c => { const chart = Chart.getChart(c), set = chart.data.datasets.findIndex(s => s.data.length);
+        const { x, y } = chart.getDatasetMeta(set).data[0]; return { x, y, i: chart.data.datasets[set].data[0].i }; }"""
+    spot = canvas.evaluate(where)
+    canvas.hover(position={"x": spot["x"], "y": spot["y"]})
+    page.wait_for_function("Chart.getChart('scatter').tooltip.opacity > 0")
+    told = canvas.evaluate(
+        "c => { const t = Chart.getChart(c).tooltip; return [t.title, t.body.map(b => b.lines)].flat(3); }"
+    )
+    assert any("cluster" in line for line in told)
+    assert any("confidence" in line for line in told)
+    names = page.evaluate("JSON.parse(document.getElementById('data').textContent).ids")
+    assert set(told) & set(names)
+
+
+def test_a_head_sorts_up_and_then_down(page):
+    head = page.locator("#table thead th", has_text="confidence")
+    assert head.get_attribute("aria-sort") == "ascending"  # the least certain come first
+    values = [float(text) for text in column(page, 3)]
+    assert values == sorted(values)
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    values = [float(text) for text in column(page, 3)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_names_sort_by_their_numbers(page):
+    page.locator("#table thead th").first.get_by_role("button").click()
+    names = [name for name in column(page, 1) if name.startswith("sample ")]
+    assert names == [f"sample {i}" for i in range(1, len(names) + 1)]
+
+
+def test_finding_and_choosing_a_cluster_leave_only_these_rows(page):
+    page.locator("#find").fill("sample 8")
+    assert set(column(page, 1)) == {"sample 8", *(f"sample 8{i}" for i in range(10))}
+    page.locator("#find").fill("")
+    page.locator("#group").select_option(index=2)
+    assert {text.strip() for text in column(page, 2)} == {"1"}
+
+
+def test_unticking_a_cluster_hides_it_in_the_map_and_in_the_table(page):
+    page.locator("input[name=group]").first.uncheck()
+    assert page.evaluate("Chart.getChart('scatter').isDatasetVisible(0)") is False
+    assert "0" not in {text.strip() for text in column(page, 2)}
+    page.get_by_role("button", name="None", exact=True).click()
+    assert column(page, 1) == []
+    page.get_by_role("button", name="All", exact=True).click()
+    assert page.evaluate("Chart.getChart('scatter').isDatasetVisible(0)") is True
+
+
+def test_pages_of_the_table_hold_all_samples_once(page, ids):
+    seen = column(page, 1)
+    while page.locator("#next").is_enabled():
+        page.locator("#next").click()
+        seen += column(page, 1)
+    assert sorted(seen) == sorted(ids)
+
+
+def test_keys_zoom_and_step_from_sample_to_sample(page):
+    width = "(() => { const { min, max } = Chart.getChart('scatter').scales.x; return max - min; })()"
+    page.locator("#scatter").focus()
+    before = page.evaluate(width)
+    page.keyboard.press("+")
+    assert page.evaluate(width) == pytest.approx(0.7 * before)
+    page.keyboard.press("0")
+    assert page.evaluate(width) == pytest.approx(before)
+    page.keyboard.press("n")
+    first = page.locator("#told").inner_text()
+    page.keyboard.press("n")
+    assert "confidence" in first
+    assert page.locator("#told").inner_text() != first
+
+
+def test_the_map_changes_between_memberships_and_embedding(page):
+    shown = "Chart.getChart('scatter').data.datasets[0].data.map(point => [point.x, point.y])"
+    before = page.evaluate(shown)
+    page.locator("#kind").select_option("Embedding")
+    assert page.evaluate(shown) != before
+    assert page.locator("[data-map='1']").is_visible()
+    assert page.locator("[data-map='0']").is_hidden()
+    page.locator("#kind").select_option("Memberships")
+    assert page.evaluate(shown) == before
+
+
+def test_choosing_a_row_shows_its_sample_on_the_map(page):
+    row = page.locator("#table tbody tr").first
+    name = row.locator("th").inner_text()
+    row.get_by_role("button").click()
+    assert page.locator("#told").inner_text().startswith(name)
+    assert len(page.evaluate("Chart.getChart('scatter').getActiveElements()")) == 1
+
+
+def test_the_button_changes_the_colours_and_back(page):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    page.locator("#theme").click()
+    assert page.evaluate(paper) != light
+    page.locator("#theme").click()
+    assert page.evaluate(paper) == light
+
+
+def test_a_name_that_looks_like_markup_stays_text(page, ids):
+    assert page.locator("img[src=x]").count() == 0
+    assert page.title() != "1"
+    page.locator("#find").fill("onerror")
+    assert column(page, 1) == [ids[0]]
+
+
+def test_the_report_of_a_classifier_works_as_well(visit, tmp_path, classifier, blobs, labelled):
+    page = visit(write_report(classifier, tmp_path / "c.html", y=blobs[1], labelled=labelled).as_uri())
+    assert page.evaluate("Chart.getChart('scatter').data.datasets.length") == 3
+    page.locator("#table thead th", has_text="label").get_by_role("button").click()
+    assert set(column(page, 5)) == {"inferred"}
+
+
+def test_the_page_can_be_printed(page):
+    assert page.pdf()[:4] == b"%PDF"
