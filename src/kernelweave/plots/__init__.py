@@ -1,4 +1,4 @@
-"""Pictures of fitted models: each function takes a model, draws what it has learned, and returns the Axes."""
+"""Pictures of fitted models and of tables of results: each function draws what it is given, and returns the Axes."""
 
 from kernelweave.plots.comparison import plot_comparison
 from kernelweave.plots.confidence import plot_confidence
@@ -7,6 +7,7 @@ from kernelweave.plots.embedding import plot_embedding
 from kernelweave.plots.evidence import plot_evidence
 from kernelweave.plots.graph import plot_graph
 from kernelweave.plots.spectrum import plot_spectrum
+from kernelweave.plots.surface import plot_heatmap, plot_surface
 from kernelweave.plots.views import plot_view_importance
 from kernelweave.plots.weights import plot_weights
 
@@ -17,7 +18,9 @@ __all__ = [
     "plot_embedding",
     "plot_evidence",
     "plot_graph",
+    "plot_heatmap",
     "plot_spectrum",
+    "plot_surface",
     "plot_view_importance",
     "plot_weights",
 ]
