@@ -23,7 +23,7 @@ def reproduce(
     methods: Annotated[str | None, typer.Option(help="Only these methods, such as SMKL,KGL.")] = None,
     preset: Annotated[str, typer.Option(help="quick, or full for the paper's whole protocol.")] = "quick",
     jobs: Annotated[int, typer.Option(help="Processes; -1 takes every core.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results [default: results/NAME-PRESET].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; results/NAME-PRESET if not given.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on in a folder that holds rows of another preset or version.")
     ] = False,

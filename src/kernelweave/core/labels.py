@@ -15,6 +15,7 @@ from kernelweave.kernels._types import Mask, Matrix, Vector
 Graph: TypeAlias = Any  # (n, n): a numpy array, or a scipy sparse array
 
 _ARPACK_FROM = 400  # samples; LAPACK is faster below
+_ARPACK_RESTARTS = 60  # where eigenvalues crowd it may take thousands, and LAPACK is done long before
 _ROWS = 32
 
 __all__ = ["class_mass_factors", "class_mass_normalised", "embedding", "harmonic", "laplacian", "reached"]
@@ -58,7 +59,7 @@ def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:
     """Eigenvectors of the c largest eigenvalues of W + shift·I, largest first, by ARPACK to the last digit."""
     W.flat[:: len(W) + 1] += shift
     v0 = np.random.default_rng(0).standard_normal(len(W)).astype(W.dtype)  # fixed: the embedding is repeatable
-    values, P = eigsh(W, k=c, which="LA", v0=v0, tol=0)
+    values, P = eigsh(W, k=c, which="LA", v0=v0, tol=0, maxiter=_ARPACK_RESTARTS)
     return np.asarray(P[:, np.argsort(-values, kind="stable")])
 
 
