@@ -88,9 +88,9 @@ def clusterings(name: str) -> dict[str, Any]:
         rows.append(row(f"Weave {model.solver_.name}, seed {s}", y, model.labels_, cpu, wall))
         rows[-1]["recall"] = round(model.neighbor_recall_, 4)
     for label, make in {
-        "KMeans": lambda: KMeans(c, n_init=3, random_state=0).fit(scaled).labels_,
-        "MiniBatchKMeans": lambda: MiniBatchKMeans(c, n_init=10, random_state=0).fit(scaled).labels_,
-        "Nystroem(500) + KMeans": lambda: _nystroem(scaled, c),
+        "KMeans, 3 starts": lambda: KMeans(c, n_init=3, random_state=0).fit(scaled).labels_,
+        "MiniBatchKMeans, 10 starts": lambda: MiniBatchKMeans(c, n_init=10, random_state=0).fit(scaled).labels_,
+        "Nystroem(500) + KMeans, 3 starts": lambda: _nystroem(scaled, c),
     }.items():
         rows.append(row(label, y, *timed(make)))
     return {"rows": rows}

@@ -110,7 +110,7 @@ def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
 @pytest.mark.parametrize("graph", ["ridge", "knn"])
 def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
     found = affinities((X,), everyone(60), (kernel,), graph=graph, g=0.1)
-    S = graph_of(found, graph=graph, n_neighbors=4, join=False)
+    S = graph_of(found, graph=graph, n_neighbors=4)
     Z = ridge_affinity(K, gamma=0.1) if graph == "ridge" else self_tuned_affinity(K, neighbour=7)
     assert_allclose(S.toarray(), top_graph(Z, 4).toarray(), atol=5e-4)
 

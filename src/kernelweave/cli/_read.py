@@ -39,6 +39,8 @@ def read_file(path: Path, *, named: Collection[str] = (), header: bool = True) -
         raise
     except Exception as error:  # every reader has its own errors for a file that is not what its name says
         reason = " ".join(str(error).split()) or type(error).__name__
+        if "pickle" in reason:  # numpy goes on to advise how to load it all the same
+            reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
         msg = f"{path} cannot be read as {path.suffix}: {reason[:300]}"
         raise InvalidInputError(msg) from error
     if not len(table):

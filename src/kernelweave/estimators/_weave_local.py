@@ -16,9 +16,10 @@ from kernelweave.local import LocalWeave, default_candidates, new_rows, weave_lo
 from kernelweave.local.graph import Affinities
 from kernelweave.local.kernel import LocalKernel
 from kernelweave.memory import check_memory, estimate_memory
+from kernelweave.select import candidate_numbers
 from kernelweave.views import Views
 
-__all__ = ["fit_local", "local_new_rows", "tables_of"]
+__all__ = ["fit_local", "least_piece", "local_new_rows", "tables_of"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
 _BLOCK = 65_536
@@ -33,6 +34,10 @@ def fit_local(model: Any, X: Any, random_state: np.random.RandomState, *, join: 
         )
         raise InvalidInputError(msg)
     n = X.shape[0]
+    least = 0.0
+    if join:
+        model._check_n_clusters(n)
+        least = least_piece(model, n)
     k = model.n_candidates or default_candidates(n, model.n_neighbors)
     check_memory(
         estimate_memory("local", n, n_features=sum(map(_width, tables_of(X))), n_candidates=k),
@@ -51,6 +56,7 @@ def fit_local(model: Any, X: Any, random_state: np.random.RandomState, *, join: 
         n_neighbors=model.n_neighbors,
         n_candidates=k,
         join=join,
+        least=least,
         seed=random_state.randint(np.iinfo(np.int32).max),
         n_jobs=_threads(model),
         progress=Progress(model._say),
@@ -71,6 +77,15 @@ def local_new_rows(model: Any, X: Any) -> sparse.csr_array:
         n_jobs=_threads(model),
         progress=Progress(model._say),
     )
+
+
+def least_piece(model: Any, n_samples: int) -> float:
+    """Return how many samples a piece of the graph needs to pass for a cluster: a quarter of an even share.
+
+    A thousand are enough in any case. Where the number of clusters is to be chosen, the largest is meant.
+    """
+    c = candidate_numbers(n_samples)[-1] if model.n_clusters == "auto" else model.n_clusters
+    return min(n_samples / (4 * c), 1000)
 
 
 def _threads(model: Any) -> int:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.estimators._progress import Progress
 from kernelweave.estimators._weave_auto import PERTURBATIONS, Spectra
-from kernelweave.estimators._weave_local import tables_of
+from kernelweave.estimators._weave_local import least_piece, tables_of
 from kernelweave.estimators._weave_partition import cluster, embedded
 from kernelweave.kernels._types import Mask, Matrix, Vector
 from kernelweave.local import bottom_spectrum, harmonic_scores, lgc_scores, partition_many, perturbed
@@ -70,9 +70,8 @@ def local_clusters(
 def local_graphs(model: Any, drawn: Affinities) -> Spectra:
     """Return the graph and two with more and fewer edges, and what finds their spectra."""
     seed = np.random.RandomState(model._local.seed)
-    others = [
-        perturbed(tables_of(model._training_), model._local, drawn, gamma=g, neighbours=k) for g, k in PERTURBATIONS
-    ]
+    tables, least = tables_of(model._training_), least_piece(model, model.graph_.shape[0])
+    others = [perturbed(tables, model._local, drawn, gamma=g, neighbours=k, least=least) for g, k in PERTURBATIONS]
     return [model.graph_, *others], lambda S, m: local_spectrum(model, S, m, seed)
 
 

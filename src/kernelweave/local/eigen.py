@@ -60,13 +60,10 @@ def filtered_eigenpairs(
     m: int,
     *,
     seed: int,
-    normalised: bool = False,
     tol: float = _TOL,
     progress: Progress | None = None,
 ) -> Spectrum:
     """Chebyshev-filtered subspace iteration (Zhou and Saad, 2007) for the m smallest eigenpairs of L = D - S.
-
-    Or of I - D^-1/2 S D^-1/2, if `normalised`.
 
     Each round multiplies a block of m + 8 vectors by a polynomial of L that is small on the part of the spectrum above
     the block's own eigenvalues, and takes the best vectors of the block (Rayleigh and Ritz).
@@ -76,11 +73,7 @@ def filtered_eigenpairs(
     d = np.asarray(W.sum(axis=1)).ravel()
     V = np.random.RandomState(seed).standard_normal((n, min(m + _SPARE, n)))
     V[:, 0] = 1  # the first eigenvector
-    if normalised:
-        V[:, 0] = np.sqrt(d)
-        s = sparse.diags_array(np.divide(1, V[:, 0], out=np.zeros(n), where=d > 0))
-        W, d = sparse.csr_array(s @ W @ s), np.ones(n)
-    top = 2.0 if normalised else _largest(W, d)
+    top = _largest(W, d)
     edge, worst, n_iter = 0.2 * float(d.mean()), np.inf, 0
     values = np.zeros(m)
     while n_iter < _MAX_ITER:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from kernelweave.errors import NotFiniteError
 from kernelweave.kernels._types import Matrix, Samples, Vector
@@ -98,16 +97,15 @@ def ridge_rows(K: Matrix, g: float) -> Matrix:
         raise NotFiniteError(msg) from error
 
 
-def graph_of(found: Affinities, *, graph: str, n_neighbors: int, join: bool) -> sparse.csr_array:
-    """Return the graph by its name, as the dense solver has it, among candidates; in one piece if `join`."""
+def graph_of(found: Affinities, *, graph: str, n_neighbors: int) -> sparse.csr_array:
+    """Return the graph by its name, as the dense solver has it, among candidates."""
     parts = []
     if found.ridge is not None:
         parts.append(_top(found.index, found.ridge, 2 * n_neighbors if graph == "both" else n_neighbors))
     if found.sqdist is not None:
         Z = self_tuned(found.sqdist, found.scale, found.scale[found.index])
         parts.append(_top(found.index, Z, ceil(n_neighbors / 2) if graph == "both" else n_neighbors))
-    S = parts[0] if len(parts) == 1 else sparse.csr_array(_evened(parts[0]) + _evened(parts[1]))
-    return _joined(S, found) if join else S
+    return parts[0] if len(parts) == 1 else sparse.csr_array(_evened(parts[0]) + _evened(parts[1]))
 
 
 def self_tuned(sqdist: Matrix, own: Vector, theirs: Matrix) -> Matrix:
@@ -145,42 +143,6 @@ def _evened(S: sparse.csr_array) -> sparse.csr_array:
     """Return a graph with mean degree 1, so that two of them weigh the same in a sum."""
     total = float(S.sum(dtype=np.float64)) / S.shape[0]
     return S / S.dtype.type(total) if total > 0 else S
-
-
-def _joined(S: sparse.csr_array, found: Affinities) -> sparse.csr_array:
-    """Return S with every smaller piece tied to its best candidate outside, at the median weight, until one is left.
-
-    Where no candidate lies outside, the piece is tied to the largest one, at a hundredth of the median: which samples
-    are joined there says little, but in pieces a graph has as many null vectors, and which of them the eigen solver
-    returns is arbitrary.
-    """
-    n_pieces, piece = connected_components(S, directed=False)
-    while n_pieces > 1:
-        weight = float(np.median(S.data)) if S.nnz else 1.0
-        ties = _ties(found, piece, n_pieces)
-        weights = np.where(ties[:, 2] > 0, weight, weight / 100).astype(S.dtype)
-        E = sparse.csr_array((weights, (ties[:, 0], ties[:, 1])), shape=S.shape)
-        S = sparse.csr_array(S.maximum(E.maximum(E.T)))
-        n_pieces, piece = connected_components(S, directed=False)
-    S.sort_indices()
-    return S
-
-
-def _ties(found: Affinities, piece: NDArray[np.int32], n_pieces: int) -> NDArray[np.int64]:
-    """Return one edge out of every piece but the largest: from, to, and whether the second is a candidate."""
-    values = found.ridge if found.sqdist is None else -found.sqdist
-    outside = piece[found.index] != piece[:, None]
-    best = np.where(outside, values, -np.inf)
-    place = best.argmax(axis=1)
-    best = best[np.arange(len(best)), place]
-    order = np.lexsort((best, piece))  # the last of each piece is its best
-    last = order[np.flatnonzero(np.diff(piece[order], append=n_pieces))]
-    largest = int(np.bincount(piece).argmax())
-    hub = int(np.flatnonzero(piece == largest)[0])
-    reached = np.isfinite(best[last])
-    to = np.where(reached, found.index[last, place[last]], hub)
-    ties = np.column_stack([last, to, reached]).astype(np.int64)
-    return ties[piece[last] != largest]
 
 
 def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | None) -> Iterator[Matrix]:

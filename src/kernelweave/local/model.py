@@ -13,7 +13,8 @@ from scipy import sparse
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Vector
 from kernelweave.local.graph import Affinities, Index, Kernels, Tables, affinities, graph_of, self_tuned, top
-from kernelweave.local.neighbours import nearest, nearest_among
+from kernelweave.local.neighbours import nearest, nearest_among, nearest_outside
+from kernelweave.local.pieces import joined, strays, tied
 
 __all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
 
@@ -72,26 +73,40 @@ def weave_local(
     n_candidates: int,
     join: bool,
     seed: int,
+    least: float = 0,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> tuple[LocalWeave, Affinities]:
-    """Weave the graph of samples, scaled, in single precision; return it and the affinities it was cut from."""
+    """Weave the graph of samples, scaled, in single precision; return it and the affinities it was cut from.
+
+    It is in one piece if `join`; pieces of fewer than `least` samples are then tied to the others by all their samples.
+    """
     g = gamma * _mean_diagonal(tables, kernels)
     found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in tables]
     recall = min(one.recall for one in found)
     index = _best(tables, [one.index for one in found], kernels, None, progress)
     del found
     drawn = affinities(tables, index, kernels, graph=graph, g=g, progress=progress)
-    S = graph_of(drawn, graph=graph, n_neighbors=n_neighbors, join=join)
+    S = graph_of(drawn, graph=graph, n_neighbors=n_neighbors)
+    if join:
+        S = _whole(S, drawn, tables, kernels, n_ties=ceil(n_neighbors / 2), least=least)
     return LocalWeave(S, kernels, graph, g, n_neighbors, n_candidates, drawn.scale, recall, seed), drawn
 
 
 def perturbed(
-    tables: Tables, woven: LocalWeave, drawn: Affinities, *, gamma: float, neighbours: float
+    tables: Tables,
+    woven: LocalWeave,
+    drawn: Affinities,
+    *,
+    gamma: float,
+    neighbours: float,
+    least: float = 0,
 ) -> sparse.csr_array:
     """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
     again = affinities(tables, drawn.index, woven.kernels, graph=woven.rule, g=gamma * woven.g)
-    return graph_of(again, graph=woven.rule, n_neighbors=max(1, round(neighbours * woven.n_neighbors)), join=True)
+    k = max(1, round(neighbours * woven.n_neighbors))
+    S = graph_of(again, graph=woven.rule, n_neighbors=k)
+    return _whole(S, again, tables, woven.kernels, n_ties=ceil(k / 2), least=least)
 
 
 def new_rows(
@@ -112,6 +127,28 @@ def new_rows(
         Z = self_tuned(drawn.sqdist, drawn.scale, woven.scale[index])
         parts.append(_rows(index, Z, ceil(k / 2) if woven.rule == "both" else k, n))
     return parts[0] if len(parts) == 1 else sparse.csr_array(_evened(parts[0]) + _evened(parts[1]))
+
+
+def _whole(
+    S: sparse.csr_array,
+    drawn: Affinities,
+    tables: Tables,
+    kernels: Kernels,
+    *,
+    n_ties: int,
+    least: float,
+) -> sparse.csr_array:
+    """Return S in one piece.
+
+    A piece too small to be a cluster would still have an eigenvector to itself if it hung by one edge. So each of its
+    samples is tied to the nearest outside, until no such piece is left; small pieces may so make up a large one.
+    """
+    piece, rows = strays(S, least)
+    while len(rows):
+        found = [nearest_outside(X, rows, piece, n_ties) for X in tables]
+        S = tied(S, rows, _best(tables, found, kernels, tuple(X[rows] for X in tables), None))
+        piece, rows = strays(S, least)
+    return joined(S, drawn)
 
 
 def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | None, progress: Progress | None) -> Index:

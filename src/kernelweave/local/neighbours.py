@@ -15,7 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from kernelweave.errors import MissingPackageError, RecallWarning
 
-__all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among"]
+__all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among", "nearest_outside"]
 
 Progress = Callable[[str, int, int], None]  # stage, done, of how many
 
@@ -73,6 +73,23 @@ def nearest_among(
         return _search(X, new, k, progress=progress)
     index = _pynndescent(X, k, seed=seed, n_jobs=n_jobs, compressed=False)
     return np.asarray(index.query(_as_matrix(new), k=k)[0], dtype=np.int32)
+
+
+def nearest_outside(X: Any, rows: NDArray[np.intp], piece: NDArray[Any], k: int) -> NDArray[np.int32]:
+    """Return for the samples at `rows` the k nearest that lie in other pieces, exactly; fewer if there are fewer.
+
+    Of the k + s nearest at least k lie outside a piece of s samples; pieces of similar size are searched together.
+    """
+    size = np.bincount(piece)[piece[rows]]
+    k = min(k, len(piece) - int(size.max()))
+    found = np.empty((len(rows), k), dtype=np.int32)
+    power = np.ceil(np.log2(size)).astype(int)
+    for p in np.unique(power):
+        part = np.flatnonzero(power == p)
+        near = _search(X, X[rows[part]], min(k + 2 ** int(p), len(piece)))
+        inside = piece[near] == piece[rows[part], None]
+        found[part] = np.take_along_axis(near, np.argsort(inside, axis=1, kind="stable")[:, :k], axis=1)
+    return found
 
 
 def _search(X: Any, Q: Any, k: int, *, progress: Progress | None = None, skip: Any = None) -> NDArray[np.int32]:
