@@ -14,16 +14,19 @@ __all__ = ["available_memory", "check_dense_memory", "check_memory", "estimate_m
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
 
-# the most that was in memory at once, in n x n matrices beside the r kernels that a model keeps
-_MATRICES = {"weave": 4.0, "weave-consensus": 8.0, "smkl": 10.5, "kernels": 2.0}
-_BYTES_PER_NEIGHBOUR = 70  # local: lists of candidates and their making, kernel values, graph, eigenvectors
+# the most that is in memory at once, in n x n matrices beside the r kernels that a model keeps
+_MATRICES = {"weave": 4.0, "weave-consensus": 8.0, "smkl": 6.0, "kernels": 2.0}
+_BYTES_PER_NEIGHBOUR = 70  # local, counted: lists of candidates and their making, kernels, graph, eigenvectors
 _LOCAL_ROW = 400  # and what each sample takes besides
 
 
 def estimate_memory(
     model: str, n_samples: int, *, n_kernels: int = 12, n_features: int = 0, n_candidates: int = 15, itemsize: int = 8
 ) -> int:
-    """Return the bytes that a fit needs beyond its samples.
+    """Return about how many bytes a fit needs beyond its samples.
+
+    A rough figure, for refusing in time what cannot fit; that of "local" counts the arrays that live at the same time
+    and is not a measured peak.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ def estimate_memory(
     Returns
     -------
     int
-        Bytes, from measured peaks.
+        Bytes.
 
     Examples
     --------

@@ -225,7 +225,10 @@ def test_parameters_that_cannot_be_used_are_refused(kind, options, message):
     [
         ({"n_clusters": 21}, "n_clusters=21 is more than the n_samples=20"),
         ({"n_clusters": 0}, "n_clusters == 0, must be >= 1"),
-        ({"embedding": "flat"}, "embedding must be one of 'auto', 'merged', 'raw', 'soft', 'unit', 'commute'; got 'flat'"),
+        (
+            {"embedding": "flat"},
+            "embedding must be one of 'auto', 'merged', 'raw', 'soft', 'unit', 'commute'; got 'flat'",
+        ),
         ({"n_components": 0}, "n_components == 0, must be >= 1"),
         ({"n_init": 0}, "n_init == 0, must be >= 1"),
     ],

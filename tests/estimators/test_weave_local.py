@@ -195,10 +195,10 @@ def test_what_a_solver_cannot_do_is_refused(far_blobs, options, match):
         WeaveClustering(**settings).fit(far_blobs[0])
 
 
-@pytest.mark.parametrize("options", [{"n_candidates": 0}, {"n_landmarks": 0}])
+@pytest.mark.parametrize("options", [{"n_candidates": 0}, {"n_landmarks": 0}, {"n_clusters": 0, "solver": "local"}])
 def test_counts_must_be_positive(far_blobs, options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} == 0, must be >= 1"):
-        WeaveClustering(3, **options).fit(far_blobs[0])
+        WeaveClustering(**({"n_clusters": 3} | options)).fit(far_blobs[0])
 
 
 def test_views_that_lack_samples_are_refused(digits):

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave.core.sparse_graph import ridge_affinity, self_tuned_affinity, top_graph
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.kernels import Chi2, Cosine, Gaussian, Linear, Polynomial, recipe
+from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.pair import Products, row_sqnorms
 from kernelweave.local import new_rows, weave_local
 from kernelweave.local.graph import affinities, graph_of, ridge_rows
@@ -66,10 +66,10 @@ def test_samples_far_from_the_origin_keep_their_distances():
 def test_kernels_that_take_more_than_products_are_asked_group_by_group(X):
     kernels = (Chi2().fit(X), Linear())
     local = LocalKernel.fixed_on(X, kernels, np.array([0.25, 0.75]))
-    group = np.array([[1, 2, 3]])
+    groups = np.array([[1, 2, 3], [4, 0, 2]])
     whole = 0.25 * kernels[0].gram(X[:5]) + 0.75 * kernels[1].gram(X[:5])
-    assert_allclose(local.within(X[group])[0], whole[1:4, 1:4], rtol=1e-5)
-    assert_allclose(local.between(X[:1], X[group])[0], whole[0, 1:4], rtol=1e-5)
+    assert_allclose(local.within(X[groups]), [whole[np.ix_(group, group)] for group in groups], rtol=1e-5)
+    assert_allclose(local.between(X[:2], X[groups]), [whole[0, groups[0]], whole[1, groups[1]]], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,21 @@ def test_pieces_without_candidates_outside_are_joined_all_the_same(kernel, X):
 def test_sparse_samples_give_the_graph_of_dense_ones(X, kernel):
     thin = np.where(X > 1, X, 0).astype(np.float32)
     here, there = weave(thin, kernel, graph="both"), weave(sparse.csr_array(thin), kernel, graph="both")
+    assert_allclose(there.graph.toarray(), here.graph.toarray(), atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [SelfTuning(), Centered(Linear())], ids=str)
+def test_kernels_of_whole_rows_are_refused_for_sparse_samples(X, kernel):
+    fixed = (kernel.fit(X),)
+    assert weave(X, LocalKernel.fixed_on(X, fixed, np.ones(1))).graph.nnz > 0
+    with pytest.raises(InvalidInputError, match=r"make them dense with X.toarray\(\)"):
+        LocalKernel.fixed_on(sparse.csr_array(X), fixed, np.ones(1))
+
+
+def test_kernels_that_add_up_columns_take_sparse_samples(X):
+    thin = np.where(X > 1, X, 0).astype(np.float32)
+    kernel = LocalKernel.fixed_on(sparse.csr_array(thin), (Laplacian().fit(thin),), np.ones(1))
+    here, there = weave(thin, kernel), weave(sparse.csr_array(thin), kernel)
     assert_allclose(there.graph.toarray(), here.graph.toarray(), atol=1e-4)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelweave.kernels import Kernel
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Chi2, Kernel, Laplacian
 from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.pair import Products
 
@@ -37,6 +38,8 @@ class LocalKernel:
     def fixed_on(cls, sample: Samples, kernels: tuple[Kernel, ...], shares: Vector) -> LocalKernel:
         """Return the consensus of kernels that were fixed on this sample."""
         if sparse.issparse(sample):
+            for kernel in kernels:
+                _check_narrows(kernel)
             return cls(kernels, shares)
         mean = sample.mean(axis=0)
         far = mean @ mean > 0.9 * float(np.einsum("ij,ij->", sample, sample)) / len(sample)
@@ -52,7 +55,7 @@ class LocalKernel:
         i, j = np.triu_indices(g)
 
         def packed(M: Matrix) -> Matrix:
-            return M.reshape(b, -1)[:, upper]
+            return M.reshape(len(M), -1)[:, upper]
 
         x, own = _diagonals(inner), _diagonals(near)
         products = Products(packed(inner), _sqdist(packed(near), own[:, i], own[:, j], A), x[:, i], x[:, j])
@@ -110,6 +113,17 @@ def gathered(X: Samples, rows: Any) -> Matrix:
     columns = np.unique(part.indices)
     dense = part[:, columns].toarray() if len(columns) else np.zeros((part.shape[0], 1), dtype=X.dtype)
     return dense.reshape(*rows.shape, -1)
+
+
+def _check_narrows(kernel: Kernel) -> None:
+    """Refuse a kernel that may say something else of sparse samples without the columns that none of them fills."""
+    zero = np.zeros((1, 1))
+    if kernel.of_products(Products(zero, zero, zero, zero)) is None and not isinstance(kernel, Laplacian | Chi2):
+        msg = (
+            f'solver="local" cannot compute the kernel {kernel} of sparse samples, since it is not a function of their '
+            'inner products: make them dense with X.toarray(), leave the kernel out, or use solver="dense".'
+        )
+        raise InvalidInputError(msg)
 
 
 def _inner_about(A: Matrix, origin: Vector) -> Matrix:

@@ -1,0 +1,85 @@
+"""Pieces of a graph: small ones are tied by all their samples, large ones by one edge."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from kernelweave import WeaveClustering
+from kernelweave.kernels import Gaussian
+from kernelweave.local import weave_local
+from kernelweave.local.kernel import LocalKernel
+from kernelweave.local.neighbours import nearest_outside
+from kernelweave.local.pieces import strays, tied
+from kernelweave.metrics import clustering_accuracy
+
+SIZES = (60, 50, 12, 12)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """Two large groups, and two small ones near the first, too far apart for the neighbours of a sample."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), SIZES)
+    centres = np.array([[0, 0], [60, 0], [6, 0], [0, 6]])
+    return (centres[y] + rng.uniform(-1, 1, size=(len(y), 2))).astype(np.float32), y
+
+
+def weave(X, least, tables=1):
+    kernel = LocalKernel.fixed_on(X, (Gaussian(0.1).fit(X),), np.ones(1) / tables)
+    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 6, "n_candidates": 9, "seed": 0}
+    return weave_local((X,) * tables, (kernel,) * tables, join=True, least=least, **settings)[0].graph
+
+
+def edges_out(S, inside):
+    return S[inside][:, ~inside].nnz
+
+
+def test_the_samples_of_small_pieces_are_strays_unless_theirs_is_the_largest():
+    S = sparse.block_diag([np.ones((k, k)) - np.eye(k) for k in (5, 2, 3)], format="csr")
+    assert_array_equal(strays(S, 3)[1], [5, 6])
+    assert_array_equal(strays(S, 100)[1], [5, 6, 7, 8, 9])
+    assert len(strays(S, 2)[1]) == 0
+
+
+def test_ties_have_the_median_weight_and_go_both_ways():
+    S = sparse.csr_array(np.kron(np.eye(2), [[0, 4.0], [4, 0]]))
+    T = tied(S, np.array([0]), np.array([[2, 3]], dtype=np.int32)).toarray()
+    assert_array_equal(T, [[0, 4, 4, 4], [4, 0, 0, 0], [4, 0, 0, 4], [4, 0, 4, 0]])
+
+
+def test_the_nearest_outside_are_those_of_a_search_among_all_others(groups):
+    X, y = groups
+    rows = np.flatnonzero(y >= 2)[::3]
+    found = nearest_outside(X, rows, y, 4)
+    D = np.linalg.norm(X[rows][:, None].astype(float) - X[None], axis=2)
+    D[y[rows][:, None] == y] = np.inf
+    assert_array_equal(found, np.argsort(D, axis=1)[:, :4])
+
+
+def test_there_are_no_more_nearest_outside_than_samples_outside():
+    found = nearest_outside(np.arange(5.0)[:, None], np.array([3, 4]), np.array([0, 0, 0, 1, 1]), 9)
+    assert_array_equal(found, [[2, 1, 0], [2, 1, 0]])
+
+
+@pytest.mark.parametrize("tables", [1, 2])
+def test_small_pieces_are_tied_by_all_their_samples_and_large_ones_by_one_edge(groups, tables):
+    X, y = groups
+    loose, firm = weave(X, 0, tables), weave(X, 20, tables)
+    for S in (loose, firm):
+        assert connected_components(S)[0] == 1
+        assert edges_out(S, y == 1) == 1
+    for small in (2, 3):
+        assert edges_out(loose, y == small) <= 2
+        assert edges_out(firm, y == small) >= 3 * SIZES[small]
+
+
+def test_small_pieces_take_no_cluster_from_large_ones():
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 0, 0, 0, 1, 1], [80, 16, 16, 16, 70, 70])
+    centres = np.repeat([[0, 0], [5, 0], [0, 5], [-5, 0], [40, 0], [46, 0]], [80, 16, 16, 16, 70, 70], axis=0)
+    spread = np.repeat([1.0, 0.01, 0.01, 0.01, 1.5, 1.5], [80, 16, 16, 16, 70, 70])[:, None]
+    X = centres + spread * rng.normal(size=(len(y), 2))
+    model = WeaveClustering(2, solver="local", n_candidates=15, embedding="unit", scale="none", random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) == 1
