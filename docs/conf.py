@@ -35,7 +35,6 @@ suppress_warnings = ["config.cache"]  # the gallery's order is a class, which Sp
 
 html_theme = "furo"
 html_title = f"kernelweave {version}"
-html_static_path = ["_static"]
 
 autosummary_generate = True
 autodoc_default_options = {"members": True, "inherited-members": False}
