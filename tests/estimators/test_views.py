@@ -168,9 +168,9 @@ def test_a_model_with_views_works_in_a_pipeline_and_a_grid_search():
 def test_kernels_with_the_training_samples_are_those_of_fit(estimator, missing):
     views = Views(TABLES, missing=missing)
     model = fit(estimator, views)
-    H, _ = model._cross_kernels(views.select(slice(5, 25)))
+    H = model._cross_kernels(views.select(slice(5, 25)))
     assert H.shape == (len(model.kernel_names_), 20, 60)
-    assert_allclose(H, model._cross_kernels(views)[0][:, 5:25])
+    assert_allclose(H, model._cross_kernels(views)[:, 5:25])
 
 
 @pytest.mark.parametrize("estimator", [WeaveClustering(3), WeaveClassifier()], ids=named)

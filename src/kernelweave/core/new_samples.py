@@ -27,16 +27,9 @@ _BLOCK = 256
 _ROUNDS = 5  # of s and p_x in turn; the term that couples them is small
 
 
-def consensus_rows(H: Matrix, w: Vector, known: Mask | None = None) -> Matrix:
-    """k_x = Σ_i w_i h_ix for (r, m, n) rows H; over the kernels that know x, scaled to the same Σw, if not all do."""
-    W = np.repeat(w[:, None], H.shape[1], axis=1) if known is None else w[:, None] * known
-    if known is not None:
-        total = W.sum(axis=0)
-        W = W * np.divide(w.sum(), total, out=np.zeros_like(total), where=total > 0)
-    k = np.zeros(H.shape[1:], dtype=H.dtype)
-    for Hi, wi in zip(H, W.astype(H.dtype), strict=True):
-        k += wi[:, None] * Hi
-    return k
+def consensus_rows(H: Matrix, w: Vector) -> Matrix:
+    """k_x = Σ_i w_i h_ix for (r, m, n) rows H."""
+    return np.asarray(np.tensordot(w.astype(H.dtype), H, axes=1))
 
 
 def graph_rows(A: Matrix, k: Matrix, P: Matrix, *, alpha: float) -> Matrix:

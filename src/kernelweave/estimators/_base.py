@@ -21,7 +21,7 @@ from kernelweave.estimators._run import solve
 from kernelweave.estimators._saving import Savable
 from kernelweave.estimators._views import forget_views, has_views, read_views, scaled, view_bank
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
-from kernelweave.kernels._types import Mask, Matrix, Vector
+from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.memory import check_dense_memory
 from kernelweave.solve import Outcome, Problem, Scheme, Solution, State, smkl
 from kernelweave.views import Views
@@ -115,18 +115,18 @@ class KernelEstimator(FittedRepr, Savable, BaseEstimator):
             self.bank_ = as_bank(self._kernels())
         self.kernel_names_ = self.bank_.names
 
-    def _cross_kernels(self, X: Any) -> tuple[Matrix, Mask | None]:
-        """Return H (r, m, n), every kernel of m new samples with the n of `fit`, and which entries count (None: all).
+    def _cross_kernels(self, X: Any) -> Matrix:
+        """Return H (r, m, n), every kernel of m new samples with the n of `fit`.
 
         Constants of kernels and scaling are those of `fit`. A view that a sample lacks is in H already: there, its
         kernels tell the sample from no other.
         """
         if self._precomputed:
-            return self._in_precision(cross_stack(X, self.kernel_names_, self.n_features_in_)), None
+            return self._in_precision(cross_stack(X, self.kernel_names_, self.n_features_in_))
         samples = self._samples(X, reset=False)
         if hasattr(self, "scaling_"):
             samples = scaled(samples, self.scaling_)
-        return self.bank_.grams(samples.astype(self._training_.dtype, copy=False), self._training_), None
+        return self.bank_.grams(samples.astype(self._training_.dtype, copy=False), self._training_)
 
     @property
     def view_shares_(self) -> Vector:

@@ -80,12 +80,11 @@ class NewSamples:
 
     def _comparable(self, X: Any) -> Any:
         """Return samples in the form in which `_remember` saw them."""
-        return self._cross_kernels(X)[0] if self._precomputed else self._samples(X, reset=False)
+        return self._cross_kernels(X) if self._precomputed else self._samples(X, reset=False)
 
     def _consensus_rows(self, X: Any) -> Matrix:
         """Return the consensus kernel of new samples with the training samples."""
-        H, known = self._cross_kernels(X)
-        return consensus_rows(H, self._row_weights(), known)
+        return consensus_rows(self._cross_kernels(X), self._row_weights())
 
     def _row_weights(self) -> Vector:
         """Return the weights with which the kernels enter the consensus."""
