@@ -15,7 +15,7 @@ __all__ = ["available_memory", "check_dense_memory", "check_memory", "estimate_m
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
 
 # the most that is in memory at once, in n x n matrices beside the r kernels that a model keeps
-_MATRICES = {"weave": 4.0, "weave-consensus": 8.0, "smkl": 6.0, "kernels": 2.0}
+_MATRICES = {"weave": 4.0, "weave-consensus": 8.0, "smkl": 8.2, "kernels": 2.0}
 _BYTES_PER_NEIGHBOUR = 70  # local, counted: lists of candidates and their making, kernels, graph, eigenvectors
 _LOCAL_ROW = 400  # and what each sample takes besides
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.graph import graph_step, ridge_inverse
+from kernelweave.core.graph import graph_from_inverse, ridge_inverse
 from kernelweave.core.new_samples import (
     bordered_rows,
     consensus_rows,
@@ -52,7 +52,8 @@ def test_scales_are_those_of_the_graph(whole):
 def test_a_copy_of_a_training_sample_gets_the_column_of_that_sample(whole):
     P = RNG.normal(size=(31, 2))
     A = ridge_inverse(whole, gamma=0.5)
-    assert_allclose(graph_rows(A, whole[:3], P, alpha=0), graph_step(whole, P, alpha=0, gamma=0.5)[:, :3].T, atol=1e-12)
+    S = np.maximum(graph_from_inverse(A, P, alpha=0, gamma=0.5), 0)
+    assert_allclose(graph_rows(A, whole[:3], P, alpha=0), S[:, :3].T, atol=1e-12)
     assert_array_equal((whole[:3] @ A).argmax(axis=1), [0, 1, 2])
 
 

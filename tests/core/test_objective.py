@@ -3,7 +3,7 @@ from numpy.testing import assert_allclose
 
 from kernelweave.core.graph import residual
 from kernelweave.core.labels import laplacian
-from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness_term
+from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness
 from kernelweave.core.weights import consensus_distances, self_weights
 
 
@@ -11,7 +11,7 @@ def test_terms_are_those_of_the_paper(small):
     K, S, P = small.K, small.S, small.P
     assert_allclose(fit_term(K, residual(S)), np.trace(K - 2 * K @ S + S.T @ K @ S))
     assert_allclose(ridge_term(S, gamma=0.3), 0.3 * np.linalg.norm(S) ** 2)
-    assert_allclose(smoothness_term(S, P, alpha=0.2), 0.2 * np.trace(P.T @ laplacian(S) @ P))
+    assert_allclose(smoothness(S, P, 2 * P), [f * np.trace(P.T @ laplacian(S) @ P) for f in (1, 4)])
 
 
 def test_perturbation_is_twice_the_paper_s_weighted_squares_at_the_self_weights(small):

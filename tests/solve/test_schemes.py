@@ -35,7 +35,7 @@ def test_every_scheme_gives_a_nonnegative_graph_and_a_symmetric_kernel(model, ve
     problem = of(model, problem)
     solution = solve(problem, MODELS[model](version, problem.Y is not None))
     state = solution.state
-    assert solution.outcome in (Outcome.CONVERGED, Outcome.LEVEL, Outcome.MAX_ITER)
+    assert not solution.outcome.failed
     assert state.S.min() >= 0
     assert_allclose(state.K, state.K.T, atol=1e-12)
     assert state.w.shape == (problem.r,)
@@ -48,7 +48,7 @@ def test_every_scheme_gives_a_nonnegative_graph_and_a_symmetric_kernel(model, ve
 @pytest.mark.parametrize("model", MODELS)
 def test_the_objective_never_rises(model, version, problem):
     problem = of(model, problem)
-    objective = solve(problem, MODELS[model](version, problem.Y is not None)).history.objective
+    objective = solve(problem, MODELS[model](version, problem.Y is not None), tol=1e-12).history.objective
     assert len(objective) >= 2
     assert np.all(np.diff(objective) <= 1e-9 * np.abs(objective[:-1]))
 
@@ -62,7 +62,7 @@ def test_the_safeguarded_scheme_never_overflows_and_never_rises(problem, paramet
     scheme = smkl("safeguarded", alpha=alpha, beta=beta, gamma=gamma, classify=problem.Y is not None)
     solution = solve(problem, scheme, max_iter=30, tol=1e-5)
     objective = solution.history.objective
-    assert solution.outcome in (Outcome.CONVERGED, Outcome.LEVEL, Outcome.MAX_ITER)
+    assert not solution.outcome.failed
     if alpha <= 1e-2 and beta > 1 and gamma >= 1:  # where K is near the kernels, as in the paper's figures
         assert solution.outcome is Outcome.CONVERGED
     assert np.all(np.diff(objective) <= 1e-12 * np.abs(objective[:-1]))
@@ -86,7 +86,7 @@ def test_the_exact_objective_never_rises_for_any_parameters(clustering, paramete
     scheme = smkl("exact", alpha=alpha, beta=beta, gamma=gamma, classify=False)
     solution = solve(clustering, scheme, max_iter=20)
     objective = solution.history.objective
-    assert solution.outcome in (Outcome.CONVERGED, Outcome.LEVEL, Outcome.MAX_ITER)
+    assert not solution.outcome.failed
     assert np.all(np.diff(objective) <= 1e-9 * np.abs(objective[:-1]))
     assert np.linalg.eigvalsh(solution.state.K).min() > -1e-9
 
@@ -172,7 +172,7 @@ def test_the_released_scheme_says_when_it_diverges_where_the_safeguarded_one_doe
     settings = {"alpha": 1e-5, "beta": 0.01, "gamma": 1, "classify": False}
     released, safe = (solve(clustering, smkl(v, **settings), tol=1e-5) for v in ("released", "safeguarded"))
     assert released.outcome in (Outcome.DIVERGED, Outcome.NOT_FINITE)
-    assert safe.outcome in (Outcome.CONVERGED, Outcome.LEVEL, Outcome.MAX_ITER)
+    assert not safe.outcome.failed
     assert np.linalg.norm(safe.state.K) < 1e3 * clustering.size
 
 

@@ -12,12 +12,10 @@ from kernelweave.kernels._types import Matrix
 
 __all__ = [
     "graph_from_inverse",
-    "graph_step",
     "identity_minus",
     "label_distances",
     "residual",
     "ridge_inverse",
-    "unconstrained_graph",
     "unexpressed",
 ]
 
@@ -71,17 +69,6 @@ def identity_minus(M: Matrix) -> Matrix:
     np.negative(M, out=M)
     M.flat[:: len(M) + 1] += 1
     return M
-
-
-def unconstrained_graph(K: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
-    """Eq. 14."""
-    return graph_from_inverse(ridge_inverse(K, gamma=gamma), P, alpha=alpha, gamma=gamma, squared=squared)
-
-
-def graph_step(K: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
-    """Eq. 14, then the projection on S >= 0."""
-    S = unconstrained_graph(K, P, alpha=alpha, gamma=gamma, squared=squared)
-    return np.maximum(S, 0, out=S)
 
 
 def residual(S: Matrix) -> Matrix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from kernelweave.kernels._types import Matrix, Vector
 
@@ -18,12 +18,15 @@ __all__ = [
     "outer_square",
     "shifted",
     "symmetric_inverse",
+    "symmetric_operator",
     "symmetric_part",
     "symmetric_spectral_norm",
 ]
 
 _TILE = 128
+_ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
+_VECTORS = 8  # of ARPACK, for a norm that need not be accurate: the default of 20 takes as many products
 
 
 def symmetric_part(M: Matrix) -> Matrix:
@@ -91,7 +94,7 @@ def _mirror_lower(M: Matrix) -> None:
     for i in range(0, n, _TILE):
         rows = slice(i, i + _TILE)
         tile = M[rows, rows]
-        tile[:] = np.tril(tile) + np.tril(tile, -1).T
+        np.copyto(tile, tile.T.copy(), where=_ABOVE[: len(tile), : len(tile)])
         for j in range(i + _TILE, n, _TILE):
             M[rows, j : j + _TILE] = M[j : j + _TILE, rows].T
 
@@ -116,6 +119,13 @@ def outer_square(E: Matrix) -> Matrix:
     return np.asarray(C)
 
 
+def symmetric_operator(M: Matrix) -> LinearOperator:
+    """v -> Mv of a symmetric M by symv, which reads one triangle only: half the memory of a general product."""
+    (symv,) = get_blas_funcs(("symv",), (M,))
+    F = M if M.flags.f_contiguous else M.T
+    return LinearOperator(M.shape, matvec=lambda v: symv(1.0, F, v.ravel()), dtype=M.dtype)
+
+
 def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
     """||M||_2 of a symmetric M, its largest absolute eigenvalue, to a relative accuracy of `tol`."""
     n = len(M)
@@ -125,7 +135,9 @@ def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
         return float(np.abs(linalg.eigvalsh(M)).max())
     v0 = np.random.default_rng(0).standard_normal(n).astype(M.dtype)  # fixed: the norm is repeatable
     try:
-        return float(abs(eigsh(M, k=1, which="LM", v0=v0, tol=tol, return_eigenvectors=False)[0]))
+        ncv = _VECTORS if tol >= 0.01 else None
+        values = eigsh(symmetric_operator(M), k=1, which="LM", v0=v0, tol=tol, ncv=ncv, return_eigenvectors=False)
+        return float(abs(values[0]))
     except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
         return float(np.abs(linalg.eigvalsh(M)).max())
 

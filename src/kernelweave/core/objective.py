@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave.kernels._types import Matrix, Vector
 
-__all__ = ["fit_term", "perturbation_term", "ridge_term", "smoothness", "smoothness_term"]
+__all__ = ["fit_term", "perturbation_term", "ridge_term", "smoothness"]
 
 
 def fit_term(K: Matrix, M: Matrix) -> float:
@@ -19,15 +19,12 @@ def ridge_term(S: Matrix, *, gamma: float) -> float:
     return gamma * float(np.vdot(S, S))
 
 
-def smoothness_term(S: Matrix, P: Matrix, *, alpha: float) -> float:
-    """α Tr(P'LP)."""
-    return alpha * smoothness(S, P)[0]
-
-
 def smoothness(S: Matrix, *labels: Matrix) -> list[float]:
     """Tr(P'LP) = Σ_i d_i ||P_i||² - <P, SP> for every P, d the mean of the degrees by row and by column."""
-    degrees = (S.sum(axis=0) + S.sum(axis=1)) / 2
-    return [float(degrees @ np.einsum("ij,ij->i", P, P) - np.vdot(P, S @ P)) for P in labels]
+    ones = np.ones((len(S), 1), dtype=S.dtype)
+    *products, by_row = np.split(S @ np.hstack([*labels, ones]), np.cumsum([P.shape[1] for P in labels]), axis=1)
+    d = (by_row.ravel() + ones.ravel() @ S) / 2
+    return [float(d @ np.einsum("ij,ij->i", P, P) - np.vdot(P, SP)) for P, SP in zip(labels, products, strict=True)]
 
 
 def perturbation_term(d: Vector, floor: float, *, beta: float) -> float:

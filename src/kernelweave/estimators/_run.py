@@ -52,10 +52,10 @@ def solve(
     except np.linalg.LinAlgError as error:
         msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"
         raise NotFiniteError(msg) from error
-    if solution.outcome in (Outcome.NOT_FINITE, Outcome.NOT_OPTIMAL, Outcome.DIVERGED):
+    if solution.outcome.failed:
         msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
         raise NotFiniteError(msg)
-    if solution.outcome is Outcome.MAX_ITER:
+    if not solution.outcome.settled:
         msg = (
             f"{scheme.name} stopped after {max_iter} iterations with a relative change of "
             f"{solution.history[-1].change:.2g} (tol={tol:g}). {solution.outcome.value}"

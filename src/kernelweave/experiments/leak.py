@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels._types import Mask, Matrix
-from kernelweave.solve import Outcome, Problem, Scheme, State, minimise, smkl
+from kernelweave.solve import Problem, Scheme, State, minimise, smkl
 from kernelweave.solve.steps import InferLabels, Step
 
 __all__ = ["ORDERS", "MisalignedSMKL", "misaligned"]
@@ -108,7 +108,7 @@ class MisalignedSMKL(BaseEstimator):
         scheme = misaligned(smkl("released", alpha=self.alpha, beta=self.beta, gamma=self.gamma, classify=True))
         rng = np.random.default_rng(self.random_state)
         solution = minimise(problem, scheme, max_iter=self.max_iter, tol=self.tol, rng=rng)
-        if solution.outcome in (Outcome.NOT_FINITE, Outcome.DIVERGED):
+        if solution.outcome.failed:
             msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
             raise NotFiniteError(msg)
         # The program reads its predictions off the stack in the right order: only what it learns from is wrong.

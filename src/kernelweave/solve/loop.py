@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from kernelweave.core.nonnegative import NotOptimalError
+from kernelweave.solve.leap import Leaper
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import History, Outcome, Record, Solution
 from kernelweave.solve.scheme import Scheme
@@ -32,51 +33,92 @@ def minimise(
 ) -> Solution:
     """Run the scheme, from `start` or its own, until the graph changes less than `tol`; `watch` sees each iteration."""
     tol = max(tol, _ROUNDING * float(np.finfo(problem.H.dtype).eps))
-    run = _Run(problem, scheme, scheme.start(problem, rng) if start is None else start)
+    run = _Run(problem, scheme, scheme.start(problem, rng) if start is None else start, tol)
     records: list[Record] = []
-    outcome = Outcome.MAX_ITER
-    for iteration in range(1, max_iter + 1):
+    outcome = None
+    while outcome is None and len(records) < max_iter:
         begun = perf_counter()
-        failure, change = run.advance()
-        if failure is not None:
-            outcome = failure
+        outcome, change, terms = run.iterate()
+        if outcome is not None:
             break
-        records.append(Record(scheme.terms(problem, run.state), change, run.state.w, perf_counter() - begun))
+        records.append(Record(terms, change, run.state.w, perf_counter() - begun))
         if watch is not None:
-            watch(iteration, run.state, records[-1])
-        if iteration >= scheme.min_iter and change < tol:
+            watch(len(records), run.state, records[-1])
+        if len(records) >= scheme.min_iter and change < tol:
             outcome = Outcome.CONVERGED
-            break
-        if scheme.monotone and _level(records, problem):
+        elif scheme.monotone and _level(records, problem):
             outcome = Outcome.LEVEL
-            break
+    if outcome is None:
+        outcome = scheme.unsettled(run.state)
     return Solution(run.finish(), History(tuple(records)), outcome)
 
 
 class _Run:
     """A state on its way: the only holder of it, so that what a step replaces is freed at once."""
 
-    def __init__(self, problem: Problem, scheme: Scheme, state: State) -> None:
-        self.problem, self.scheme, self.state = problem, scheme, state
+    def __init__(self, problem: Problem, scheme: Scheme, state: State, tol: float) -> None:
+        self.problem, self.scheme, self.state, self.tol = problem, scheme, state, tol
+        self.objective = np.inf
+        self.rest = np.inf  # the largest change of a step in the last iteration, the first step's left out
+        self.leaper = Leaper() if scheme.accelerated else None
+
+    def iterate(self) -> tuple[Outcome | None, float, dict[str, float]]:
+        """Take all steps once: why they came to an end, the largest change, and the terms of the objective."""
+        leap = self._leap()
+        if leap is not None:
+            return None, *leap
+        outcome, change = self._advance()
+        if outcome is not None:
+            return outcome, change, {}
+        terms = self.scheme.terms(self.problem, self.state)
+        self._reached(terms)
+        return None, change, terms
 
     def finish(self) -> State:
         """Do to the last state what the scheme does at its end."""
+        self.leaper = None
         self.state = self.state.bare()  # what is not needed any more makes room for the last step
         return self.state if self.scheme.finish is None else self.scheme.finish(self.problem, self.state)
 
-    def advance(self) -> tuple[Outcome | None, float]:
-        """Take all steps: why one has no result, with the state before it kept, and the largest change of a step."""
-        change = 0.0
+    def _leap(self) -> tuple[float, dict[str, float]] | None:
+        """Take all steps from a point ahead, or none if there is none or the objective is higher after them."""
+        ahead = None if self.leaper is None else self.leaper.ahead(self.state)
+        if self.leaper is None or ahead is None:
+            return None
+        before, self.state, self.rest = self.state.bare(), ahead, np.inf
+        del ahead
+        failure, _ = self._advance()
+        terms = {} if failure else self.scheme.terms(self.problem, self.state)
+        lower = failure is None and sum(terms.values()) <= self.objective
+        self.leaper.judged(taken=lower)
+        if not lower:
+            self.state = before
+            return None
+        self._reached(terms)
+        return self.scheme.change(before, self.state), terms
+
+    def _reached(self, terms: dict[str, float]) -> None:
+        self.objective = sum(terms.values())
+        if self.leaper is not None:
+            self.leaper.note(self.state.K)
+
+    def _advance(self) -> tuple[Outcome | None, float]:
+        """Take all steps: why they end early, with the state before the last step kept, and the largest change."""
+        changes: list[float] = []
         with np.errstate(all="ignore"):  # what goes wrong shows as a state that is not finite
             for step in self.scheme.steps:
                 after = self._after(step)
                 if isinstance(after, Outcome):
-                    return after, change
-                change = max(change, self.scheme.change(self.state, after))
+                    return after, max(changes, default=0.0)
+                changes.append(self.scheme.change(self.state, after))
+                if len(changes) == 1 and self.scheme.accelerated and max(changes[0], self.rest) < self.tol:
+                    self.state = self.state.bare()  # the steps before and this one changed nothing: so would the others
+                    return Outcome.CONVERGED, changes[0]
                 self.state = after
+        self.rest = max(changes[1:], default=0.0)
         if float(np.linalg.norm(self.state.K)) > _FAR_BEYOND * self.problem.size:
-            return Outcome.DIVERGED, change
-        return None, change
+            return Outcome.DIVERGED, max(changes)
+        return None, max(changes)
 
     def _after(self, step: Step) -> State | Outcome:
         """Return the state after a step, or why there is none."""

@@ -52,8 +52,7 @@ class Problem:
     @cached_property
     def rounding_floor(self) -> float:
         """δ of the safeguarded scheme, which knows distances from products of kernels."""
-        largest = float(np.sqrt(self.products.diagonal().max()))
-        return rounding_floor(largest, float(np.finfo(self.H.dtype).eps))
+        return rounding_floor(float(np.sqrt(self.products.diagonal().max())))
 
     @cached_property
     def size(self) -> float:
@@ -70,8 +69,8 @@ class Problem:
 class State:
     """One point of the search: graph S, consensus K, weights w, labels P, and what a step has computed along with them.
 
-    A step that changes S sets or drops M; one that changes K sets or drops A and d. A belongs to the next graph step,
-    which builds S in its memory: a state that is kept is kept `bare`.
+    A step that changes S sets or drops M and q; one that changes K sets or drops A and d; one that changes P, q. A
+    belongs to the next graph step, which builds S in its memory: a state that is kept is kept `bare`.
     """
 
     S: Matrix
@@ -81,10 +80,15 @@ class State:
     M: Matrix | None = None  # (I - S)(I - S)', the residual of S
     A: Matrix | None = None  # (K + γI)^-1
     d: Vector | None = None  # ||H_i - K||
+    q: float | None = None  # Tr(P'LP), known if P is what was inferred on the positive part of this S
 
     def with_graph(self, S: Matrix) -> State:
         """Return the state with another graph, and the residual that goes with it."""
-        return replace(self, S=S, M=residual(S))
+        return replace(self, S=S, M=residual(S), q=None)
+
+    def with_labels(self, P: Matrix) -> State:
+        """Return the state with other labels."""
+        return replace(self, P=P, q=None)
 
     def bare(self) -> State:
         """Return S, K, w and P alone: what a solution and a start consist of."""

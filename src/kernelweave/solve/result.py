@@ -21,9 +21,27 @@ class Outcome(Enum):
     CONVERGED = "The graph stopped changing."
     LEVEL = "The objective stopped falling: what still changes in the graph makes no difference to it."
     MAX_ITER = "The graph was still changing at max_iter: raise max_iter or tol."
+    ON_BOUND = (
+        "The consensus is on its bound K >= -gamma/2, since beta is too small to hold it near the kernels, and was "
+        "still changing at max_iter: raise beta, gamma or max_iter."
+    )
+    OVERRULED = (
+        "alpha is so large for this gamma that the labels overrule the kernels: edges are far outside of -1..1, and "
+        "were still changing at max_iter: lower alpha, or raise gamma or max_iter."
+    )
     NOT_FINITE = "A step produced inf or nan, or met a singular system: raise gamma or beta."
     DIVERGED = "The consensus grew far beyond the kernels: raise beta or gamma, or use the safeguarded scheme."
     NOT_OPTIMAL = "The graph problem was not solved to optimality in its budget of sweeps: raise gamma."
+
+    @property
+    def settled(self) -> bool:
+        """Whether the run came to rest."""
+        return self in (Outcome.CONVERGED, Outcome.LEVEL)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a step had no result, or one that is of no use."""
+        return self in (Outcome.NOT_FINITE, Outcome.DIVERGED, Outcome.NOT_OPTIMAL)
 
 
 @dataclass(frozen=True, slots=True)

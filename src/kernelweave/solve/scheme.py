@@ -11,14 +11,20 @@ import numpy as np
 from kernelweave.core.linalg import symmetric_spectral_norm
 from kernelweave.kernels._types import Matrix
 from kernelweave.solve.problem import Problem, State
+from kernelweave.solve.result import Outcome
 from kernelweave.solve.steps import Step
 
-__all__ = ["Change", "Scheme", "graph_change", "joint_change", "spectral_change"]
+__all__ = ["Change", "Scheme", "graph_change", "joint_change", "spectral_change", "still_changing"]
 
 Terms: TypeAlias = Callable[[Problem, State], dict[str, float]]
 Change: TypeAlias = Callable[[State, State], float]  # what one step changed; 0 where it left S (or K) alone
 
 _ROWS = 128
+
+
+def still_changing(state: State) -> Outcome:
+    """Return what can be said of any run."""
+    return Outcome.MAX_ITER
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,10 @@ class Scheme:
     min_iter: int
     finish: Step | None = None  # what is done to the last state
     monotone: bool = False  # whether the objective cannot rise, so that a level one means the end
+    accelerated: bool = (
+        False  # may leap where it is slow, and end within an iteration: S is a function of K and P alone
+    )
+    unsettled: Callable[[State], Outcome] = still_changing  # why a run is not at rest at max_iter
 
 
 def graph_change(before: State, after: State) -> float:

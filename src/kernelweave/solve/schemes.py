@@ -13,12 +13,13 @@ from operator import attrgetter
 import numpy as np
 
 from kernelweave.core.linalg import nearest_psd
-from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness_term
+from kernelweave.core.objective import fit_term, perturbation_term, ridge_term
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve import starts
 from kernelweave.solve.problem import Problem, State
-from kernelweave.solve.scheme import Change, Scheme, graph_change, joint_change, spectral_change
+from kernelweave.solve.result import Outcome
+from kernelweave.solve.scheme import Change, Scheme, graph_change, joint_change, spectral_change, still_changing
 from kernelweave.solve.steps import (
     Beta,
     Embed,
@@ -38,11 +39,20 @@ from kernelweave.solve.steps import (
     distances_of,
     keep_kernel,
     residual_of,
+    smoothness_of,
 )
 
 __all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
 
+_NO_GRAPH = 2.0
 _Kernel = tuple[Matrix, Vector]  # a consensus kernel and the weights that go with it
+
+
+def _why_unsettled(state: State) -> Outcome:
+    """Return why a safeguarded run is still moving: without labels no entry of S = I - γ(K + γI)^-1 is beyond ±1."""
+    if max(float(state.S.max()), -float(state.S.min())) > _NO_GRAPH:
+        return Outcome.OVERRULED
+    return Outcome.ON_BOUND if state.A is None else Outcome.MAX_ITER
 
 
 def _as_inferred(infer: Infer) -> Step:
@@ -63,6 +73,8 @@ class Version:
     labels: Callable[[Infer], Step] = _as_inferred
     finish: Callable[[Infer], Step] | None = None
     monotone: bool = False
+    accelerated: bool = False
+    unsettled: Callable[[State], Outcome] = still_changing
     floor: Callable[[Problem], float] = attrgetter("floor")
 
 
@@ -110,6 +122,8 @@ VERSIONS: dict[str, Version] = {
         change=joint_change,
         min_iter=1,
         monotone=True,
+        accelerated=True,
+        unsettled=_why_unsettled,
         floor=attrgetter("rounding_floor"),
     ),
 }
@@ -170,7 +184,7 @@ def _scheme(
         return {
             "fit": fit_term(state.K, residual_of(state)),
             "ridge": ridge_term(state.S, gamma=gamma),
-            "smoothness": smoothness_term(state.S, state.P, alpha=alpha),
+            "smoothness": alpha * smoothness_of(state),
             **more_terms(problem, state),
         }
 
@@ -183,6 +197,8 @@ def _scheme(
         min_iter=version.min_iter,
         finish=version.finish(infer) if version.finish else None,
         monotone=version.monotone,
+        accelerated=version.accelerated,
+        unsettled=version.unsettled,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from kernelweave.core.graph import graph_step
+from kernelweave.core.graph import graph_from_inverse, ridge_inverse
 from kernelweave.core.kernel import combine
 from kernelweave.core.weights import consensus_distances, self_weights
 from kernelweave.kernels._types import Matrix, Vector
@@ -52,5 +54,6 @@ def random_start(problem: Problem, kernel: tuple[Matrix, Vector], infer: Step, r
 def ridge_start(problem: Problem, kernel: tuple[Matrix, Vector], infer: Step, gamma: float) -> State:
     """S = the graph of K without labels, and P from it: the same for every order of the samples."""
     K, _ = kernel
-    flat = np.zeros((problem.n, 1), dtype=K.dtype)
-    return infer(problem, _state(problem, kernel, graph_step(K, flat, alpha=0, gamma=gamma)))
+    A = ridge_inverse(K, gamma=gamma)
+    S = graph_from_inverse(A, np.zeros((problem.n, 1), dtype=K.dtype), alpha=0, gamma=gamma)
+    return replace(infer(problem, _state(problem, kernel, np.maximum(S, 0, out=S))), A=A)

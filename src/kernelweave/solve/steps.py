@@ -51,6 +51,7 @@ __all__ = [
     "distances_of",
     "keep_kernel",
     "residual_of",
+    "smoothness_of",
 ]
 
 Step: TypeAlias = Callable[[Problem, State], State]
@@ -114,7 +115,7 @@ class LearnFreeGraph:
         A = inverse_of(state, self.gamma)
         E = unexpressed(A, state.P, alpha=self.alpha, gamma=self.gamma, overwrite=not self.fixed_kernel)
         M = outer_square(E)
-        return replace(state, S=identity_minus(E), M=M, A=A if self.fixed_kernel else None)
+        return replace(state, S=identity_minus(E), M=M, q=None, A=A if self.fixed_kernel else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +128,20 @@ class SmootherLabels:
         """Return the state with the new labels, or with the old ones."""
         P = self.infer.labels(problem, positive_graph(state.S), overwrite=True)
         before, after = smoothness(state.S, state.P, P)
-        return replace(state, P=P) if after <= before else state
+        return replace(state, P=P, q=after) if after <= before else state
 
 
 @dataclass(frozen=True, slots=True)
 class KeepPositiveGraph:
-    """The positive, symmetric part of S, and P inferred on it: what the user gets."""
+    """The positive, symmetric part of S, and P inferred on it, if that is not done yet: what the user gets."""
 
     infer: Infer
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with S >= 0."""
-        return self.infer(problem, replace(state, S=positive_graph(state.S), M=None))
+        S = positive_graph(state.S)
+        P = self.infer.labels(problem, S) if state.q is None else state.P
+        return replace(state, S=S, M=None, P=P, q=None)
 
 
 def positive_graph(S: Matrix) -> Matrix:
@@ -151,6 +154,11 @@ def positive_graph(S: Matrix) -> Matrix:
 def residual_of(state: State) -> Matrix:
     """M = (I - S)(I - S)', computed once for each S."""
     return residual(state.S) if state.M is None else state.M
+
+
+def smoothness_of(state: State) -> float:
+    """Tr(P'LP), computed once where P was taken as it was inferred."""
+    return smoothness(state.S, state.P)[0] if state.q is None else state.q
 
 
 def inverse_of(state: State, gamma: float) -> Matrix:
@@ -203,8 +211,8 @@ class PerturbKernel:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new consensus."""
-        K = kernel_step(problem.H, state.w, residual_of(state), beta=self.beta.value(problem))
-        return replace(state, K=self.admit(K), A=None, d=None)
+        K = self.admit(kernel_step(problem.H, state.w, residual_of(state), beta=self.beta.value(problem)))
+        return replace(state, K=K, A=None, d=consensus_distances(problem.H, K))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +270,7 @@ class Embed:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the new embedding."""
-        return replace(state, P=self.labels(problem, state.S))
+        return state.with_labels(self.labels(problem, state.S))
 
     def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
         """Return P on a graph, which gives its memory if told so."""
@@ -275,7 +283,7 @@ class InferLabels:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with the labels inferred on its graph."""
-        return replace(state, P=self.labels(problem, state.S))
+        return state.with_labels(self.labels(problem, state.S))
 
     def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
         """Return P on a graph, which gives its memory if told so."""
