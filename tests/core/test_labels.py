@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from scipy import linalg, sparse
 
 from kernelweave.core.labels import embedding, harmonic, laplacian, reached
 
@@ -39,6 +39,19 @@ def test_embedding_in_the_memory_of_the_graph_is_the_same(rng, n):
     S = rng.random((n, n))
     S += S.T
     assert_array_equal(embedding(S.copy(), 3, overwrite=True), embedding(S, 3))
+
+
+@pytest.mark.parametrize("uneven", [0.1, 1e-3, 1e-5])
+def test_embedding_is_accurate_to_a_millionth_where_the_next_eigenvalue_is_near(rng, uneven):
+    n, groups = 450, np.arange(450) % 5  # a ring of five groups: the second and third eigenvalue are the same but for
+    apart = (groups[:, None] - groups) % 5  # one edge of the ring that is heavier than the others
+    S = np.where(apart == 0, rng.uniform(0.5, 1, (n, n)), np.where((apart == 1) | (apart == 4), 0.05, 0))
+    S[np.ix_(groups == 0, groups == 1)] *= 1 + uneven
+    S[np.ix_(groups == 1, groups == 0)] *= 1 + uneven
+    values, V = linalg.eigh(laplacian(S))
+    assert values[2] - values[1] < 0.03 * uneven * values[-1]
+    P = embedding(S, 2)
+    assert np.linalg.norm(P - V[:, :2] @ (V[:, :2].T @ P), 2) < 1e-6
 
 
 def test_embedding_of_a_graph_without_edges_is_the_first_unit_vectors():
