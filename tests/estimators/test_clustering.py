@@ -2,9 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import KGLClustering, PMKLClustering, SMKLClustering
+from kernelweave.core.partition import sum_of_squares
+from kernelweave.datasets import load_dataset
 from kernelweave.kernels import Gaussian, KernelBank, Linear, recipe
 
 
@@ -107,3 +112,37 @@ def test_constant_columns_and_a_zero_row_do_no_harm(iris):
 
 def test_one_cluster_holds_everything(iris):
     assert_array_equal(SMKLClustering(1, random_state=0).fit_predict(iris[0][::5]), 0)
+
+
+@pytest.mark.parametrize("scheme", ["safeguarded", "released"])
+def test_labels_are_a_partition_as_good_as_k_means_finds(iris, scheme):
+    model = SMKLClustering(3, scheme=scheme, n_init=3, random_state=0).fit(iris[0])
+    inertia = KMeans(3, n_init=3, random_state=0).fit(model.embedding_).inertia_
+    assert sum_of_squares(model.embedding_, model.labels_) <= inertia * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["released", "printed"])
+def test_the_paper_s_schemes_keep_plain_k_means(iris, scheme):
+    model = SMKLClustering(8, scheme=scheme, n_init=2, random_state=0).fit(iris[0])
+    seed = np.random.RandomState(0)
+    seed.randint(np.iinfo(np.int32).max)  # the solver takes one number first
+    assert_array_equal(KMeans(8, n_init=2, random_state=seed).fit_predict(model.embedding_), model.labels_)
+
+
+def test_single_precision_agrees_with_double_where_the_consensus_meets_a_kernel(H):
+    copies = np.concatenate([H, np.repeat(H[3:4], 8, axis=0)])  # more than half are one kernel: K goes there
+    model = SMKLClustering(3, kernels="precomputed", random_state=0)
+    double, single = (clone(model).fit(copies.astype(dtype)) for dtype in ("float64", "float32"))
+    assert_allclose(double.consensus_kernel_, H[3], atol=1e-4)
+    assert_allclose(single.kernel_weights_, double.kernel_weights_, rtol=1e-3)
+    assert adjusted_rand_score(double.labels_, single.labels_) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["yale", "jaffe", "tr11", "tr45", "tr41", "ba", "coil20", "yeast"])
+def test_single_and_double_precision_find_the_same_clusters_in_the_paper_s_data(shared_data, name):
+    data = load_dataset(name, data_home=shared_data / "paper")
+    model = SMKLClustering(len(np.unique(data.target)), random_state=0)
+    double, single = (clone(model).set_params(dtype=dtype).fit(data.data) for dtype in ("float64", "float32"))
+    assert adjusted_rand_score(double.labels_, single.labels_) >= 0.99
+    assert np.linalg.norm(single.graph_ - double.graph_) < 1e-4 * np.linalg.norm(double.graph_)

@@ -15,9 +15,13 @@ _MAX_CYCLES = 300
 _MAX_STRIDE = 1e3
 
 
-def rounding_floor(H_norm: float, eps: float) -> float:
-    """δ: how near a kernel counts as met, 1e-6 of the largest one's size; 7e-5 of it in single precision."""
-    return float(H_norm * max(1e-6, eps**0.6))
+def rounding_floor(H_norm: float) -> float:
+    """δ: how near a kernel counts as met, 1e-6 of the largest one's size, whatever the precision of the kernels.
+
+    Distances come from G, which is summed in double precision, and from h, whose error is multiplied by δ: single
+    precision needs no larger δ, and would get another graph by it, for a kernel that K meets has the weight 1/(2δ).
+    """
+    return 1e-6 * H_norm
 
 
 def consensus_weights(G: Matrix, h: Vector, m: float, w: Vector, *, beta: float, floor: float) -> tuple[Vector, Vector]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
 from kernelweave.core.membership import cluster_means, memberships, nearness
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._input import check_n_clusters
 from kernelweave.estimators._new_samples import PredictsClusters
-from kernelweave.estimators._partition import partition
+from kernelweave.estimators._partition import partition, settled_partition
 from kernelweave.estimators._run import threads
 from kernelweave.kernels._types import Matrix
 from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClusterer"]
+
+_OF_THE_PAPER = ("released", "printed")
 
 
 class GraphClusterer(ClusterMixin, PredictsClusters, GraphEstimator):
@@ -51,9 +54,14 @@ class GraphClusterer(ClusterMixin, PredictsClusters, GraphEstimator):
     def _learn(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
         """Solve the problem and cluster the embedding."""
         solution = self._solve(problem, random_state, start)
-        self.labels_ = partition(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        self.labels_ = self._partition(random_state)
         self._keep_membership(memberships(self.graph_, self.embedding_, self.labels_, self.n_clusters))
         return solution
+
+    def _partition(self, random_state: np.random.RandomState) -> NDArray[np.int32]:
+        """Return the clusters of the embedding; the paper's schemes keep the plain k-means of the paper."""
+        find = partition if self.scheme in _OF_THE_PAPER else settled_partition
+        return find(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
 
     def _extend(self, S: Any) -> Matrix:
         """Return the nearness to the clusters' means."""

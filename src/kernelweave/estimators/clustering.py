@@ -53,7 +53,10 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
     tol : float, default=1e-5
         Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
-        How often k-means starts on the embedding; the best partition is kept.
+        How many partitions of the embedding k-means compares; the best is kept. For each the best of several starts
+        (8 on small data, 3 on large) is carried on until no sample by itself would lower the sum of squares; where
+        that is cheap, they are crossed for better ones. The schemes "released" and "printed" keep plain k-means, and
+        this is its number of starts.
     random_state : int, RandomState or None, default=None
         Seed of k-means and of the "printed" start.
     n_jobs : int or None, default=None
@@ -172,7 +175,10 @@ class KGLClustering(OneKernel, GraphClusterer):
     tol : float, default=1e-5
         Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
-        How often k-means starts on the embedding; the best partition is kept.
+        How many partitions of the embedding k-means compares; the best is kept. For each the best of several starts
+        (8 on small data, 3 on large) is carried on until no sample by itself would lower the sum of squares; where
+        that is cheap, they are crossed for better ones. The schemes "released" and "printed" keep plain k-means, and
+        this is its number of starts.
     random_state : int, RandomState or None, default=None
         Seed of k-means and of the "printed" start.
     n_jobs : int or None, default=None
@@ -258,7 +264,10 @@ class PMKLClustering(SeveralKernels, GraphClusterer):
     tol : float, default=1e-5
         Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
     n_init : int, default=10
-        How often k-means starts on the embedding; the best partition is kept.
+        How many partitions of the embedding k-means compares; the best is kept. For each the best of several starts
+        (8 on small data, 3 on large) is carried on until no sample by itself would lower the sum of squares; where
+        that is cheap, they are crossed for better ones. The schemes "released" and "printed" keep plain k-means, and
+        this is its number of starts.
     random_state : int, RandomState or None, default=None
         Seed of k-means and of the "printed" start.
     n_jobs : int or None, default=None

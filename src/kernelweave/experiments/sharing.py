@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from kernelweave.baselines import AASC, SSR, KernelSpectralClustering
 from kernelweave.baselines._spectral import cluster_rows
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._partition import partition
 
 __all__ = ["labels_for_seed", "shares_a_fit"]
 
@@ -30,4 +29,4 @@ def labels_for_seed(model: Any, seed: int) -> NDArray[np.int32]:
             model.embedding_, model.n_clusters, init=model.init, n_init=model.n_init, random_state=random_state
         )
     random_state.randint(np.iinfo(np.int32).max)  # the solver takes one number before k-means does
-    return partition(model.embedding_, model.n_clusters, n_init=model.n_init, random_state=random_state)
+    return np.asarray(model._partition(random_state))
