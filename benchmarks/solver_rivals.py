@@ -21,7 +21,7 @@ from kernelweave import SMKLClustering, WeaveClustering
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.solve import Problem, minimise, smkl
+from kernelweave.solve import Problem, Scheme, minimise, smkl
 
 Row = dict[str, Any]
 
@@ -89,6 +89,16 @@ def _imml(views: list[np.ndarray]) -> Any:
     return cluster.NEMO(n_clusters=10, random_state=0).fit_predict(views)
 
 
+def iteration_seconds(problem: Problem, scheme: Scheme) -> list[float]:
+    """Return the CPU seconds of every iteration of a run but the first, which also pays for what is computed once."""
+    marks: list[float] = []
+    minimise(
+        problem, scheme, max_iter=8, tol=0, rng=np.random.default_rng(0),
+        watch=lambda *_: marks.append(process_time()),
+    )  # fmt: skip
+    return [float(seconds) for seconds in np.diff(marks)]
+
+
 def octave(data_home: Path, source: str | None = None) -> list[Row]:
     """One iteration of the program released with the paper against one of ours, TR11 (n = 414), CPU seconds."""
     if shutil.which("octave") is None:
@@ -98,16 +108,11 @@ def octave(data_home: Path, source: str | None = None) -> list[Row]:
     data = load_dataset("tr11", data_home=data_home)
     H = recipe("released-12").fit_grams(data.data)
     theirs, count = _released(Path(source), H, data.target)
-    problem, marks = Problem(H, len(np.unique(data.target))), list[float]()
+    problem = Problem(H, len(np.unique(data.target)))
     rows: list[Row] = []
     for version in ("released", "safeguarded"):
         scheme = smkl(version, alpha=1e-5, beta=1e6, gamma=1, classify=False)
-        marks.clear()
-        minimise(
-            problem, scheme, max_iter=8, tol=0, rng=np.random.default_rng(0),
-            watch=lambda *_: marks.append(process_time()),
-        )  # fmt: skip
-        ours = float(np.diff(marks).min())
+        ours = min(s for _ in range(3) for s in iteration_seconds(problem, scheme))
         rows.append(
             {"scheme": version, "n": problem.n, "Octave s / iteration": theirs / count, "iterations": count,
              "ours s / iteration": ours, "Octave / ours": theirs / count / ours}

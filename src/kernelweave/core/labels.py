@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, eigsh, splu
 
-from kernelweave.core.linalg import average_with_transpose, eigenvectors, symmetric_operator, symmetric_part
+from kernelweave.core.linalg import SymmetricOperator, average_with_transpose, eigenvectors, symmetric_part
 from kernelweave.kernels._types import Mask, Matrix, Vector
 
 Graph: TypeAlias = Any  # (n, n): a numpy array, or a scipy sparse array
@@ -63,8 +63,8 @@ def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:
     """
     W.flat[:: len(W) + 1] += shift
     v0 = np.random.default_rng(0).standard_normal(len(W)).astype(W.dtype)  # fixed: the embedding is repeatable
-    tol = _TOL if W.dtype == np.float64 else 0  # 0: to the last digit
-    values, P = eigsh(symmetric_operator(W), k=c, which="LA", v0=v0, ncv=2 * c + 11, tol=tol, maxiter=_ARPACK_RESTARTS)
+    tol = max(_TOL, 2 * float(np.finfo(W.dtype).eps))
+    values, P = eigsh(SymmetricOperator(W), k=c, which="LA", v0=v0, ncv=2 * c + 11, tol=tol, maxiter=_ARPACK_RESTARTS)
     return np.asarray(P[:, np.argsort(-values, kind="stable")])
 
 

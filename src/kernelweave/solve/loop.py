@@ -111,27 +111,26 @@ class _Run:
                 if isinstance(after, Outcome):
                     return after, max(changes, default=0.0)
                 changes.append(self.scheme.change(self.state, after))
+                if np.isnan(changes[-1]):
+                    return Outcome.NOT_FINITE, changes[-1]
                 if len(changes) == 1 and self.scheme.accelerated and max(changes[0], self.rest) < self.tol:
                     self.state = self.state.bare()  # the steps before and this one changed nothing: so would the others
                     return Outcome.CONVERGED, changes[0]
                 self.state = after
         self.rest = max(changes[1:], default=0.0)
-        if float(np.linalg.norm(self.state.K)) > _FAR_BEYOND * self.problem.size:
+        if not self.scheme.monotone and float(np.linalg.norm(self.state.K)) > _FAR_BEYOND * self.problem.size:
             return Outcome.DIVERGED, max(changes)
         return None, max(changes)
 
     def _after(self, step: Step) -> State | Outcome:
         """Return the state after a step, or why there is none."""
-        before = self.state
         try:
-            after = step(self.problem, before)
+            after = step(self.problem, self.state)
         except np.linalg.LinAlgError:
             return Outcome.NOT_FINITE
         except NotOptimalError:
             return Outcome.NOT_OPTIMAL
-        pairs = ((before.S, after.S), (before.K, after.K), (before.P, after.P))
-        finite = all(new is old or np.isfinite(new.sum()) for old, new in pairs)
-        return after if finite else Outcome.NOT_FINITE
+        return after if np.isfinite(after.P.sum()) else Outcome.NOT_FINITE
 
 
 def _level(records: list[Record], problem: Problem) -> bool:

@@ -17,7 +17,8 @@ from kernelweave.solve.steps import Step
 __all__ = ["Change", "Scheme", "graph_change", "joint_change", "spectral_change", "still_changing"]
 
 Terms: TypeAlias = Callable[[Problem, State], dict[str, float]]
-Change: TypeAlias = Callable[[State, State], float]  # what one step changed; 0 where it left S (or K) alone
+# what one step changed: 0 where it left S (or K) alone, nan where S or K is not finite after it
+Change: TypeAlias = Callable[[State, State], float]
 
 _ROWS = 128
 
@@ -47,19 +48,25 @@ class Scheme:
 
 def graph_change(before: State, after: State) -> float:
     """||S_new - S||_F / ||S||_F."""
-    return _relative(before.S, after.S)
+    return _relative(before.S, after.S) if _finite(before.K, after.K) else np.nan
 
 
 def joint_change(before: State, after: State) -> float:
     """The larger of the relative changes of S and K: a graph that rests while K moves is not at its end."""
-    return max(_relative(before.S, after.S), _relative(before.K, after.K))
+    return float(np.maximum(_relative(before.S, after.S), _relative(before.K, after.K)))  # nan if either is
 
 
 def spectral_change(before: State, after: State) -> float:
     """||S_new - S||_2 / ||S||_2 of symmetric graphs: the released stop rule."""
+    if not (_finite(before.S, after.S) and _finite(before.K, after.K)):
+        return np.nan
     if after.S is before.S:
         return 0.0
     return symmetric_spectral_norm(after.S - before.S) / symmetric_spectral_norm(before.S)
+
+
+def _finite(M: Matrix, M_new: Matrix) -> bool:
+    return M_new is M or bool(np.isfinite(M_new.sum()))
 
 
 def _relative(M: Matrix, M_new: Matrix) -> float:
@@ -70,6 +77,8 @@ def _relative(M: Matrix, M_new: Matrix) -> float:
         rows = M[i : i + _ROWS]
         D = M_new[i : i + _ROWS] - rows
         squares += np.vdot(D, D), np.vdot(rows, rows)
+    if not np.isfinite(squares).all():
+        return np.nan
     change, size = np.sqrt(squares)
     if size == 0:  # a graph without edges
         return np.inf if change > 0 else 0.0
