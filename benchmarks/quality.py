@@ -1,4 +1,4 @@
-"""How good the defaults are without labels: `python -m benchmarks.quality [section ...] [--sets name ...]`.
+"""How good the defaults are without labels: `python -m benchmarks.quality [section ...] [--sets ...] [--methods ...]`.
 
 Every section prints a table and stores its rows in benchmarks/results/quality.json; quality.md shows all tables.
 """
@@ -208,13 +208,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
     parser.add_argument("--sets", nargs="+", help="only these data sets; the others keep their stored rows")
+    parser.add_argument(
+        "--methods", nargs="+", help="only these methods of the first two sections; the others keep theirs"
+    )
     arguments = parser.parse_args()
+    for known in (CLUSTERERS, CLASSIFIERS):
+        for method in set(known) - set(arguments.methods or known):
+            del known[method]
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "quality.json"
     stored = json.loads(path.read_text()) if path.exists() else {}
     for section in arguments.sections:
         run, table, names, title = SECTIONS[section]
-        rows = stored.setdefault(section, {}) if arguments.sets else {}
+        rows = stored.setdefault(section, {}) if arguments.sets or arguments.methods else {}
 
         def store(rows: Rows, section: str = section) -> None:
             stored.update(json.loads(path.read_text()) if path.exists() else {})  # another section may be running

@@ -1,8 +1,9 @@
 """How fast the SMKL solver is, as ratios measured side by side in one run: `python -m benchmarks [section ...]`.
 
 Sections: iteration, growth, fit, rivals, octave, path, memory, precision, grid. Every section prints its table and
-stores it in benchmarks/results/solver.json. Seconds are of CPU: pin the threads (OMP_NUM_THREADS=1), and hold the
-machine still for figures to compare. `--released` names the folder of the paper's released program, for `octave`.
+stores it in benchmarks/results/solver.json; solver.md shows all of them. Seconds are of CPU: pin the threads
+(OMP_NUM_THREADS=1), and hold the machine still for figures to compare. `--released` names the folder of the paper's
+released program, for `octave`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.semi_supervised import LabelSpreading
 
 from benchmarks import solver_grid, solver_rivals
+from benchmarks._tables import markdown, show
 from benchmarks.plain_smkl import plain_smkl
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClustering, smkl_path
 from kernelweave.core.partition import sum_of_squares
@@ -244,19 +246,6 @@ SECTIONS: dict[str, Callable[[], Iterable[Row]]] = {
 }  # fmt: skip
 
 
-def show(rows: list[Row]) -> None:
-    """Print rows as a table."""
-    columns = list(dict.fromkeys(key for row in rows for key in row if key not in ("unsettled", "differing")))
-    cells = [[_cell(row.get(key, "")) for key in columns] for row in rows]
-    widths = [max(len(column), *(len(line[i]) for line in cells)) for i, column in enumerate(columns)]
-    for line in (columns, *cells):
-        print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
 def store(section: str, rows: list[Row]) -> None:
     """Write the rows of a section, and keep what the file has of others."""
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}  # now: another run may have written
@@ -269,6 +258,14 @@ def store(section: str, rows: list[Row]) -> None:
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(stored, indent=1, default=float) + "\n")
+    parts = [f"## {name}\n\n{_about(name)}\n\n{markdown(stored[name]['rows'])}" for name in SECTIONS if name in stored]
+    note = "Written by `python -m benchmarks`, section by section; seconds are of CPU, on one thread.\n"
+    RESULTS.with_suffix(".md").write_text("\n".join(["# The SMKL solver\n", note, *parts]))
+
+
+def _about(section: str) -> str:
+    run = SECTIONS[section]
+    return str(getattr(run, "func", run).__doc__)
 
 
 def main() -> None:
@@ -283,7 +280,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown section {', '.join(unknown)}: choose of {', '.join(SECTIONS)}")
     for name in wanted:
-        print(f"\n{name}: {getattr(SECTIONS[name], 'func', SECTIONS[name]).__doc__}", flush=True)
+        print(f"\n{name}: {_about(name)}", flush=True)
         rows: list[Row] = []
         for row in SECTIONS[name]():
             rows.append(row)
