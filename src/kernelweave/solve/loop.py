@@ -85,14 +85,14 @@ class _Run:
         ahead = None if self.leaper is None else self.leaper.ahead(self.state)
         if self.leaper is None or ahead is None:
             return None
-        before, self.state, self.rest = self.state.bare(), ahead, np.inf
+        before, self.state, self.rest = self.state.bare(), ahead, np.inf  # from here nothing was at rest yet
         del ahead
         failure, _ = self._advance()
         terms = {} if failure else self.scheme.terms(self.problem, self.state)
         lower = failure is None and sum(terms.values()) <= self.objective
         self.leaper.judged(taken=lower)
         if not lower:
-            self.state = before
+            self.state, self.rest = before, np.inf
             return None
         self._reached(terms)
         return self.scheme.change(before, self.state), terms

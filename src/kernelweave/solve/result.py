@@ -78,7 +78,7 @@ class History:
 
     @property
     def change(self) -> Vector:
-        """The relative change of the graph in every iteration."""
+        """The relative change of the graph in every iteration; a run may end by that of the next graph, not listed."""
         return np.array([record.change for record in self.records])
 
     @property

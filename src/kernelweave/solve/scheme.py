@@ -40,9 +40,7 @@ class Scheme:
     min_iter: int
     finish: Step | None = None  # what is done to the last state
     monotone: bool = False  # whether the objective cannot rise, so that a level one means the end
-    accelerated: bool = (
-        False  # may leap where it is slow, and end within an iteration: S is a function of K and P alone
-    )
+    accelerated: bool = False  # S follows from K and P: may leap to another K, and end where the next S is the same
     unsettled: Callable[[State], Outcome] = still_changing  # why a run is not at rest at max_iter
 
 
