@@ -19,8 +19,8 @@ Row = dict[str, Any]
 
 # of alpha, beta and gamma
 WIDE = ((1e-6, 1e-3, 1, 1e2), (1e-2, 1, 1e2, 1e4), (1e-3, 1e-1, 1, 1e2))
-# the most iterations: the default of the estimators, fewer where one takes a second
-MOST = {"yale": 100, "jaffe": 100, "tr11": 100, "tr45": 100, "tr41": 100, "ba": 40, "coil20": 40, "yeast": 40}
+# the most iterations: the default of the estimators, fewer where one takes seconds
+MOST = {"yale": 100, "jaffe": 100, "tr11": 100, "tr45": 100, "tr41": 100, "ba": 15, "coil20": 15, "yeast": 40}
 ENDS = [end for end in Outcome if not end.failed]
 
 
