@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 from kernelweave.kernels import recipe
-from kernelweave.solve import Outcome, Problem, minimise, smkl
+from kernelweave.solve import Outcome, Problem, minimise, pmkl, smkl
 from kernelweave.solve.leap import Leaper
 from kernelweave.solve.problem import State
 
@@ -73,6 +73,12 @@ def test_a_run_that_labels_overrule_says_so(irises):
     solution = solve(irises, alpha=100, beta=1, gamma=1e-3)
     assert solution.outcome is Outcome.OVERRULED
     assert "lower alpha" in solution.outcome.value
+
+
+def test_a_run_without_a_bound_is_not_said_to_be_on_it(irises):
+    scheme = pmkl("safeguarded", alpha=1e-3, gamma=0.1, classify=False)
+    cut_short = minimise(irises, scheme, max_iter=1, tol=0, rng=np.random.default_rng(0))
+    assert cut_short.outcome is Outcome.MAX_ITER
 
 
 def test_a_run_ends_within_an_iteration_where_one_more_would_change_nothing(irises):

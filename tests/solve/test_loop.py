@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 
 from kernelweave.core.nonnegative import NotOptimalError
 from kernelweave.kernels import recipe
+from kernelweave.memory import estimate_memory
 from kernelweave.solve import Outcome, Problem, kgl, minimise, smkl
 from kernelweave.solve.steps import InferLabels
 
@@ -80,6 +81,18 @@ def test_a_run_holds_six_matrices_at_most_beside_the_kernels(dtype, beta):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 6 * problem.H[0].nbytes
+
+
+def test_a_slow_run_holds_no_more_than_is_estimated_before_a_fit():
+    X = make_blobs(600, n_features=5, centers=3, random_state=0)[0]
+    problem = Problem(recipe("released-7").fit_grams(X), c=3)
+    scheme = smkl("safeguarded", alpha=1, beta=0.01, gamma=0.1, classify=False)
+    tracemalloc.start()
+    solution = solve(problem, scheme, max_iter=20, tol=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert solution.n_iter > 10  # long enough for leaps
+    assert peak + problem.H.nbytes <= estimate_memory("smkl", problem.n, n_kernels=problem.r)
 
 
 def test_watching_sees_every_iteration_in_order(clustering, scheme):

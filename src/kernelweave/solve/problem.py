@@ -80,6 +80,7 @@ class State:
     M: Matrix | None = None  # (I - S)(I - S)', the residual of S
     A: Matrix | None = None  # (K + γI)^-1
     d: Vector | None = None  # ||H_i - K||
+    on_bound: bool = False  # whether K is where it is because K >= -γ/2
     q: float | None = None  # Tr(P'LP), known if P is what was inferred on the positive part of this S
 
     def with_graph(self, S: Matrix) -> State:

@@ -52,7 +52,7 @@ def _why_unsettled(state: State) -> Outcome:
     """Return why a safeguarded run is still moving: without labels no entry of S = I - γ(K + γI)^-1 is beyond ±1."""
     if max(float(state.S.max()), -float(state.S.min())) > _NO_GRAPH:
         return Outcome.OVERRULED
-    return Outcome.ON_BOUND if state.A is None else Outcome.MAX_ITER
+    return Outcome.ON_BOUND if state.on_bound else Outcome.MAX_ITER
 
 
 def _as_inferred(infer: Infer) -> Step:

@@ -239,14 +239,14 @@ class PerturbSafely:
         A = definite_inverse(shifted(K, self.gamma), overwrite=True)
         if A is None or self.gamma * symmetric_spectral_norm(A, tol=0.1) > 2:
             return None
-        return replace(state, w=w, K=K, A=A, d=d)
+        return replace(state, w=w, K=K, A=A, d=d, on_bound=False)
 
     def _projected(self, problem: Problem, state: State) -> State:
         """Return one step of majorisation from the K that is in bounds, projected on the bounds."""
         w = self_weights(distances_of(problem, state), problem.rounding_floor)
         M, beta = residual_of(state), self.beta.value(problem)
         K = floor_spectrum(kernel_step(problem.H, w, M, beta=beta), -self.gamma / 2, overwrite=True)
-        return replace(state, w=w, K=K, A=None, d=consensus_distances(problem.H, K))
+        return replace(state, w=w, K=K, A=None, d=consensus_distances(problem.H, K), on_bound=True)
 
 
 def distances_of(problem: Problem, state: State) -> Vector:
