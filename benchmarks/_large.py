@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.kernel_approximation import Nystroem
 
 from benchmarks._sets import DATA, ROOT
-from kernelweave.scaling import fit_scaling
+from kernelweave.samples.scaling import fit_scaling
 
 RESULTS = ROOT / "benchmarks" / "results"
 CLUSTERS = 10

@@ -13,9 +13,9 @@ from sklearn.kernel_ridge import KernelRidge
 from benchmarks._sets import DataSet
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import GFHF, LGC
-from kernelweave.core.normalised import normalised_embedding
-from kernelweave.core.sparse_graph import top_graph
-from kernelweave.core.spectral import unit_rows
+from kernelweave.core.graphs.affinity import top_graph
+from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.errors import NotFiniteError
 from kernelweave.kernels import Gaussian, SelfTuning
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.kernels.pair import row_sqnorms
-from kernelweave.scaling import fit_scaling
+from kernelweave.samples.scaling import fit_scaling
 
 PAPER = ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")
 OTHERS = ("mfeat", "msrcv1", "bbcsport", "3sources", "breast_tcga", "sc_buettner", "webkb", "orl", "digits")

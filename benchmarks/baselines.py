@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelSpectralClustering, mkkm, rmkkm
 from kernelweave.baselines._spectral import cluster_rows
-from kernelweave.core import kmeans
-from kernelweave.core.centring import centre
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.partitions import kernel_centres as kmeans
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information

@@ -15,8 +15,8 @@ from sklearn.cluster import KMeans
 
 from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
-from kernelweave.core.sparse_graph import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
-from kernelweave.core.spectral import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.affinity import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
 from kernelweave.metrics import clustering_accuracy
 
 Graph = sparse.csr_array

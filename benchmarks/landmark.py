@@ -20,8 +20,8 @@ from benchmarks.landmark_cost import cost_section
 from benchmarks.landmark_dask import dask_section
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.kernels import recipe
-from kernelweave.landmark import fit_landmark_clustering
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.weave.landmark import fit_landmark_clustering
 
 SETS = ("digits", "coil20", "tr11", "mfeat")
 SEEDS = range(5)

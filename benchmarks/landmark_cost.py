@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 
 from benchmarks._large import CLUSTERS, blobs
 from kernelweave.kernels import Gaussian, KernelBank, Polynomial, recipe
-from kernelweave.landmark import fit_landmark_clustering, landmark_memory
-from kernelweave.landmark.learn import sample_size
+from kernelweave.weave.landmark import fit_landmark_clustering, landmark_memory
+from kernelweave.weave.landmark.learning import sample_size
 
 CHUNK = 16 * 2**20
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks._large import CLUSTERS, blobs
 from kernelweave.kernels import recipe
-from kernelweave.landmark import fit_landmark_clustering
+from kernelweave.weave.landmark import fit_landmark_clustering
 
 ROWS, COLUMNS = 10**6, 50
 AMPLE = 3 * 2**30

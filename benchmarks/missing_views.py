@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks._sets import ROOT, DataSet, load
 from kernelweave import SMKLClustering, Views, WeaveClustering
 from kernelweave.metrics import normalized_mutual_information
-from kernelweave.scaling import fit_scaling
+from kernelweave.samples.scaling import fit_scaling
 
 RESULTS = ROOT / "benchmarks" / "results"
 SETS = ("msrcv1", "mfeat", "breast_tcga", "3sources", "bbcsport")

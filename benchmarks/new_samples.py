@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks._sets import load
 from kernelweave import SMKLClustering, Views, WeaveClassifier, WeaveClustering
-from kernelweave.core.labels import harmonic
+from kernelweave.core.graphs.propagation import harmonic
 
 AGREEMENT = ("digits", "coil20", "mfeat")
 CONFIDENCE = (

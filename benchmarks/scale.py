@@ -26,9 +26,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._sets import DATA, ROOT, load
 from kernelweave import WeaveClassifier, WeaveClustering
-from kernelweave.local import nearest
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
-from kernelweave.scaling import fit_scaling
+from kernelweave.samples.scaling import fit_scaling
+from kernelweave.weave.local import nearest
 
 RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
 SEEDS = range(3)

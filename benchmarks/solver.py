@@ -30,7 +30,7 @@ from benchmarks import solver_grid, solver_rivals
 from benchmarks._tables import markdown, show
 from benchmarks.plain_smkl import plain_smkl
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClustering, smkl_path
-from kernelweave.core.partition import sum_of_squares
+from kernelweave.core.partitions.hartigan import sum_of_squares
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.solve import Problem, Solution, minimise, smkl

@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.scaling import fit_scaling
+from kernelweave.samples.scaling import fit_scaling
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         smkl_path,
         view_importance,
     )
-    from kernelweave.views import Views
+    from kernelweave.samples import Views
 
 __version__ = "0.1.0"
 
@@ -42,7 +42,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the estimators when the first of them is asked for, so that the command line answers at once."""
     if name == "Views":
-        return import_module("kernelweave.views").Views
+        return import_module("kernelweave.samples").Views
     if name in __all__:
         return getattr(import_module("kernelweave.estimators"), name)
     msg = f"module {__name__!r} has no attribute {name!r}"

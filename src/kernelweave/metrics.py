@@ -7,8 +7,8 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 
-from kernelweave._labels import encode_labels
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.labels import encode_labels
 
 __all__ = ["clustering_accuracy", "normalized_mutual_information", "purity"]
 

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import MKKM, KernelKMeans
 from kernelweave.baselines.mkkm import multiple_kernel_kmeans
-from kernelweave.core.kmeans import random_labels
+from kernelweave.core.partitions.kernel_centres import random_labels
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.metrics import clustering_accuracy

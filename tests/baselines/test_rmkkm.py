@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import RMKKM, KernelKMeans
 from kernelweave.baselines.rmkkm import power_weights, robust_multiple_kernel_kmeans
-from kernelweave.core.centring import centre
+from kernelweave.core.algebra.centring import centre
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.metrics import clustering_accuracy

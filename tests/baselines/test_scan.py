@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import SCAN
 from kernelweave.baselines.adaptive_neighbours import neighbour_ridge, neighbour_start, neighbour_step, view_weights
-from kernelweave.core.graph import label_distances
+from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Linear

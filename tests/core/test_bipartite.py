@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.bipartite import (
+from kernelweave.core.graphs.bipartite import (
     bipartite_harmonic,
     bipartite_sums,
     landmark_embedding,
@@ -13,7 +13,7 @@ from kernelweave.core.bipartite import (
     relative_affinity,
     spread,
 )
-from kernelweave.core.labels import harmonic
+from kernelweave.core.graphs.propagation import harmonic
 
 N, M, K = 80, 15, 4
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.centring import centre
+from kernelweave.core.algebra.centring import centre
 
 
 def distances(K):

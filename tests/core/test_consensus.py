@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.consensus import (
+from kernelweave.core.consensus.self_weighted import (
     agreement,
     combine_tiles,
     gram_distances,
     kernel_moments,
     median_weights,
 )
-from kernelweave.core.weights import kernel_products
+from kernelweave.core.paper.kernel_weights import kernel_products
 
 
 def tiles(H, size):

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-from kernelweave.core.graph import (
+from kernelweave.core.paper.graph_step import (
     graph_from_inverse,
     label_distances,
     residual,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.kmeans import (
+from kernelweave.core.partitions.kernel_centres import (
     centre_distances,
     centres,
     kernel_kmeans,

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg, sparse
 
-from kernelweave.core.labels import embedding, harmonic, laplacian, reached
+from kernelweave.core.graphs.propagation import harmonic, laplacian, reached
+from kernelweave.core.paper.label_step import embedding
 
 
 @pytest.fixture

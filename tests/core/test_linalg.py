@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.linalg import (
+from kernelweave.core.algebra.matrices import (
     average_with_transpose,
     nearest_psd,
     outer_square,

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.consensus import combine_tiles, gram_distances, kernel_moments, median_weights
-from kernelweave.core.masked import knowledge, known_moments, known_weights, masked_distances, spread
+from kernelweave.core.consensus.known_pairs import known_moments, known_weights, masked_distances
+from kernelweave.core.consensus.self_weighted import combine_tiles, gram_distances, kernel_moments, median_weights
 from kernelweave.estimators._weave_tiles import stack_tiles
+from kernelweave.kernels.gaps import knowledge, spread
 
 N = 30
 VIEW = np.array([0, 0, 1, 1, 1])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.membership import fuzzy, memberships, votes
+from kernelweave.core.graphs.membership import fuzzy, memberships, votes
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 

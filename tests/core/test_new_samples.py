@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.graph import graph_from_inverse, ridge_inverse
-from kernelweave.core.new_samples import (
+from kernelweave.core.graphs.affinity import ridge_affinity, self_tuned_affinity
+from kernelweave.core.graphs.new_rows import (
     bordered_rows,
     consensus_rows,
     graph_rows,
@@ -17,7 +17,7 @@ from kernelweave.core.new_samples import (
     shrinkage,
     top_rows,
 )
-from kernelweave.core.sparse_graph import ridge_affinity, self_tuned_affinity
+from kernelweave.core.paper.graph_step import graph_from_inverse, ridge_inverse
 
 RNG = np.random.default_rng(0)
 

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
-from kernelweave.core import nonnegative
-from kernelweave.core.nonnegative import NotOptimalError, exact_graph_step, optimality_gap
+from kernelweave.core.paper import nonnegative
+from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step, optimality_gap
 
 
 def test_exact_graph_agrees_with_nonnegative_least_squares_on_every_column(small):

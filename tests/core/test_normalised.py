@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 
-from kernelweave.core.linalg import eigenvectors
-from kernelweave.core.normalised import normalised_affinity, normalised_embedding
+from kernelweave.core.algebra.matrices import eigenvectors
+from kernelweave.core.graphs.normalised import normalised_affinity, normalised_embedding
 
 
 def affinity(rng, n=12):

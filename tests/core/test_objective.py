@@ -1,10 +1,10 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graph import residual
-from kernelweave.core.labels import laplacian
-from kernelweave.core.objective import fit_term, perturbation_term, ridge_term, smoothness
-from kernelweave.core.weights import consensus_distances, self_weights
+from kernelweave.core.graphs.propagation import laplacian
+from kernelweave.core.paper.graph_step import residual
+from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
+from kernelweave.core.paper.objective import fit_term, perturbation_term, ridge_term, smoothness
 
 
 def test_terms_are_those_of_the_paper(small):

@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.partition import best_partition, crossed, seeds, settled, sum_of_squares
+from kernelweave.core.partitions.hartigan import best_partition, crossed, seeds, settled, sum_of_squares
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graph import residual
-from kernelweave.core.kernel import kernel_step
-from kernelweave.core.linalg import definite_inverse, floor_spectrum
-from kernelweave.core.objective import fit_term, perturbation_term
-from kernelweave.core.safeguard import consensus_weights
-from kernelweave.core.weights import consensus_distances, self_weights
+from kernelweave.core.algebra.matrices import definite_inverse, floor_spectrum
+from kernelweave.core.paper.graph_step import residual
+from kernelweave.core.paper.kernel_step import kernel_step
+from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
+from kernelweave.core.paper.objective import fit_term, perturbation_term
+from kernelweave.core.paper.safeguard import consensus_weights
 
 
 def weights(small, M, beta, floor, w=None):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.simplex import project_simplex
+from kernelweave.core.algebra.simplex import project_simplex
 
 matrices = arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 4)), elements=st.floats(-100, 100))
 

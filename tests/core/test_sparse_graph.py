@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave.core.sparse_graph import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.core.graphs.affinity import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
 
 
 def test_ridge_affinities_are_kernel_ridge_of_every_sample_on_all(small):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.labels import laplacian
-from kernelweave.core.sparse_graph import join_pieces, top_graph
-from kernelweave.core.spectral import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.affinity import join_pieces, top_graph
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.propagation import laplacian
 
 
 def graph(rng, n, k=6):

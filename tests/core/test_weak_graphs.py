@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.labels import class_mass_normalised, harmonic
+from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic
 
 
 def exactly_harmonic(W, Y, labelled):

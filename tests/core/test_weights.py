@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graph import residual
-from kernelweave.core.weights import (
+from kernelweave.core.paper.graph_step import residual
+from kernelweave.core.paper.kernel_weights import (
     consensus_distances,
     distance_floor,
     kernel_products,

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.estimators._agreement import co_association, membership, merge
+from kernelweave.core.partitions.agreement import co_association, membership, merge
 
 THREE = np.array([[0, 0, 1, 1, 2], [0, 0, 0, 1, 2], [1, 1, 0, 0, 2]], dtype=np.int32)
 

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import KGLClustering, PMKLClustering, SMKLClustering
-from kernelweave.core.partition import sum_of_squares
+from kernelweave.core.partitions.hartigan import sum_of_squares
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import Gaussian, KernelBank, Linear, recipe
 

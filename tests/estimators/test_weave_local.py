@@ -17,8 +17,9 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import _weave_local_answers, _weave_solver
 from kernelweave.estimators._progress import Progress
 from kernelweave.kernels import Gaussian
-from kernelweave.local import LabelScores, eigen, neighbours
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.weave.local import LabelScores, neighbours
+from kernelweave.weave.local import filtered as eigen
 
 
 @pytest.fixture(scope="module")

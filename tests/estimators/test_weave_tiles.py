@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.consensus import combine_tiles
+from kernelweave.core.consensus.self_weighted import combine_tiles
 from kernelweave.estimators._weave_tiles import KernelTiles, stack_tiles
 from kernelweave.kernels import recipe
 

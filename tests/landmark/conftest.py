@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelweave.kernels import recipe
-from kernelweave.landmark import fit_landmark_classes, fit_landmark_clustering
+from kernelweave.weave.landmark import fit_landmark_classes, fit_landmark_clustering
 
 N_GROUPS = 4
 

@@ -7,7 +7,7 @@ import zarr
 from scipy import sparse
 
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.landmark import is_streamed, n_rows
+from kernelweave.weave.landmark import is_streamed, n_rows
 
 
 def as_memory_map(X, folder):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.landmark import is_streamed, landmark_predict, lazy_labels, n_rows
+from kernelweave.weave.landmark import is_streamed, landmark_predict, lazy_labels, n_rows
 
 from .conftest import make_groups
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.landmark import landmark_scores
+from kernelweave.weave.landmark import landmark_scores
 
 from .conftest import N_GROUPS
 

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.bipartite import nearest_columns, relative_affinity
+from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
 from kernelweave.errors import InvalidInputError
-from kernelweave.landmark import default_landmarks, landmark_memory, landmark_predict, landmark_scores
+from kernelweave.weave.landmark import default_landmarks, landmark_memory, landmark_predict, landmark_scores
 
 from .conftest import make_groups
 

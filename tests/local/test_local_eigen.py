@@ -7,11 +7,13 @@ from scipy import linalg, sparse
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 
-from kernelweave.core.labels import harmonic, laplacian
-from kernelweave.local import bottom_spectrum, eigen, harmonic_scores, lgc_scores, partition, partition_many
-from kernelweave.local.eigen import filtered_eigenpairs
-from kernelweave.local.propagate import conjugate_gradients
+from kernelweave.core.graphs.propagation import harmonic, laplacian
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.weave.local import bottom_spectrum, harmonic_scores, lgc_scores, partition_many
+from kernelweave.weave.local import filtered as eigen
+from kernelweave.weave.local import local_kmeans as partition
+from kernelweave.weave.local.filtered import filtered_eigenpairs
+from kernelweave.weave.local.gradients import conjugate_gradients
 
 
 @pytest.fixture(scope="module")

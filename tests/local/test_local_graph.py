@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave.core.sparse_graph import ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.core.graphs.affinity import ridge_affinity, self_tuned_affinity, top_graph
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.pair import Products, row_sqnorms
-from kernelweave.local import new_rows, weave_local
-from kernelweave.local.graph import affinities, graph_of, ridge_rows
-from kernelweave.local.kernel import LocalKernel, gathered
+from kernelweave.weave.local import new_rows, weave_local
+from kernelweave.weave.local.local_graph import affinities, graph_of, ridge_rows
+from kernelweave.weave.local.local_kernel import LocalKernel, gathered
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave import WeaveClustering
 from kernelweave.kernels import Gaussian
-from kernelweave.local import weave_local
-from kernelweave.local.kernel import LocalKernel
-from kernelweave.local.neighbours import nearest_outside
-from kernelweave.local.pieces import strays, tied
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.weave.local import weave_local
+from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.neighbours import nearest_outside
+from kernelweave.weave.local.strays import strays, tied
 
 SIZES = (60, 50, 12, 12)
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
-from kernelweave.core.nonnegative import NotOptimalError
+from kernelweave.core.paper.nonnegative import NotOptimalError
 from kernelweave.kernels import recipe
 from kernelweave.memory import estimate_memory
 from kernelweave.solve import Outcome, Problem, kgl, minimise, smkl

@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Linear
-from kernelweave.views import ViewBank
+from kernelweave.kernels.view_bank import ViewBank
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 2))

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._types import Matrix, Vector
 from kernelweave.estimators._base import KernelEstimator
 from kernelweave.estimators._input import check_n_clusters
 from kernelweave.estimators._run import threads
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["KernelClusterer", "generator"]
 

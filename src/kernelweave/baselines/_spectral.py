@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from kernelweave.core.labels import embedding
-from kernelweave.core.normalised import normalised_embedding
-from kernelweave.core.spectral import unit_rows
+from kernelweave._types import Matrix
+from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.core.graphs.normalised import normalised_embedding
+from kernelweave.core.paper.label_step import embedding
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._partition import partition
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["check_spectral_step", "check_word", "cluster_rows", "spectral_rows"]
 

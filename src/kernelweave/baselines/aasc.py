@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix, Vector
 from kernelweave.baselines._clusterer import KernelClusterer
 from kernelweave.baselines._spectral import check_word, cluster_rows
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
-from kernelweave.core.kernel import combine
-from kernelweave.core.labels import embedding
-from kernelweave.core.normalised import normalised_embedding
-from kernelweave.core.spectral import unit_rows
+from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.core.graphs.normalised import normalised_embedding
+from kernelweave.core.paper.kernel_step import combine
+from kernelweave.core.paper.label_step import embedding
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._base import SeveralKernels
-from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.kernels.products import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import optimize
 from scipy.special import expit
 
-from kernelweave.kernels._types import Vector
+from kernelweave._types import Vector
 
 __all__ = ["positive_weights", "released_weights"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.core.graph import label_distances
-from kernelweave.core.simplex import project_simplex
-from kernelweave.kernels._types import Matrix, Vector
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.algebra.simplex import project_simplex
+from kernelweave.core.paper.graph_step import label_distances
 
 __all__ = ["neighbour_objective", "neighbour_ridge", "neighbour_start", "neighbour_step", "view_weights"]
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.core.labels import class_mass_normalised, harmonic, reached
+from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic, reached
 from kernelweave.estimators._base import OneKernel
 from kernelweave.estimators._run import threads
 from kernelweave.estimators._transductive import TransductiveClassifier

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix
 from kernelweave.baselines._clusterer import KernelClusterer, generator
-from kernelweave.core.centring import centre
-from kernelweave.core.kmeans import kernel_kmeans, seeded_centres, squared_loss
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.partitions.kernel_centres import kernel_kmeans, seeded_centres, squared_loss
 from kernelweave.estimators._base import OneKernel
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["KernelKMeans"]
 

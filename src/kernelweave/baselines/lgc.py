@@ -9,12 +9,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_scalar
 
-from kernelweave.core.labels import reached
+from kernelweave._types import Matrix
+from kernelweave.core.graphs.propagation import reached
 from kernelweave.estimators._base import OneKernel
 from kernelweave.estimators._run import threads
 from kernelweave.estimators._transductive import TransductiveClassifier
 from kernelweave.kernels import Gaussian
-from kernelweave.kernels._types import Matrix
 from kernelweave.kernels.products import inverse_roots
 
 __all__ = ["LGC", "consistent_scores"]

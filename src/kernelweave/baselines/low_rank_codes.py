@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from kernelweave.kernels._types import Matrix
+from kernelweave._types import Matrix
 
 __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_start", "singular_value_threshold"]
 

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix, Vector
 from kernelweave.baselines._clusterer import KernelClusterer, generator
 from kernelweave.baselines._spectral import check_word
-from kernelweave.core.centring import centre
-from kernelweave.core.kmeans import Labels, centre_distances, nearest, own_distances, plain_centres, random_labels
-from kernelweave.core.weights import parametrised_weights
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.paper.kernel_weights import parametrised_weights
+from kernelweave.core.partitions.kernel_centres import (
+    Labels,
+    centre_distances,
+    nearest,
+    own_distances,
+    plain_centres,
+    random_labels,
+)
 from kernelweave.estimators._base import SeveralKernels
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
 

@@ -6,14 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix, Vector
 from kernelweave.baselines._clusterer import KernelClusterer, generator
 from kernelweave.baselines.mkkm import WeightedPartition
-from kernelweave.core.centring import centre
-from kernelweave.core.kernel import combine
-from kernelweave.core.kmeans import centre_distances, kernel_kmeans, own_distances, root_loss, seeded_centres
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.paper.kernel_step import combine
+from kernelweave.core.partitions.kernel_centres import (
+    centre_distances,
+    kernel_kmeans,
+    own_distances,
+    root_loss,
+    seeded_centres,
+)
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._base import SeveralKernels
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["RMKKM", "power_weights", "robust_multiple_kernel_kmeans"]
 

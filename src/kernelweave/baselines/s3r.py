@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix
 from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
 from kernelweave.baselines.sparse_codes import code_objective, sparse_codes
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["S3R"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._types import Mask, Matrix
 from kernelweave.baselines.adaptive_neighbours import (
     neighbour_objective,
     neighbour_ridge,
@@ -17,14 +18,13 @@ from kernelweave.baselines.adaptive_neighbours import (
     view_weights,
 )
 from kernelweave.baselines.views import checked_distances, feature_distances, gram_distances, views_of
-from kernelweave.core.graph import label_distances
-from kernelweave.core.labels import harmonic, reached
+from kernelweave.core.graphs.propagation import harmonic, reached
+from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._input import kernel_stack
 from kernelweave.estimators._run import threads
 from kernelweave.estimators._transductive import TransductiveClassifier
 from kernelweave.kernels import as_kernel
-from kernelweave.kernels._types import Mask, Matrix
 
 __all__ = ["SCAN"]
 

@@ -12,15 +12,15 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave.core.graph import label_distances
-from kernelweave.core.labels import harmonic, reached
-from kernelweave.core.linalg import symmetric_part
+from kernelweave._types import Mask, Matrix
+from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.graphs.propagation import harmonic, reached
+from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._base import OneKernel
 from kernelweave.estimators._run import threads
 from kernelweave.estimators._transductive import TransductiveClassifier
 from kernelweave.kernels import Linear
-from kernelweave.kernels._types import Mask, Matrix
 
 __all__ = ["Codes", "SelfExpressiveClassifier"]
 

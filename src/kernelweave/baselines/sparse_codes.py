@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave.kernels._types import Mask, Matrix, Vector
+from kernelweave._types import Mask, Matrix, Vector
 
 __all__ = ["SparseCodes", "code_objective", "code_violation", "sparse_codes"]
 

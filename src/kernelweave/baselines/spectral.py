@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix
 from kernelweave.baselines._clusterer import KernelClusterer
 from kernelweave.baselines._spectral import check_spectral_step, cluster_rows, spectral_rows
 from kernelweave.estimators._base import OneKernel
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["KernelSpectralClustering"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._types import Matrix, Vector
 from kernelweave.baselines._clusterer import KernelClusterer
 from kernelweave.baselines._spectral import check_spectral_step, cluster_rows, spectral_rows
-from kernelweave.core.centring import centre
-from kernelweave.core.linalg import symmetric_part
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.estimators._base import OneKernel
 from kernelweave.kernels import Kernel, Linear
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["SSR", "SimplexCodes", "simplex_codes"]
 

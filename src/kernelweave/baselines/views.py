@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from kernelweave._types import Matrix, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank, Pair
-from kernelweave.kernels._types import Matrix, Samples
 
 __all__ = ["checked_distances", "feature_distances", "gram_distances", "views_of"]
 

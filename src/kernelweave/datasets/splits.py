@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from kernelweave._labels import encode_labels
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.labels import encode_labels
 
 __all__ = ["label_split", "mask_labels"]
 

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, check_scalar
 
-from kernelweave.core.graph import ridge_inverse
-from kernelweave.core.new_samples import graph_rows
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.new_rows import graph_rows
+from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._input import as_bank, check_samples, cross_stack, kernel_stack
 from kernelweave.estimators._new_rows import once_per_kernel
@@ -21,10 +22,9 @@ from kernelweave.estimators._run import solve
 from kernelweave.estimators._saving import Savable
 from kernelweave.estimators._views import forget_views, has_views, read_views, scaled, view_bank
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
-from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.memory import check_dense_memory
+from kernelweave.samples import Views
 from kernelweave.solve import Outcome, Problem, Scheme, Solution, State, smkl
-from kernelweave.views import Views
 
 __all__ = ["GraphEstimator", "KernelEstimator", "OneKernel", "SeveralKernels", "smkl_scheme"]
 

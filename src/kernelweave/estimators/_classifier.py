@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.core.labels import reached
+from kernelweave._types import Matrix
+from kernelweave.core.graphs.propagation import reached
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._inductive import InductiveClassifier
 from kernelweave.estimators._run import threads
-from kernelweave.kernels._types import Matrix
 from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClassifier"]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
-from kernelweave.core.membership import cluster_means, memberships, nearness
+from kernelweave._types import Matrix
+from kernelweave.core.graphs.membership import cluster_means, memberships, nearness
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._input import check_n_clusters
 from kernelweave.estimators._new_samples import PredictsClusters
 from kernelweave.estimators._partition import partition, settled_partition
 from kernelweave.estimators._run import threads
-from kernelweave.kernels._types import Matrix
 from kernelweave.solve import Problem, Solution, State
 
 __all__ = ["GraphClusterer"]

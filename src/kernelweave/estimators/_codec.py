@@ -23,21 +23,21 @@ _MODULES = (
     "kernels.normalise",
     "kernels.pairwise",
     "kernels.products",
-    "scaling",
+    "samples.scaling",
     "select",
     "solve.result",
     "estimators._seen",
     "estimators._weave_solver",
-    "local.graph",
-    "local.kernel",
-    "local.model",
-    "landmark.model",
+    "weave.local.local_graph",
+    "weave.local.local_kernel",
+    "weave.local.local_weave",
+    "weave.landmark.landmark_model",
 )
 # other classes, and the attributes that make them up
 _PLAIN = {
     "kernels.bank.KernelBank": ("_kernels", "_fixed", "_n_features"),
-    "views.bank.ViewBank": ("_banks", "_training", "_means"),
-    "views.views.Views": ("names", "tables", "present", "sample_names"),
+    "kernels.view_bank.ViewBank": ("_banks", "_training", "_means"),
+    "samples.views.Views": ("names", "tables", "present", "sample_names"),
 }
 
 

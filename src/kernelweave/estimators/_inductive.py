@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.core.new_samples import harmonic_rows
+from kernelweave._types import Mask, Matrix
+from kernelweave.core.graphs.new_rows import harmonic_rows
 from kernelweave.estimators._new_samples import NewSamples
 from kernelweave.estimators._transductive import TransductiveClassifier
-from kernelweave.kernels._types import Mask, Matrix
 
 __all__ = ["InductiveClassifier"]
 

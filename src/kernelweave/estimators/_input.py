@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from kernelweave._types import Matrix
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank, recipe
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["as_bank", "check_n_clusters", "check_samples", "cross_stack", "kernel_stack"]
 

@@ -11,10 +11,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 
-from kernelweave.core.graph import ridge_inverse
-from kernelweave.core.new_samples import bordered_rows, neighbour_scales, self_similarities, self_tuned_rows, top_rows
-from kernelweave.core.sparse_graph import self_tuned_affinity, top_graph
-from kernelweave.kernels._types import Matrix, Vector
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.affinity import self_tuned_affinity, top_graph
+from kernelweave.core.graphs.new_rows import (
+    bordered_rows,
+    neighbour_scales,
+    self_similarities,
+    self_tuned_rows,
+    top_rows,
+)
+from kernelweave.core.paper.graph_step import ridge_inverse
 
 __all__ = ["WovenRows", "once_per_kernel"]
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.core.new_samples import consensus_rows, harmonic_rows, shrinkage
+from kernelweave._types import Mask, Matrix, Vector
+from kernelweave.core.graphs.new_rows import consensus_rows, harmonic_rows, shrinkage
 from kernelweave.errors import UndecidedWarning
 from kernelweave.estimators._seen import Seen, seen
-from kernelweave.kernels._types import Mask, Matrix, Vector
 
 __all__ = ["NewSamples", "PredictsClusters"]
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from kernelweave.core.partition import best_partition
-from kernelweave.kernels._types import Matrix
+from kernelweave._types import Matrix
+from kernelweave.core.partitions.hartigan import best_partition
 
 __all__ = ["partition", "settled_partition"]
 

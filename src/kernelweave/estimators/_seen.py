@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelweave._types import Mask
 from kernelweave.errors import NewSamplesError
-from kernelweave.kernels._types import Mask
-from kernelweave.views import Views
+from kernelweave.samples import Views
 
 __all__ = ["Seen", "seen"]
 

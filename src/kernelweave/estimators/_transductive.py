@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave._types import Mask, Matrix
 from kernelweave.errors import UndecidedWarning
 from kernelweave.estimators._base import KernelEstimator
 from kernelweave.estimators._input import kernel_stack
 from kernelweave.estimators._seen import seen
-from kernelweave.estimators._targets import encode_partial_labels
 from kernelweave.estimators._views import labels_in_order
-from kernelweave.kernels._types import Mask, Matrix
+from kernelweave.samples.partial_labels import encode_partial_labels
 
 __all__ = ["TransductiveClassifier"]
 

@@ -12,10 +12,11 @@ from sklearn.utils.validation import validate_data
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._input import as_bank
 from kernelweave.kernels import RECIPES, KernelBank
-from kernelweave.scaling import SCALES, Scaling, fit_scaling
-from kernelweave.views import ViewBank, Views
-from kernelweave.views._align import need_samples
-from kernelweave.views._tables import is_table
+from kernelweave.kernels.view_bank import ViewBank
+from kernelweave.samples import Views
+from kernelweave.samples.alignment import need_samples
+from kernelweave.samples.scaling import SCALES, Scaling, fit_scaling
+from kernelweave.samples.table import is_table
 
 __all__ = ["fit_scalings", "forget_views", "has_views", "labels_in_order", "read_views", "scaled", "view_bank"]
 

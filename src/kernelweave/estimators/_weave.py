@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from kernelweave.core.consensus import combine_tiles, kernel_moments, median_weights
-from kernelweave.core.masked import known_moments, known_weights
-from kernelweave.core.sparse_graph import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.known_pairs import known_moments, known_weights
+from kernelweave.core.consensus.self_weighted import combine_tiles, kernel_moments, median_weights
+from kernelweave.core.graphs.affinity import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._base import KernelEstimator, SeveralKernels
 from kernelweave.estimators._input import as_bank, kernel_stack
@@ -22,9 +23,8 @@ from kernelweave.estimators._views import fit_scalings, scaled
 from kernelweave.estimators._weave_local import local_new_rows
 from kernelweave.estimators._weave_solver import SOLVERS, choose_solver
 from kernelweave.estimators._weave_tiles import KernelTiles, stack_tiles
-from kernelweave.kernels._types import Matrix, Vector
-from kernelweave.scaling import SCALES, Scaling, fit_scaling
-from kernelweave.views import Views
+from kernelweave.samples import Views
+from kernelweave.samples.scaling import SCALES, Scaling, fit_scaling
 
 __all__ = ["WeaveEstimator", "one_of", "sparse_graph"]
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from kernelweave.estimators._agreement import Partitions
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.partitions.agreement import Partitions
 from kernelweave.estimators._weave import sparse_graph
 from kernelweave.estimators._weave_partition import partitions, spectrum
-from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.select import candidate_numbers
 
 __all__ = ["Spectra", "candidate_partitions", "perturbed_graphs"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import Parallel, delayed
 
-from kernelweave.core.consensus import combine_tiles
-from kernelweave.estimators._agreement import Partitions
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.self_weighted import combine_tiles
+from kernelweave.core.partitions.agreement import Partitions
 from kernelweave.estimators._weave import sparse_graph
 from kernelweave.estimators._weave_partition import partitions, spectrum, wide
 from kernelweave.estimators._weave_tiles import KernelTiles
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["N_MEMBERS", "Member", "draw_members", "member_partitions"]
 

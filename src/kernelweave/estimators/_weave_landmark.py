@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelweave._types import Matrix
 from kernelweave.estimators._input import as_bank
 from kernelweave.estimators._progress import Progress
-from kernelweave.kernels._types import Matrix
 
 __all__ = ["keep_landmark_model", "landmark_labels", "landmark_options", "landmark_probabilities"]
 
@@ -42,14 +42,14 @@ def keep_landmark_model(estimator: Any, model: Any) -> None:
 
 def landmark_labels(estimator: Any, X: Any) -> NDArray[np.int32]:
     """Return the clusters of samples, in one pass over them."""
-    from kernelweave.landmark import landmark_predict
+    from kernelweave.weave.landmark import landmark_predict
 
     return landmark_predict(estimator._landmark_model, X, n_jobs=estimator.n_jobs, progress=Progress(estimator._say))
 
 
 def landmark_probabilities(estimator: Any, X: Any) -> Matrix:
     """Return the probability of every class for samples, in one pass over them; equal where nothing is known."""
-    from kernelweave.landmark import landmark_scores
+    from kernelweave.weave.landmark import landmark_scores
 
     F = np.maximum(
         landmark_scores(estimator._landmark_model, X, n_jobs=estimator.n_jobs, progress=Progress(estimator._say)), 0

@@ -12,12 +12,12 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._progress import Progress
 from kernelweave.estimators._views import scaled
 from kernelweave.estimators._weave_tiles import KernelTiles
-from kernelweave.local import LocalWeave, default_candidates, new_rows, weave_local
-from kernelweave.local.graph import Affinities
-from kernelweave.local.kernel import LocalKernel
 from kernelweave.memory import check_memory, estimate_memory
+from kernelweave.samples import Views
 from kernelweave.select import candidate_numbers
-from kernelweave.views import Views
+from kernelweave.weave.local import LocalWeave, default_candidates, new_rows, weave_local
+from kernelweave.weave.local.local_graph import Affinities
+from kernelweave.weave.local.local_kernel import LocalKernel
 
 __all__ = ["fit_local", "least_piece", "local_new_rows", "tables_of"]
 

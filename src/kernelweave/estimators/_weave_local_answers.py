@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.estimators._progress import Progress
 from kernelweave.estimators._weave_auto import PERTURBATIONS, Spectra
 from kernelweave.estimators._weave_local import least_piece, tables_of
 from kernelweave.estimators._weave_partition import cluster, embedded
-from kernelweave.kernels._types import Mask, Matrix, Vector
-from kernelweave.local import bottom_spectrum, harmonic_scores, lgc_scores, partition_many, perturbed
-from kernelweave.local.graph import Affinities
 from kernelweave.memory import check_memory
+from kernelweave.weave.local import bottom_spectrum, harmonic_scores, lgc_scores, partition_many, perturbed
+from kernelweave.weave.local.local_graph import Affinities
 
 __all__ = ["local_clusters", "local_embedding", "local_graphs", "local_spectrum", "propagated"]
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 
-from kernelweave.core.spectral import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
-from kernelweave.estimators._agreement import Partitions, co_association, merge
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
+from kernelweave.core.partitions.agreement import Partitions, co_association, merge
 from kernelweave.estimators._partition import partition
-from kernelweave.kernels._types import Matrix, Vector
 
 __all__ = ["EMBEDDINGS", "cluster", "embedded", "partitions", "sample_order", "spectrum", "wide"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.local.model import default_candidates
-from kernelweave.local.neighbours import EXACT_UP_TO, has_pynndescent
 from kernelweave.memory import available_memory, check_memory, estimate_memory
+from kernelweave.weave.local.local_weave import default_candidates
+from kernelweave.weave.local.neighbours import EXACT_UP_TO, has_pynndescent
 
 __all__ = ["SOLVERS", "SolverChoice", "choose_solver"]
 

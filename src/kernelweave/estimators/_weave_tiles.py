@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.core.consensus import Tile
-from kernelweave.kernels._types import Matrix
+from kernelweave._types import Matrix
+from kernelweave.core.consensus.self_weighted import Tile
 
 __all__ = ["KernelTiles", "stack_tiles"]
 

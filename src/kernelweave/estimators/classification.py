@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernelweave._types import Vector
 from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
 from kernelweave.estimators._classifier import GraphClassifier
-from kernelweave.kernels._types import Vector
 from kernelweave.solve import Scheme, kgl, pmkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]

@@ -14,11 +14,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
-from kernelweave.core.sparse_graph import modularity
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.affinity import modularity
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._views import labels_in_order
-from kernelweave.kernels._types import Matrix, Vector
-from kernelweave.views import Views
+from kernelweave.samples import Views
 
 __all__ = ["ViewImportance", "view_importance"]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave.core.linalg import definite_inverse, shifted
+from kernelweave.core.algebra.matrices import definite_inverse, shifted
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._base import GraphEstimator
 from kernelweave.estimators._run import threads

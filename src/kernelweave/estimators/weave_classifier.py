@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.core.labels import class_mass_factors, class_mass_normalised, harmonic, reached
+from kernelweave._types import Mask, Matrix
+from kernelweave.core.graphs.propagation import class_mass_factors, class_mass_normalised, harmonic, reached
 from kernelweave.estimators._inductive import InductiveClassifier
 from kernelweave.estimators._input import kernel_stack
 from kernelweave.estimators._run import threads
-from kernelweave.estimators._targets import encode_partial_labels
 from kernelweave.estimators._weave import WeaveEstimator, one_of
 from kernelweave.estimators._weave_landmark import keep_landmark_model, landmark_options, landmark_probabilities
 from kernelweave.estimators._weave_local import fit_local
 from kernelweave.estimators._weave_local_answers import propagated
-from kernelweave.kernels._types import Mask, Matrix
+from kernelweave.samples.partial_labels import encode_partial_labels
 
 __all__ = ["WeaveClassifier"]
 
@@ -177,7 +177,7 @@ class WeaveClassifier(InductiveClassifier, WeaveEstimator):
         self._remember(X, None)
 
     def _fit_landmark(self, X: Any, y: Any, random_state: np.random.RandomState) -> None:
-        from kernelweave.landmark import fit_landmark_classes
+        from kernelweave.weave.landmark import fit_landmark_classes
 
         self.classes_, codes = encode_partial_labels(y, n_samples=len(y) if hasattr(y, "__len__") else 0)
         found = fit_landmark_classes(

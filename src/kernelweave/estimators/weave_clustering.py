@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.core.membership import memberships
+from kernelweave.core.graphs.membership import memberships
+from kernelweave.core.partitions.agreement import co_association, membership, merge
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._agreement import co_association, membership, merge
 from kernelweave.estimators._input import check_n_clusters, kernel_stack
 from kernelweave.estimators._new_samples import PredictsClusters
 from kernelweave.estimators._run import threads
@@ -273,7 +273,7 @@ class WeaveClustering(ClusterMixin, PredictsClusters, WeaveEstimator):
         self._remember(X, None)
 
     def _fit_landmark(self, X: Any, random_state: np.random.RandomState) -> None:
-        from kernelweave.landmark import fit_landmark_clustering
+        from kernelweave.weave.landmark import fit_landmark_clustering
 
         if self.n_clusters == "auto":
             msg = 'solver="landmark" does not choose a number of clusters: give n_clusters, or use solver="local".'

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import kernelweave
 from kernelweave import smkl_path
-from kernelweave.core.sparse_graph import modularity
+from kernelweave.core.graphs.affinity import modularity
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.experiments.data import Samples
 from kernelweave.experiments.methods import build, estimator_class

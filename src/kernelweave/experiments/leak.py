@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.kernels._types import Mask, Matrix
 from kernelweave.solve import Problem, Scheme, State, minimise, smkl
 from kernelweave.solve.steps import InferLabels, Step
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from kernelweave._types import Matrix, Samples
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.pairwise import Pairwise

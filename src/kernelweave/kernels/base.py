@@ -9,9 +9,10 @@ from numbers import Real
 
 import numpy as np
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
-from kernelweave.kernels.pair import Pair, Products, as_samples
+from kernelweave.kernels.pair import Pair, Products
+from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Kernel", "Product", "Scaled", "Sum"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
 from kernelweave.kernels.pair import Pair, Products, as_writable
 

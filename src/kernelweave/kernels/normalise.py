@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
 from kernelweave.kernels.pair import Pair, Products
 from kernelweave.kernels.products import inverse_roots

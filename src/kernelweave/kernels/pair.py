@@ -8,34 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
+from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Pair", "Products", "as_samples", "as_writable", "row_sqnorms"]
-
-
-def as_samples(X: Samples) -> Samples:
-    """Return X as a floating 2-d array or CSR matrix; sparse input is never made dense."""
-    X = X if sparse.issparse(X) else np.asarray(X)
-    if X.ndim != 2:
-        msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
-        raise InvalidInputError(msg)
-    if X.dtype.kind not in "fiub":
-        msg = f"Samples must be real numbers; got dtype {X.dtype}. Encode text and categories as numbers first."
-        raise InvalidInputError(msg)
-    X = _canonical(sparse.csr_array(X)) if sparse.issparse(X) else X
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
-def _canonical(X: Samples) -> Samples:
-    """Return a CSR matrix with sorted indices, each once, as short as they can be: scikit-learn asks for that."""
-    index = sparse.get_index_dtype(maxval=max(X.nnz, *X.shape))
-    if X.indices.dtype != index:
-        X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
-    if not X.has_canonical_format:
-        X = X.copy()  # the arrays are the user's
-        X.sum_duplicates()
-    return X
+__all__ = ["Pair", "Products", "as_writable", "row_sqnorms"]
 
 
 def as_writable(X: Samples) -> Samples:

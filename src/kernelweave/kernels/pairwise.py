@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, as_samples, as_writable
+from kernelweave.kernels.pair import Pair, as_writable
+from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Pairwise"]
 

@@ -7,10 +7,11 @@ from numbers import Real
 
 import numpy as np
 
+from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Samples, Vector
 from kernelweave.kernels.base import Kernel, is_count, is_positive
-from kernelweave.kernels.pair import Pair, Products, as_samples, row_sqnorms
+from kernelweave.kernels.pair import Pair, Products, row_sqnorms
+from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Cosine", "Linear", "Polynomial"]
 

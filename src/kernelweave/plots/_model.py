@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._labels import encode_labels
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.labels import encode_labels
 
 __all__ = ["groups", "learned"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelweave._labels import encode_labels
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import corners, lay_out
 from kernelweave.plots._model import groups
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.samples.labels import encode_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -54,7 +54,7 @@ def _columns(X: Any) -> tuple[npt.NDArray[np.float64], list[str]]:
 
 def _views(X: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], list[str]]:
     """Return all views side by side, NaN where a sample lacks one."""
-    from kernelweave.views import Views
+    from kernelweave.samples import Views
 
     views = Views(X)
     parts, names = [], []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kernelweave.kernels._types import Matrix
+from kernelweave._types import Matrix
 from kernelweave.solve.problem import State
 
 __all__ = ["Leaper"]

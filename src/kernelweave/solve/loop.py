@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from kernelweave.core.nonnegative import NotOptimalError
+from kernelweave.core.paper.nonnegative import NotOptimalError
 from kernelweave.solve.leap import Leaper
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import History, Outcome, Record, Solution

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from kernelweave.core.consensus import gram_distances
-from kernelweave.core.graph import residual
-from kernelweave.core.safeguard import rounding_floor
-from kernelweave.core.weights import distance_floor, kernel_products
-from kernelweave.kernels._types import Mask, Matrix, Vector
+from kernelweave._types import Mask, Matrix, Vector
+from kernelweave.core.consensus.self_weighted import gram_distances
+from kernelweave.core.paper.graph_step import residual
+from kernelweave.core.paper.kernel_weights import distance_floor, kernel_products
+from kernelweave.core.paper.safeguard import rounding_floor
 
 __all__ = ["Problem", "State"]
 

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from kernelweave.kernels._types import Vector
+from kernelweave._types import Vector
 from kernelweave.solve.problem import State
 
 __all__ = ["History", "Outcome", "Record", "Solution"]

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kernelweave.core.linalg import symmetric_spectral_norm
-from kernelweave.kernels._types import Matrix
+from kernelweave._types import Matrix
+from kernelweave.core.algebra.matrices import symmetric_spectral_norm
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import Outcome
 from kernelweave.solve.steps import Step

@@ -12,10 +12,10 @@ from operator import attrgetter
 
 import numpy as np
 
-from kernelweave.core.linalg import nearest_psd
-from kernelweave.core.objective import fit_term, perturbation_term, ridge_term
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.algebra.matrices import nearest_psd
+from kernelweave.core.paper.objective import fit_term, perturbation_term, ridge_term
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels._types import Matrix, Vector
 from kernelweave.solve import starts
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import Outcome

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelweave.core.graph import graph_from_inverse, ridge_inverse
-from kernelweave.core.kernel import combine
-from kernelweave.core.weights import consensus_distances, self_weights
-from kernelweave.kernels._types import Matrix, Vector
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.paper.graph_step import graph_from_inverse, ridge_inverse
+from kernelweave.core.paper.kernel_step import combine
+from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.steps import Step
 

@@ -8,10 +8,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from kernelweave.core.graph import graph_from_inverse, identity_minus, residual, ridge_inverse, unexpressed
-from kernelweave.core.kernel import combine, kernel_step
-from kernelweave.core.labels import embedding, harmonic
-from kernelweave.core.linalg import (
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.algebra.matrices import (
     average_with_transpose,
     definite_inverse,
     floor_spectrum,
@@ -20,16 +18,19 @@ from kernelweave.core.linalg import (
     symmetric_part,
     symmetric_spectral_norm,
 )
-from kernelweave.core.nonnegative import exact_graph_step
-from kernelweave.core.objective import smoothness
-from kernelweave.core.safeguard import consensus_weights
-from kernelweave.core.weights import (
+from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.paper.graph_step import graph_from_inverse, identity_minus, residual, ridge_inverse, unexpressed
+from kernelweave.core.paper.kernel_step import combine, kernel_step
+from kernelweave.core.paper.kernel_weights import (
     consensus_distances,
     kernel_residuals,
     parametrised_weights,
     self_weights,
 )
-from kernelweave.kernels._types import Matrix, Vector
+from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.nonnegative import exact_graph_step
+from kernelweave.core.paper.objective import smoothness
+from kernelweave.core.paper.safeguard import consensus_weights
 from kernelweave.solve.problem import Problem, State
 
 __all__ = [

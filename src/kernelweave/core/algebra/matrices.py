@@ -1,0 +1,171 @@
+"""Linear algebra that every step shares: symmetric inverse, spectral norm, nearest positive semidefinite matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from kernelweave._types import Matrix, Vector
+
+__all__ = [
+    "SymmetricOperator",
+    "average_with_transpose",
+    "definite_inverse",
+    "eigenvectors",
+    "floor_spectrum",
+    "nearest_psd",
+    "outer_square",
+    "shifted",
+    "symmetric_inverse",
+    "symmetric_part",
+    "symmetric_spectral_norm",
+]
+
+_TILE = 128
+_ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
+_DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
+_VECTORS = 8  # of ARPACK, for a norm that need not be accurate: the default of 20 takes as many products
+
+
+def symmetric_part(M: Matrix) -> Matrix:
+    """(M + M')/2."""
+    M = M + M.T
+    M /= 2
+    return M
+
+
+def average_with_transpose(M: Matrix) -> None:
+    """M becomes (M + M')/2 in place, a tile at a time."""
+    n = len(M)
+    for i in range(0, n, _TILE):
+        rows = slice(i, i + _TILE)
+        for j in range(i, n, _TILE):
+            cols = slice(j, j + _TILE)
+            tile = (M[rows, cols] + M[cols, rows].T) / 2
+            M[rows, cols] = tile
+            M[cols, rows] = tile.T
+
+
+def shifted(M: Matrix, shift: float) -> Matrix:
+    """M + shift·I, a new matrix."""
+    M = M.copy()
+    M.flat[:: len(M) + 1] += shift
+    return M
+
+
+def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
+    """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
+
+    With `overwrite` the inverse takes the place of M (C-ordered), and nothing else of its size is allocated.
+    """
+    diagonal = M.diagonal().copy()
+    A = definite_inverse(M, overwrite=overwrite)
+    return _indefinite_inverse(M, diagonal) if A is None else A
+
+
+def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
+    """M^-1 of a symmetric positive definite M by potrf + potri (n³ flops), or None if M is not positive definite."""
+    potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
+    # the transpose of a C-ordered matrix is a Fortran view, of which LAPACK touches the lower triangle of M only
+    A = M.T if overwrite else M.T.copy(order="F")
+    R, info = potrf(A, lower=False, overwrite_a=True, clean=False)
+    if info == 0:
+        R, info = potri(R, lower=False, overwrite_c=True)
+    if info != 0:
+        return None
+    R = R.T
+    _mirror_lower(R)
+    return np.asarray(R)
+
+
+def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
+    """M^-1 by LU, from the upper triangle and the diagonal, all that a failed Cholesky has left of M."""
+    M = np.triu(M, 1)
+    M = M + M.T
+    np.fill_diagonal(M, diagonal)
+    return symmetric_part(linalg.inv(M))
+
+
+def _mirror_lower(M: Matrix) -> None:
+    """Copy the lower triangle onto the upper one, in place, a tile at a time."""
+    n = len(M)
+    for i in range(0, n, _TILE):
+        rows = slice(i, i + _TILE)
+        tile = M[rows, rows]
+        np.copyto(tile, tile.T.copy(), where=_ABOVE[: len(tile), : len(tile)])
+        for j in range(i + _TILE, n, _TILE):
+            M[rows, j : j + _TILE] = M[j : j + _TILE, rows].T
+
+
+def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
+    """Orthonormal eigenvectors of a symmetric M, as columns: those of its eigenvalues first to last, ascending.
+
+    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may leave some out: then all are computed.
+    """
+    _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
+    if V.shape[1] <= last - first:
+        V = linalg.eigh(M, driver="evd", check_finite=False)[1][:, first : last + 1]
+    return np.asarray(V)
+
+
+def outer_square(E: Matrix) -> Matrix:
+    """E E' by syrk (n³ flops), mirrored a tile at a time."""
+    (syrk,) = get_blas_funcs(("syrk",), (E,))
+    # BLAS reads Fortran order, which the transpose of a C-ordered matrix has, and fills the upper triangle
+    C = (syrk(1.0, E, lower=0) if E.flags.f_contiguous else syrk(1.0, E.T, trans=1, lower=0)).T
+    _mirror_lower(C)
+    return np.asarray(C)
+
+
+class SymmetricOperator(LinearOperator):  # type: ignore[misc]
+    """v -> Mv of a symmetric M by symv, which reads one triangle only (above): half the memory of a general product."""
+
+    def __init__(self, M: Matrix) -> None:
+        super().__init__(M.dtype, M.shape)
+        (self._symv,) = get_blas_funcs(("symv",), (M,))
+        self._M = M.T  # which has the order that BLAS reads
+
+    def matvec(self, v: Vector) -> Vector:
+        """Return Mv; without the checks of the base, which take as long as the product of a small M."""
+        return np.asarray(self._symv(1.0, self._M, v, lower=1))
+
+    _matvec = matvec
+
+
+def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
+    """||M||_2 of a symmetric M, its largest absolute eigenvalue, to a relative accuracy of `tol`."""
+    n = len(M)
+    if not M.any():
+        return 0.0
+    if n < _DENSE_BELOW:
+        return float(np.abs(linalg.eigvalsh(M)).max())
+    v0 = np.random.default_rng(0).standard_normal(n).astype(M.dtype)  # fixed: the norm is repeatable
+    try:
+        ncv = _VECTORS if tol >= 0.01 else None
+        values = eigsh(SymmetricOperator(M), k=1, which="LM", v0=v0, tol=tol, ncv=ncv, return_eigenvectors=False)
+        return float(abs(values[0]))
+    except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
+        return float(np.abs(linalg.eigvalsh(M)).max())
+
+
+def nearest_psd(M: Matrix) -> Matrix:
+    """Nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues become 0."""
+    try:
+        linalg.cholesky(M, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        values, V = linalg.eigh(M, check_finite=False)
+        V = V[:, values > 0] * np.sqrt(values[values > 0])
+        return np.asarray(V @ V.T)
+    return M
+
+
+def floor_spectrum(M: Matrix, floor: float, *, overwrite: bool = False) -> Matrix:
+    """Nearest matrix to a symmetric M with no eigenvalue below `floor`."""
+    values, V = linalg.eigh(M.T, overwrite_a=overwrite, check_finite=False)
+    del M  # may be freed now
+    V *= np.sqrt(np.maximum(values - floor, 0))  # what is above the floor is a square: half a product
+    K = outer_square(V)
+    K.flat[:: len(K) + 1] += floor
+    return K

@@ -1,0 +1,1 @@
+"""The self-weighted consensus of kernels."""

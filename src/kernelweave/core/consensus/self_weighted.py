@@ -1,0 +1,140 @@
+"""The self-weighted consensus of kernels, from r x r matrices that one pass over tiles of the kernels gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from kernelweave._types import Matrix, Vector
+
+__all__ = [
+    "Tile",
+    "agreement",
+    "combine_tiles",
+    "gram_distances",
+    "kernel_moments",
+    "median_weights",
+    "trust",
+    "weights_at_rest",
+]
+
+# rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
+Tile: TypeAlias = tuple[slice, slice, Matrix]
+
+_TOL = 1e-8
+_MAX_STEPS = 1000
+_FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
+_TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels stay near 0.01
+_FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
+
+
+def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
+    """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
+
+    Sums are taken about the mean of the first tile: those of nearly constant kernels would cancel.
+    """
+    centre: Vector = np.empty(0)
+    seconds, firsts, on_diagonal, n = [], [], [], 0
+    for rows, cols, H in tiles:
+        flat = H.reshape(len(H), -1)
+        if len(centre) == 0:
+            centre = flat.mean(axis=1)
+        E = flat - centre[:, None]
+        times = 1 if rows == cols else 2
+        seconds.append(times * (E @ E.T).astype(np.float64))
+        firsts.append(times * E.sum(axis=1, dtype=np.float64))
+        if rows == cols:
+            on_diagonal.append(E[:, :: H.shape[1] + 1].astype(np.float64))
+        n = max(n, cols.stop)
+    second, first, diagonal = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
+    m = centre.astype(np.float64)
+    G = second + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
+    off = first - diagonal.sum(axis=1)
+    C = second - diagonal @ diagonal.T - np.outer(off, off) / max(n * (n - 1), 1)
+    return np.asarray(G), _correlations(C, _FLAT * second.diagonal())
+
+
+def _correlations(C: Matrix, least: Vector) -> Matrix:
+    """C_ij / sqrt(C_ii C_jj); 0 all along, itself included, for a kernel whose variance is at most its least."""
+    varies = C.diagonal() > least
+    scale = np.zeros(len(C))
+    scale[varies] = 1 / np.sqrt(C.diagonal()[varies])
+    R = np.clip(C * scale * scale[:, None], -1, 1)
+    np.fill_diagonal(R, varies)
+    return np.asarray(R)
+
+
+def combine_tiles(tiles: Iterable[Tile], p: Matrix, n: int) -> Matrix:
+    """K_j = Σ_i p_ji H_i for every row of p, as (len(p), n, n), each symmetric to the last bit."""
+    K = np.empty((0, n, n))
+    for rows, cols, H in tiles:
+        if len(K) == 0:
+            K = np.empty((len(p), n, n), dtype=H.dtype)
+        tile = (p.astype(H.dtype) @ H.reshape(len(H), -1)).reshape(len(p), *H.shape[1:])
+        if rows == cols:
+            tile = (tile + tile.transpose(0, 2, 1)) / 2
+        else:
+            K[:, cols, rows] = tile.transpose(0, 2, 1)
+        K[:, rows, cols] = tile
+    return K
+
+
+def gram_distances(G: Matrix, p: Vector) -> Vector:
+    """||H_i - K||_F for K = Σ p_i H_i: d_i² = G_ii - 2(Gp)_i + p'Gp."""
+    Gp = G @ p
+    return np.asarray(np.sqrt(np.maximum(G.diagonal() - 2 * Gp + p @ Gp, 0)))
+
+
+def agreement(R: Matrix) -> Vector:
+    """How far each kernel agrees with the others, from 0 to 1: the best product of correlations from the leading ones.
+
+    u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. A kernel that follows no other, such as one with its
+    samples permuted, is near 0; one that follows a neighbour that follows the rest is not. A flat kernel (R_ii = 0)
+    says nothing and misleads nobody: it is 1. So are all where those above the threshold are no majority, since
+    then nobody can say who is wrong.
+    """
+    flat = R.diagonal() == 0
+    R = np.maximum(R[~flat][:, ~flat], 0)
+    if len(R) == 0:
+        return np.ones(len(flat))
+    v = np.abs(np.linalg.eigh(R)[1][:, -1])
+    u = v / v.max()
+    for _ in range(len(R)):
+        u = np.maximum(u, (R * u).max(axis=1))
+    everyone = np.ones(len(flat))
+    if np.count_nonzero(u > _TRUSTED) > len(u) / 2:
+        everyone[~flat] = u
+    return everyone
+
+
+def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR) -> Vector:
+    """p_i ∝ t_i / max(||H_i - K||_F, δ), Σp = 1, K = Σ p_i H_i: the geometric median of the kernels, to a fixed point.
+
+    δ = floor · the median distance to the mean, so that K does not collapse on a kernel that it comes near;
+    t = min(1, agreement/0.1) takes out kernels that follow no other, t = 1 without R.
+    """
+    least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
+    return weights_at_rest(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
+
+
+def trust(R: Matrix | None, r: int) -> Vector:
+    """t = min(1, agreement/0.1): 0 for kernels that follow no other."""
+    return np.ones(r) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
+
+
+def weights_at_rest(distances: Callable[[Vector], Vector], t: Vector, *, least: float, floor: float = _FLOOR) -> Vector:
+    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, to a fixed point; δ = floor · the median distance at t, or `least`."""
+    p = t / t.sum()
+    d = distances(p)
+    least = max(floor * float(np.median(d)), least)
+    for _ in range(_MAX_STEPS):
+        w = t / np.maximum(d, least)
+        new = w / w.sum()
+        change = np.abs(new - p).max()
+        p = new
+        if change < _TOL:
+            break
+        d = distances(p)
+    return np.asarray(p)

@@ -1,0 +1,1 @@
+"""Sparse graphs: affinities, spectra, labels that spread over them, new samples."""

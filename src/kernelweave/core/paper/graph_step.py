@@ -1,0 +1,80 @@
+"""The graph S of the samples: its closed form, and its residual that the other steps read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from kernelweave._types import Matrix
+from kernelweave.core.algebra.matrices import outer_square, shifted, symmetric_inverse
+
+__all__ = [
+    "graph_from_inverse",
+    "identity_minus",
+    "label_distances",
+    "residual",
+    "ridge_inverse",
+    "unexpressed",
+]
+
+_TILE = 128
+
+
+def label_distances(P: Matrix, *, squared: bool) -> Matrix:
+    """G, g_ij = ||P_i - P_j||² (the paper), or its root (the released program)."""
+    p = np.einsum("ij,ij->i", P, P)
+    G = P @ P.T
+    G *= -2
+    G += p[:, None]
+    G += p
+    np.maximum(G, 0, out=G)
+    np.fill_diagonal(G, 0)
+    return G if squared else np.sqrt(G, out=G)
+
+
+def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
+    """A = (K + γI)^-1."""
+    return symmetric_inverse(shifted(K, gamma), overwrite=True)
+
+
+def unexpressed(A: Matrix, P: Matrix, *, alpha: float, gamma: float, overwrite: bool = False) -> Matrix:
+    """E = I - S of Eq. 14: E = γA + (α/4) AG with A = (K + γI)^-1; with `overwrite` in the memory of A (C-ordered)."""
+    # G = p1' + 1p' - 2PP' has rank c + 2, so AG costs n²c and one pass over A
+    p = np.einsum("ij,ij->i", P, P)
+    right = np.column_stack([P, np.ones_like(p), p])
+    left = (A @ np.column_stack([P, p, np.ones_like(p)])) * (alpha / 4)
+    left[:, : P.shape[1]] *= -2
+    (gemm,) = get_blas_funcs(("gemm",), (A,))
+    # the transpose of a C-ordered matrix is the Fortran view that BLAS adds to in place
+    E = gemm(1.0, right, left, trans_b=True, beta=gamma, c=A.T, overwrite_c=overwrite)
+    return np.asarray(E.T)
+
+
+def graph_from_inverse(A: Matrix, P: Matrix, *, alpha: float, gamma: float, squared: bool = True) -> Matrix:
+    """Eq. 14 for all columns at once: S = (K + γI)^-1 (K - αG/4) = I - γA - (α/4) AG with A = (K + γI)^-1."""
+    if squared:
+        return identity_minus(unexpressed(A, P, alpha=alpha, gamma=gamma))
+    S = A @ label_distances(P, squared=False)
+    S *= -alpha / 4
+    for rows in _tiles(len(A)):  # in tiles, so that γA needs no matrix of its own
+        S[rows] -= gamma * A[rows]
+    S.flat[:: len(S) + 1] += 1
+    return np.asarray(S)
+
+
+def identity_minus(M: Matrix) -> Matrix:
+    """I - M, in the place of M."""
+    np.negative(M, out=M)
+    M.flat[:: len(M) + 1] += 1
+    return M
+
+
+def residual(S: Matrix) -> Matrix:
+    """M = (I - S)(I - S)': what S leaves unexpressed; Tr(K - 2KS + S'KS) = <K, M> for symmetric K."""
+    return outer_square(identity_minus(S.copy()))
+
+
+def _tiles(n: int) -> Iterator[slice]:
+    return (slice(i, i + _TILE) for i in range(0, n, _TILE))

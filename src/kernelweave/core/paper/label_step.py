@@ -1,0 +1,66 @@
+"""The labels' relaxation P for clustering: the bottom eigenvectors of a dense graph's Laplacian."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import ArpackError, eigsh
+
+from kernelweave._types import Matrix
+from kernelweave.core.algebra.matrices import SymmetricOperator, average_with_transpose, eigenvectors
+
+__all__ = ["embedding"]
+
+_ARPACK_FROM = 400  # samples; LAPACK is faster below
+_ARPACK_RESTARTS = 60  # where eigenvalues crowd it may take thousands, and LAPACK is done long before
+_TOL = 1e-12
+_ROWS = 32
+
+
+def embedding(S: Matrix, c: int, *, overwrite: bool = False) -> Matrix:
+    """Eq. 17: min Tr(P'LP), P'P = I: the eigenvectors of the c smallest eigenvalues of L, as columns.
+
+    On a graph without edges (the released start, S = I) every P is a minimum: it is the first c unit vectors.
+    With `overwrite` S must be symmetric, and gives its memory.
+    """
+    n = len(S)
+    W = S
+    if not overwrite:
+        W = S.copy()
+        average_with_transpose(W)
+    d = W.sum(axis=1) - W.diagonal()
+    if not d.any():
+        return np.eye(n, c, dtype=S.dtype)
+    np.fill_diagonal(W, -d)  # now W = -L
+    if n >= _ARPACK_FROM and n >= 20 * c and _connected(W):
+        try:
+            return _top_eigenvectors(W, c, shift=2 * float(d.max()))
+        except ArpackError:  # no convergence where eigenvalues crowd: LAPACK knows no such trouble
+            pass
+    np.negative(W, out=W)
+    return eigenvectors(W, 0, c - 1)
+
+
+def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:
+    """Eigenvectors of the c largest eigenvalues of W + shift·I, largest first, by ARPACK.
+
+    An angle is off by about _TOL·shift/gap: 1e-6 where the gap after the c-th eigenvalue is a millionth of the shift.
+    """
+    W.flat[:: len(W) + 1] += shift
+    v0 = np.random.default_rng(0).standard_normal(len(W)).astype(W.dtype)  # fixed: the embedding is repeatable
+    tol = max(_TOL, 2 * float(np.finfo(W.dtype).eps))
+    values, P = eigsh(SymmetricOperator(W), k=c, which="LA", v0=v0, ncv=2 * c + 11, tol=tol, maxiter=_ARPACK_RESTARTS)
+    return np.asarray(P[:, np.argsort(-values, kind="stable")])
+
+
+def _connected(W: Matrix) -> bool:
+    """Whether all samples are reached from the first; a graph in parts has eigenvalues that ARPACK may miss."""
+    seen = np.arange(len(W)) == 0
+    front = np.flatnonzero(seen)
+    while len(front):
+        before = seen.copy()
+        for i in range(0, len(front), _ROWS):  # some rows at a time: they are copied
+            seen |= (W[front[i : i + _ROWS]] > 0).any(axis=0)
+            if seen.all():
+                return True
+        front = np.flatnonzero(seen & ~before)
+    return len(W) == 1

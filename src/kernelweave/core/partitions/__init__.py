@@ -1,0 +1,1 @@
+"""k-means, and what several partitions agree on."""

@@ -1,0 +1,134 @@
+"""The samples of several tables, in one order, and which of them each table has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelweave._types import Mask
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.table import Table
+
+__all__ = ["align", "known_rows", "mark_missing", "need_samples"]
+
+
+def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[str, NDArray[np.intp]]]:
+    """Return the number of samples, their names if tables have any, and the sample that each row of a table is."""
+    indexed = {name: table.index for name, table in tables.items() if table.index is not None}
+    for name, index in indexed.items():
+        if not index.is_unique:
+            twice = index[index.duplicated()][0]
+            msg = f"The index of view {name!r} holds {twice!r} more than once: give every sample one row."
+            raise InvalidInputError(msg)
+    if not indexed:
+        return _by_position(tables)
+    first = next(iter(indexed.values()))
+    samples = first
+    for index in indexed.values():
+        samples = samples.append(index[~index.isin(samples)])
+    for name, table in tables.items():
+        if name not in indexed and table.values.shape[0] != len(samples):
+            msg = (
+                f"View {name!r} has no index to align its {table.values.shape[0]} rows by, but {next(iter(indexed))!r} "
+                f"has, and there are {len(samples)} samples: give it that index."
+            )
+            raise InvalidInputError(msg)
+        if name not in indexed and not all(index.equals(samples) for index in indexed.values()):
+            msg = (
+                f"View {name!r} has no index, but the other views list their samples in different orders: give it an "
+                "index, or put all in one order."
+            )
+            raise InvalidInputError(msg)
+    rows = {name: samples.get_indexer(indexed[name]) if name in indexed else np.arange(len(samples)) for name in tables}
+    return len(samples), np.asarray(samples), rows
+
+
+def _by_position(tables: Mapping[str, Table]) -> tuple[int, None, dict[str, NDArray[np.intp]]]:
+    lengths = {name: table.values.shape[0] for name, table in tables.items()}
+    first, n = next(iter(lengths.items()))
+    for name, length in lengths.items():
+        if length != n:
+            msg = (
+                f"All views must hold the same samples: {first!r} has {n}, {name!r} has {length}. Align them, one row "
+                "per sample (a row of NaN where a sample lacks the view), or give data frames an index."
+            )
+            raise InvalidInputError(msg)
+    return n, None, {name: np.arange(n) for name in tables}
+
+
+def known_rows(values: Any, name: str) -> Mask:
+    """Return which rows hold numbers; a row of NaN alone is a sample without this view, other NaN is an error."""
+    if sparse.issparse(values):
+        lacking = np.add.reduceat(np.r_[np.isnan(values.data), 0], values.indptr[:-1]) * (np.diff(values.indptr) > 0)
+        bad = ~np.isfinite(values.data)
+    else:
+        lacking = np.isnan(values).sum(axis=1)
+        bad = ~np.isfinite(values)
+    missing = lacking == values.shape[1]
+    if not bad.any():
+        return np.ones(values.shape[0], dtype=bool)
+    rows, cols = _positions(values, bad)
+    partly = ~missing[rows]
+    if partly.any():
+        i, j = rows[partly][0], cols[partly][0]
+        msg = (
+            f"View {name!r} holds NaN or infinity at row {i}, column {j} ({np.count_nonzero(partly)} in all). A sample "
+            "may lack a view as a whole (a row of NaN), not a part of it: impute the value or drop the column."
+        )
+        raise InvalidInputError(msg)
+    return np.asarray(~missing)
+
+
+def _positions(values: Any, bad: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if not sparse.issparse(values):
+        rows, cols = np.nonzero(bad)
+        return rows, cols
+    rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+    return rows[bad], values.indices[bad]
+
+
+def mark_missing(present: Mask, missing: Mapping[str, Any], names: tuple[str, ...], samples: Any) -> None:
+    """Take out of `present` the samples that the user says are missing: a mask, positions, or names of samples."""
+    for view, which in missing.items():
+        if view not in names:
+            msg = f"missing names the view {view!r}, but the views are {', '.join(map(repr, names))}."
+            raise InvalidInputError(msg)
+        which = np.asarray(which)
+        n = present.shape[1]
+        if which.dtype == bool and which.shape == (n,):
+            present[names.index(view), which] = False
+            continue
+        if which.dtype.kind not in "iu" and samples is not None:
+            where = np.flatnonzero(np.isin(samples, which))
+            found = len(where) == len(np.unique(which))
+        else:
+            where = which
+            found = which.dtype.kind in "iu" and which.ndim == 1 and ((which >= 0) & (which < n)).all()
+        if not found:
+            msg = (
+                f"missing[{view!r}] must be a mask of the {n} samples, their positions, or their names in the index; "
+                f"got {which!r}."
+            )
+            raise InvalidInputError(msg)
+        present[names.index(view), where] = False
+
+
+def need_samples(present: Mask, names: tuple[str, ...], samples: Any, *, least: int) -> None:
+    """Refuse a view that hardly any sample has, and a sample that no view has."""
+    for name, known in zip(names, present, strict=True):
+        if (count := np.count_nonzero(known)) < least:
+            msg = f"View {name!r} has {count} of {len(known)} samples; at least {least} are needed. Leave the view out."
+            raise InvalidInputError(msg)
+    nowhere = np.flatnonzero(~present.any(axis=0))
+    if len(nowhere):
+        shown = nowhere[:3] if samples is None else samples[nowhere[:3]]
+        more = "" if len(nowhere) <= 3 else f" and {len(nowhere) - 3} more"
+        msg = (
+            f"Nothing is known of {len(nowhere)} sample(s), which every view lacks: "
+            f"{', '.join(map(str, shown))}{more}. Take them out."
+        )
+        raise InvalidInputError(msg)

@@ -1,0 +1,217 @@
+"""Chunks that dask keeps, and work over chunks on the workers of dask.distributed."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from importlib.util import find_spec
+from sys import modules
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.parts import Part
+from kernelweave.samples.running import Run, Task, chosen, tree_sum, windowed
+from kernelweave.samples.source import Source
+
+__all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_labels"]
+
+_PART_BYTES = 16 * 2**20
+_TRIES = 3
+_PAUSE = 2.0  # seconds, in which the scheduler learns of a worker that is gone
+
+
+def is_dask(X: Any) -> bool:
+    """Tell whether X is a dask collection, without importing dask."""
+    return "dask" in modules and hasattr(X, "__dask_graph__")
+
+
+def dask_source(X: Any) -> Source:
+    """Return the blocks of a dask array, in pieces if they are large, or the partitions of a dask dataframe."""
+    if not hasattr(X, "numblocks"):
+        parts = [(f"partition {i}", block) for i, block in enumerate(X.to_delayed())]
+        return Source(_Blocks(tuple(parts)), width=len(X.columns), distributed=True)
+    if X.ndim != 2:
+        msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
+        raise InvalidInputError(msg)
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    width = int(X.shape[1])
+    if np.isnan(X.chunks[0]).any():
+        parts = [(f"block {i}", block) for i, block in enumerate(X.to_delayed()[:, 0])]
+        return Source(_Blocks(tuple(parts)), width=width, distributed=True)
+    parts, lengths = _pieces(X, max(1, _PART_BYTES // max(width * X.dtype.itemsize, 1)))
+    return Source(_Blocks(tuple(parts)), lengths=lengths, width=width, distributed=True)
+
+
+def _pieces(X: Any, size: int) -> tuple[list[tuple[str, Any]], list[int]]:
+    """Return whole blocks where they are small, else slices of them: dask reads no more than a slice of a file."""
+    parts: list[tuple[str, Any]] = []
+    lengths: list[int] = []
+    start = 0
+    blocks = X.to_delayed()[:, 0]
+    for b, rows in enumerate(X.chunks[0]):
+        if rows <= 2 * size:
+            parts.append((f"block {b} (rows {start} to {start + rows - 1})", blocks[b]))
+            lengths.append(int(rows))
+        else:
+            for i in range(start, start + rows, size):
+                j = min(i + size, start + rows)
+                parts.append((f"block {b} (rows {i} to {j - 1})", X[i:j].to_delayed().ravel()[0]))
+                lengths.append(j - i)
+        start += int(rows)
+    return parts, lengths
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    blocks: tuple[tuple[str, Any], ...]
+
+    def __call__(self) -> Iterator[Part]:
+        for name, block in self.blocks:
+            yield Part(name, _computed, (block,))
+
+
+def _computed(block: Any) -> Any:
+    return block.compute(scheduler="synchronous")
+
+
+def lazy_labels(model: Any, X: Any) -> Any:
+    """Return the labels of the samples of a dask collection as a dask array, computed when it is.
+
+    Parameters
+    ----------
+    model : LandmarkModel
+        As `fit_landmark_clustering` returns it.
+    X : dask array or dataframe of shape (n_samples, n_features)
+        The samples.
+    """
+    import dask.array as da
+    from dask import delayed
+
+    from kernelweave.weave.landmark.landmark_model import part_labels
+
+    source = dask_source(X)
+    shared = delayed(model)
+    parts = list(source.parts())
+    lengths = source.lengths or [np.nan] * len(parts)
+    work = [delayed(_pinned_block)(part_labels, shared, part.name, part.arguments[0]) for part in parts]
+    blocks = [da.from_delayed(block, (n,), np.int32) for block, n in zip(work, lengths, strict=True)]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def active_client() -> Any:
+    """Return the client of dask.distributed that is current here, or None."""
+    if "distributed" not in modules or find_spec("distributed") is None:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+class DaskRun(Run):
+    """Runs tasks on the workers of a client: what they share is scattered once, and lost work is done again."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(max(1, sum(client.nthreads().values())))
+        self._client = client
+        self._shared: tuple[Any, Any] | None = None  # the state last scattered, and its future
+
+    def over(self, task: Task, state: Any, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
+        """Yield task(state, part, extra) for the parts in order."""
+        submit = self._submit_block if source.distributed else self._submit
+        jobs = (_Job(self, submit, task, state, job) for job in chosen(source.parts(), each))
+        return windowed(jobs, 2 * self.n_threads + 2)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return function(*arguments), computed on a worker."""
+        return _Job(self, self._submit, _apply, None, (function, *arguments)).result()
+
+    def total(self, task: Task, state: Any, blocks: Iterable[Any]) -> Any:
+        """Return the sum of task(state, block), added in pairs on the workers."""
+        return _Job(self, self._submit_sum, task, state, tuple(blocks)).result()
+
+    def _submit(self, task: Task, state: Any, job: tuple[Any, ...]) -> Any:
+        return self._client.submit(_pinned, task, self._scattered(state), *job, pure=False)
+
+    def _submit_block(self, task: Task, state: Any, job: tuple[Any, ...]) -> Any:
+        from dask import delayed
+
+        part, *extra = job
+        work = delayed(_pinned_block, pure=False)(task, self._scattered(state), part.name, part.arguments[0], *extra)
+        return self._client.compute(work)
+
+    def _submit_sum(self, task: Task, state: Any, blocks: tuple[Any, ...]) -> Any:
+        futures = [self._submit(task, state, (block,)) for block in blocks]
+        return tree_sum(futures, lambda a, b: self._client.submit(operator.add, a, b, pure=False))
+
+    def _scattered(self, state: Any) -> Any:
+        if state is None:
+            return None
+        if self._shared is None or self._shared[0] is not state:
+            self._shared = (state, self._scatter(state))
+        return self._shared[1]
+
+    def _scatter(self, state: Any) -> Any:
+        for attempt in range(_TRIES):
+            try:
+                return self._client.scatter(state, broadcast=True, hash=False)
+            except OSError:  # a worker died while it was sent the state, and the scheduler did not know yet
+                if attempt == _TRIES - 1:
+                    raise
+                time.sleep(_PAUSE)
+        return None
+
+    def forget(self) -> None:
+        """Scatter the shared state again when it is next needed: every worker that held it is gone."""
+        self._shared = None
+
+
+class _Job:
+    """A task under way, submitted again if what it needs was lost with a worker."""
+
+    def __init__(self, run: DaskRun, submit: Callable[..., Any], task: Task, state: Any, job: tuple[Any, ...]) -> None:
+        self._run = run
+        self._again = (submit, task, state, job)
+        self._future = submit(task, state, job)
+
+    def result(self) -> Any:
+        for attempt in range(_TRIES):
+            try:
+                return self._future.result()
+            except CancelledError:
+                if attempt == _TRIES - 1:
+                    raise
+                self._run.forget()
+                submit, *job = self._again
+                self._future = submit(*job)
+        return None
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
+def _apply(state: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def _pinned(task: Task, state: Any, *job: Any) -> Any:
+    """Run a task with one BLAS thread: workers share the machine, and digits must not depend on their threads."""
+    with threadpool_limits(1):
+        return task(state, *job)
+
+
+def _pinned_block(task: Task, state: Any, name: str, rows: Any, *extra: Any) -> Any:
+    return _pinned(task, state, Part(name, _itself, (rows,)), *extra)
+
+
+def _itself(rows: Any) -> Any:
+    return rows

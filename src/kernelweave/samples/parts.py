@@ -1,0 +1,68 @@
+"""One chunk of samples: read, and refused by its name if it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave.errors import DataUnavailableError, InvalidInputError
+from kernelweave.samples.numbers import as_samples
+
+__all__ = ["Part", "as_rows", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A chunk by its name, and the function and its arguments that give its rows; it can be sent to a worker."""
+
+    name: str
+    load: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+def read(part: Part, width: int | None) -> Any:
+    """Return the rows of a chunk as finite floats, dense or CSR, or say by its name what is wrong with it."""
+    try:
+        rows = part.load(*part.arguments)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # whatever a reader of files raises: pyarrow's and zarr's errors have no common base
+        msg = f"{part.name} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
+        raise DataUnavailableError(msg) from error
+    return as_rows(rows, part.name, width)
+
+
+def as_rows(rows: Any, name: str, width: int | None) -> Any:
+    """Return the rows as finite floats of this width, or say what is wrong with them."""
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    try:
+        rows = as_samples(rows)
+    except InvalidInputError as error:
+        msg = f"{name}: {error}"
+        raise InvalidInputError(msg) from error
+    if rows.shape[0] == 0:
+        msg = f"{name} is empty: its shape is {rows.shape}. Leave out chunks without rows."
+        raise InvalidInputError(msg)
+    if width is not None and rows.shape[1] != width:
+        msg = f"{name} has {rows.shape[1]} columns, but those before it have {width}: all hold the same ones."
+        raise InvalidInputError(msg)
+    values = rows.data if sparse.issparse(rows) else rows
+    if not np.isfinite(values).all():
+        msg = f"{name} holds {_where_not_finite(rows)}. Impute or drop them first."
+        raise InvalidInputError(msg)
+    return rows
+
+
+def _where_not_finite(rows: Any) -> str:
+    table = sparse.coo_array(rows) if sparse.issparse(rows) else None
+    if table is None:
+        bad = np.argwhere(~np.isfinite(rows))
+    else:
+        bad = np.argwhere(~np.isfinite(table.data))
+        bad = np.column_stack([table.coords[0][bad[:, 0]], table.coords[1][bad[:, 0]]])
+    return f"{len(bad)} NaN or infinite value(s), the first in its row {bad[0][0]}, column {bad[0][1]}"

@@ -1,0 +1,61 @@
+"""Chunks that can be read only once, copied to a temporary folder so that they can be read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.parts import Part, as_rows
+from kernelweave.samples.source import Source
+
+__all__ = ["spooled"]
+
+
+def spooled(chunks: Iterator[Any]) -> Source:
+    """Copy chunks to disk, checked, and return a source that reads the copies; the folder goes with the source."""
+    folder = TemporaryDirectory(prefix="kernelweave-")
+    lengths: list[int] = []
+    width: int | None = None
+    try:
+        for i, chunk in enumerate(chunks):
+            rows = as_rows(chunk, f"chunk {i}", width)
+            width = rows.shape[1]
+            lengths.append(rows.shape[0])
+            _write(Path(folder.name) / str(i), rows)
+    except BaseException:
+        folder.cleanup()
+        raise
+    if not lengths:
+        folder.cleanup()
+        msg = "The iterator gave no chunk: it is empty, or was used up before."
+        raise InvalidInputError(msg)
+    return Source(_Copies(Path(folder.name), len(lengths)), lengths=lengths, width=width, close=folder.cleanup)
+
+
+@dataclass(frozen=True)
+class _Copies:
+    folder: Path
+    count: int
+
+    def __call__(self) -> Iterator[Part]:
+        for i in range(self.count):
+            yield Part(f"chunk {i}", _read, (self.folder / str(i),))
+
+
+def _write(path: Path, rows: Any) -> None:
+    if sparse.issparse(rows):
+        sparse.save_npz(path.with_suffix(".npz"), rows, compressed=False)
+    else:
+        np.save(path.with_suffix(".npy"), rows)
+
+
+def _read(path: Path) -> Any:
+    dense = path.with_suffix(".npy")
+    return np.load(dense) if dense.exists() else sparse.load_npz(path.with_suffix(".npz"))

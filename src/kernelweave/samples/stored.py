@@ -1,0 +1,109 @@
+"""Samples in Parquet files or a Zarr array, read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelweave.errors import DataUnavailableError, InvalidInputError
+from kernelweave.samples.parts import Part
+from kernelweave.samples.source import Source
+
+__all__ = ["path_source"]
+
+_BYTES = 16 * 2**20
+
+
+def path_source(path: Path) -> Source:
+    """Return the chunks of a Parquet file, a folder of Parquet files, or a Zarr array."""
+    if not path.exists():
+        msg = f"There is no {path}: give the path of a Parquet file, a folder of Parquet files, or a Zarr array."
+        raise DataUnavailableError(msg)
+    if path.is_file() and path.suffix == ".npy":
+        msg = f"{path} is a numpy file: pass numpy.load({str(path)!r}, mmap_mode='r') as X."
+        raise InvalidInputError(msg)
+    files = [path] if path.is_file() else sorted(path.glob("*.parquet"))
+    return _parquet(files) if files and path.suffix != ".zarr" else _zarr(path)
+
+
+def _parquet(files: list[Path]) -> Source:
+    """Return row groups as parts; a file whose footer cannot be read is named before any row is."""
+    parquet = _need("pyarrow.parquet", "cli")
+    parts: list[Part] = []
+    lengths: list[int] = []
+    width: int | None = None
+    for file in files:
+        try:
+            metadata = parquet.read_metadata(file)
+        except Exception as error:  # pyarrow's errors have no common base
+            msg = f"{file} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
+            raise DataUnavailableError(msg) from error
+        width = metadata.num_columns if width is None else width
+        if metadata.num_columns != width:
+            msg = f"{file} has {metadata.num_columns} columns, but {files[0]} has {width}: all hold the same."
+            raise InvalidInputError(msg)
+        if metadata.num_rows == 0:
+            msg = f"{file} is empty: its shape is (0, {width}). Leave out files without rows."
+            raise InvalidInputError(msg)
+        for g in range(metadata.num_row_groups):
+            parts.append(Part(f"{file}, row group {g},", _row_group, (file, g)))
+            lengths.append(metadata.row_group(g).num_rows)
+    return Source(_Listed(tuple(parts)), lengths=lengths, width=width)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    parts: tuple[Part, ...]
+
+    def __call__(self) -> Iterator[Part]:
+        return iter(self.parts)
+
+
+def _row_group(file: Path, g: int) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    table = ParquetFile(file).read_row_group(g)
+    columns = [column.to_numpy() for column in table.columns]
+    for name, column in zip(table.column_names, columns, strict=True):
+        if column.dtype.kind not in "fiub":
+            msg = f"{file}: column {name!r} holds {column.dtype}, no numbers. Leave it out or encode it first."
+            raise InvalidInputError(msg)
+    return np.column_stack(columns)
+
+
+def _zarr(path: Path) -> Source:
+    zarr = _need("zarr", "dask")
+    try:
+        array = zarr.open_array(str(path), mode="r")
+    except Exception as error:  # zarr's errors have no common base
+        msg = f"{path} holds neither Parquet files nor a Zarr array ({type(error).__name__}: {error})."
+        raise DataUnavailableError(msg) from error
+    if array.ndim != 2:
+        msg = f"Samples must form a 2-d table (n_samples, n_features); {path} has {array.ndim} dimension(s)."
+        raise InvalidInputError(msg)
+    n, d = array.shape
+    own = int(array.chunks[0])
+    size = own * max(1, _BYTES // max(own * d * array.dtype.itemsize, 1))  # whole chunks: none is unpacked twice
+    spans = [(i, min(i + size, n)) for i in range(0, n, size)]
+    parts = tuple(Part(f"{path}, rows {i} to {j - 1},", _zarr_rows, (str(path), i, j)) for i, j in spans)
+    return Source(_Listed(parts), lengths=[j - i for i, j in spans], width=d)
+
+
+def _zarr_rows(path: str, start: int, stop: int) -> Any:
+    import zarr
+
+    return np.asarray(zarr.open_array(path, mode="r")[start:stop])
+
+
+def _need(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        msg = f'Reading this path needs the package {package}: pip install {package}, or "kernelweave[{extra}]".'
+        raise DataUnavailableError(msg) from error

@@ -1,0 +1,169 @@
+"""Several tables of the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave._types import Mask
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
+from kernelweave.samples.table import is_table, read_table
+
+__all__ = ["Views"]
+
+
+class Views:
+    """Several tables of the same samples, aligned; a sample may be missing from some of them.
+
+    Data frames with an index are aligned by it, and a sample whose index a table does not have is missing there.
+    Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
+    A row that is NaN all along is a missing sample too.
+
+    Parameters
+    ----------
+    tables : mapping of name to table, list of tables, or MuData
+        A table is an array, a masked array, a sparse matrix, or a data frame of pandas, polars or any library that
+        narwhals knows. In a list the views are named "view 0", "view 1" and so on; the modalities of a MuData, or the
+        `X` of an AnnData, are tables aligned by their names of observations.
+    missing : mapping of view name to mask, positions or sample names, optional
+        Samples to treat as missing from a view, beside those that are absent or NaN.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The views' names.
+    present : array of bool of shape (n_views, n_samples)
+        Which samples each view has.
+    sample_names : array of shape (n_samples,) or None
+        The index of the samples, where tables have one: that of the first table, then what further tables add.
+    tables : tuple of arrays and CSR arrays
+        For each view the rows of the samples that it has, in the order of the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from kernelweave import Views
+    >>> genes = pd.DataFrame({"g1": [1.0, 2.0, 3.0], "g2": [0.0, 1.0, 5.0]}, index=["ann", "bob", "eve"])
+    >>> visits = pd.DataFrame({"v": [4.0, 6.0, 5.0]}, index=["eve", "ann", "joe"])
+    >>> views = Views({"genes": genes, "visits": visits})
+    >>> views
+    Views(genes: 3 of 4 samples, 2 columns; visits: 3 of 4 samples, 1 column)
+    >>> views.sample_names.tolist(), views.present[1].tolist()
+    (['ann', 'bob', 'eve', 'joe'], [True, False, True, True])
+    """
+
+    def __init__(self, tables: Any, *, missing: Mapping[str, Any] | None = None) -> None:
+        read = {name: read_table(table, name) for name, table in _named(tables).items()}
+        for name, table in read.items():
+            if 0 in table.values.shape:
+                msg = f"View {name!r} is empty: its shape is {table.values.shape}."
+                raise InvalidInputError(msg)
+        n, self.sample_names, rows = align(read)
+        self.names = tuple(read)
+        self.present: Mask = np.zeros((len(read), n), dtype=bool)
+        for known, (name, table) in zip(self.present, read.items(), strict=True):
+            known[rows[name]] = known_rows(table.values, name)
+        mark_missing(self.present, missing or {}, self.names, self.sample_names)
+        need_samples(self.present, self.names, self.sample_names, least=0)
+        order = {name: np.argsort(where) for name, where in rows.items()}
+        self.tables = tuple(
+            table.values[order[name]][known[np.sort(rows[name])]]
+            for known, (name, table) in zip(self.present, read.items(), strict=True)
+        )
+
+    @classmethod
+    def _of(cls, names: tuple[str, ...], tables: Sequence[Any], present: Mask, sample_names: Any) -> Views:
+        views = object.__new__(cls)
+        views.names, views.tables, views.present, views.sample_names = names, tuple(tables), present, sample_names
+        return views
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples, each in one view at the least."""
+        return self.present.shape[1]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The number of columns of every view."""
+        return tuple(table.shape[1] for table in self.tables)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of samples, and of columns in all views together."""
+        return self.n_samples, sum(self.widths)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision: single if all views are."""
+        return np.result_type(*(table.dtype for table in self.tables))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every view has every sample."""
+        return bool(self.present.all())
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> Views:
+        """Return the views in another precision."""
+        return self.map({name: lambda table: table.astype(dtype, copy=copy) for name in self.names})
+
+    def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
+        """Return the views with the tables changed by a function for each."""
+        tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
+        return Views._of(self.names, tables, self.present, self.sample_names)
+
+    def select(self, samples: Any) -> Views:
+        """Return some of the samples, by position or mask."""
+        where = np.arange(self.n_samples)[samples]
+        place = np.cumsum(self.present, axis=1) - 1  # of a sample among the rows of a view
+        tables = [table[place[v, where[self.present[v, where]]]] for v, table in enumerate(self.tables)]
+        names = None if self.sample_names is None else self.sample_names[where]
+        return Views._of(self.names, tables, self.present[:, where], names)
+
+    def only(self, names: Sequence[str]) -> Views:
+        """Return some of the views, in this order, for all samples; one that is in none of them is an error."""
+        unknown = [name for name in names if name not in self.names]
+        if unknown or not names:
+            msg = f"The views are {', '.join(map(repr, self.names))}; got {', '.join(map(repr, names)) or 'none'}."
+            raise InvalidInputError(msg)
+        keep = [self.names.index(name) for name in names]
+        need_samples(self.present[keep], tuple(names), self.sample_names, least=0)
+        return Views._of(tuple(names), [self.tables[v] for v in keep], self.present[keep], self.sample_names)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}: {table.shape[0]} of {self.n_samples} samples, {width} column{'s' * (width != 1)}"
+            for name, table, width in zip(self.names, self.tables, self.widths, strict=True)
+        ]
+        return f"Views({'; '.join(parts)})"
+
+
+def _named(tables: Any) -> dict[str, Any]:
+    if isinstance(tables, Views):
+        msg = "These are Views already."
+        raise InvalidInputError(msg)
+    if isinstance(tables, Mapping) and not sparse.issparse(tables):  # some sparse formats are mappings
+        named = {str(name): table for name, table in tables.items()}
+    elif hasattr(tables, "mod") and hasattr(tables, "obs_names"):
+        named = {str(name): part for name, part in tables.mod.items()}
+    elif hasattr(tables, "var_names") and hasattr(tables, "obs_names"):
+        named = {"X": tables}
+    elif isinstance(tables, list | tuple) and not is_table(tables):
+        named = {f"view {i}": table for i, table in enumerate(tables)}
+    else:
+        msg = f"Views are made of a dict or a list of tables; got {type(tables).__name__}."
+        raise InvalidInputError(msg)
+    if not named:
+        msg = "No view was given: pass at least one table."
+        raise InvalidInputError(msg)
+    if isinstance(tables, Mapping) and len(named) < len(tables):
+        msg = f"The names of views must differ; got {', '.join(map(repr, tables))}."
+        raise InvalidInputError(msg)
+    return named

@@ -1,0 +1,1 @@
+"""From samples to a sparse graph that answers for new samples: dense, local and landmark."""

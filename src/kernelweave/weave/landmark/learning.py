@@ -1,0 +1,133 @@
+"""Learning on a sample: the scale, the kernels' shares, the landmarks, and the graph between landmarks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.self_weighted import Tile, kernel_moments, median_weights
+from kernelweave.core.graphs.bipartite import bipartite_sums
+from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.kernels import KernelBank
+from kernelweave.samples.scaling import Scaling, fit_scaling
+from kernelweave.weave.landmark.landmark_model import LandmarkGraph
+
+__all__ = ["Settings", "block_sums", "class_sums", "default_landmarks", "landmark_memory", "learn_graph", "sample_size"]
+
+_LANDMARKS = 1000
+_PER_LANDMARK = 20  # rows of the sample
+_LEAST_SAMPLE = 10_000
+_WEIGHED = 2000  # rows whose kernels are compared
+_TILE = 500
+_KMEANS_STEPS = 10  # landmarks need to lie among the samples, not at an optimum
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user chose."""
+
+    bank: KernelBank
+    landmarks: Any = "kmeans"
+    n_landmarks: int = _LANDMARKS
+    n_neighbors: int = 3
+    weights: Any = "self"
+    scale: str = "auto"
+    dtype: Any = None
+    seed: int = 0
+
+
+def default_landmarks(n: int, n_clusters: int) -> int:
+    """Return the number of landmarks for n samples: 1000, 20 per cluster if that is more, at most a quarter of n."""
+    return min(n, max(min(max(_LANDMARKS, 20 * n_clusters), n // 4), n_clusters))
+
+
+def sample_size(m: int) -> int:
+    """Return how many rows are learned from: 20 per landmark and at least 10,000."""
+    return max(_PER_LANDMARK * m, _LEAST_SAMPLE)
+
+
+def landmark_memory(d: int, m: int, r: int, itemsize: int, *, n: int) -> int:
+    """Return about how many bytes a fit needs beside X: the sample, kernels to weigh, m x m sums, chunks, labels."""
+    s = min(n, sample_size(m))
+    w = min(n, _WEIGHED)
+    weighing = (2 * itemsize + 4) * w**2 + 3 * r * _TILE**2 * 4
+    learning = s * d * (2 * itemsize + 4) + max(weighing, 4 * 8 * m**2) + m * d * itemsize
+    return learning + 6 * 16 * 2**20 + 4 * n
+
+
+def learn_graph(settings: Settings, sample: Any) -> LandmarkGraph:
+    """Return landmarks and kernels' shares from a sample, whose order is set by its coordinates."""
+    rng = np.random.RandomState(settings.seed)
+    scaling = fit_scaling(sample, settings.scale)
+    # single precision is enough for samples of unit length or deviation, and twice as fast; others may lie far out
+    dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
+    scaled = scaling.transform(sample).astype(dtype, copy=False)
+    bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
+    landmarks = _landmarks(settings, scaled, scaling, rng)
+    k = min(settings.n_neighbors, landmarks.shape[0])
+    return LandmarkGraph(scaling, bank, weights, landmarks, k, dtype)
+
+
+def _weigh(settings: Settings, rows: Any) -> tuple[KernelBank, Vector]:
+    """Return the bank fixed on these rows, and the kernels' shares."""
+    bank = settings.bank.unfitted()
+    tile = bank.fit_tiles(rows)
+    r = len(bank)
+    if not isinstance(settings.weights, str):
+        return bank, np.asarray(settings.weights, dtype=np.float64)
+    if settings.weights == "uniform":
+        return bank, np.full(r, 1 / r)
+    return bank, median_weights(*kernel_moments(_tiles(tile, rows.shape[0])))
+
+
+def _tiles(tile: Any, n: int) -> Iterator[Tile]:
+    spans = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
+    for q, rows in enumerate(spans):
+        for cols in spans[q:]:
+            yield rows, cols, tile(rows, cols, np.float32)
+
+
+def _landmarks(settings: Settings, scaled: Any, scaling: Scaling, rng: np.random.RandomState) -> Any:
+    """Return (m, d) landmarks on the scale of the samples."""
+    m, how = settings.n_landmarks, settings.landmarks
+    if not isinstance(how, str):
+        return scaling.transform(np.asarray(how, dtype=np.float64)).astype(scaled.dtype)
+    if how == "random":
+        return scaled[np.sort(rng.permutation(scaled.shape[0])[:m])]
+    model = KMeans(m, init="random", n_init=1, max_iter=_KMEANS_STEPS, random_state=rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than landmarks: the copies go below
+        model.fit(scaled.astype(np.float32, copy=False))
+    A = np.unique(model.cluster_centers_, axis=0)
+    return (unit_rows(A) if scaling.method == "unit" else A).astype(scaled.dtype)
+
+
+def block_sums(graph: LandmarkGraph, rows: Any) -> Matrix:
+    """Return B'B of a block of the sample."""
+    J, B = _joined(graph, rows)
+    return bipartite_sums(J, B, graph.m)
+
+
+def class_sums(graph: LandmarkGraph, block: tuple[Any, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
+    """Return [B_u'B_u | B_l'B_l | B_l'Y_l] of a block of the sample, each row of which stands for several samples."""
+    rows, codes, (share_l, share_u), n_classes = block
+    J, B = _joined(graph, rows)
+    known = codes >= 0
+    R = np.zeros((graph.m, n_classes))
+    np.add.at(R, (J[known], codes[known, None]), B[known])
+    S_u, S_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
+    return np.hstack([share_u * S_u, share_l * S_l, share_l * R])
+
+
+def _joined(graph: LandmarkGraph, rows: Any) -> tuple[NDArray[np.int32], Matrix]:
+    """Return the nearest landmarks of all rows and their affinities."""
+    tiles = [(J, B) for _, J, B in graph.nearest(graph.scaled(rows))]
+    return np.concatenate([J for J, _ in tiles]), np.concatenate([B for _, B in tiles])
