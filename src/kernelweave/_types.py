@@ -1,13 +1,45 @@
-"""The array types that kernels, core and solver share."""
+"""The types that all rooms share: arrays inside, and what a user may pass outside."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "Array",
+    "Dtype",
+    "Graph",
+    "Labels",
+    "Mask",
+    "Matrix",
+    "Progress",
+    "RandomStateLike",
+    "Samples",
+    "Table",
+    "Vector",
+]
+
+Array: TypeAlias = NDArray[Any]  # of numbers or texts
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 Vector: TypeAlias = NDArray[np.floating[Any]]
 Mask: TypeAlias = NDArray[np.bool_]
-Samples: TypeAlias = Any  # (n, d): a numpy array, or a scipy sparse matrix or array
+Labels: TypeAlias = NDArray[np.integer[Any]]
+Samples: TypeAlias = Any  # (n, d): a numpy array or a scipy CSR array, of floating point numbers
+Graph: TypeAlias = Any  # (n, n) or (m, n): a numpy array or a scipy sparse array
+Dtype: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | None
+RandomStateLike: TypeAlias = int | np.random.RandomState | None
+Progress: TypeAlias = Callable[[str, int, int | None], None]  # stage, done, of how many
+
+
+class HasShape(Protocol):
+    """A table that knows its shape: an array, a sparse matrix, a data frame."""
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The numbers of rows and columns."""
+
+
+Table: TypeAlias = ArrayLike | HasShape  # one table of a user
