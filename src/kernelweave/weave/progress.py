@@ -1,17 +1,17 @@
-"""How far a long stage has come: said every two seconds, with its rate and the time left."""
+"""Progress of a long stage: a line every two seconds, with the rate and the time left."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-__all__ = ["Progress"]
+__all__ = ["StageProgress"]
 
 _EVERY = 2.0  # seconds; a stage that is over sooner says nothing
 
 
-class Progress:
-    """Called with a stage, how much of it is done and how much there is (None: nobody knows), it tells `say`.
+class StageProgress:
+    """Called with a stage, how much of it is done and how much there is (None: unknown), it reports to `say`.
 
     Parameters
     ----------
@@ -25,6 +25,7 @@ class Progress:
         self._began = self._said = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Report how much of a stage is done."""
         now = time.monotonic()
         kind = stage.split(" (")[0]  # what follows may change from line to line
         if kind != self._stage:

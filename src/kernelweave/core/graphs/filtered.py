@@ -1,19 +1,17 @@
-"""The bottom of the spectrum of a large sparse Laplacian, and whether it was found."""
+"""The bottom of the spectrum of a sparse Laplacian: factorised, or filtered where it is large."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Matrix, Progress, Vector
 from kernelweave.core.graphs.coordinates import bottom_eigenpairs
 
 __all__ = ["Spectrum", "bottom_spectrum", "filtered_eigenpairs"]
 
-Progress = Callable[[str, int, int], None]
 
 _FACTORISED_UP_TO = 10_000  # samples; shift and invert is exact, and slow above
 _SPARE = 8  # vectors beside those asked for: the further off their eigenvalues, the faster the others converge
@@ -21,9 +19,9 @@ _MAX_ITER = 40
 _TOL = 1e-2  # of the largest eigenvalue asked for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Spectrum:
-    """The smallest eigenvalues of L = D - S, ascending, their eigenvectors as columns, and how sure they are.
+    """The smallest eigenvalues of L = D - S, ascending, their eigenvectors as columns, and their accuracy.
 
     Parameters
     ----------
@@ -46,7 +44,7 @@ class Spectrum:
     n_iter: int
 
 
-def bottom_spectrum(S: sparse.csr_array, m: int, *, seed: int, progress: Progress | None = None) -> Spectrum:
+def bottom_spectrum(S: sparse.csr_array, m: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
     """Return the m smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
     m = min(m, S.shape[0])
     if S.shape[0] <= _FACTORISED_UP_TO:

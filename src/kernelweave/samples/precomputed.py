@@ -1,58 +1,63 @@
-"""From what a user passes as `kernels` and X to the stack H of kernel matrices."""
+"""Precomputed kernel matrices in place of samples: read once, checked, in one stack."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
 
 from kernelweave._types import Matrix
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import Kernel, KernelBank, recipe
+from kernelweave.samples.digests import as_digests, digest
 
-__all__ = ["as_bank", "check_n_clusters", "check_samples", "cross_stack", "kernel_stack"]
-
-
-def as_bank(kernels: Any) -> KernelBank:
-    """Return an unfitted bank from a recipe's name, a bank, a kernel, or a list or mapping of kernels."""
-    if isinstance(kernels, str):
-        return recipe(kernels)
-    if isinstance(kernels, KernelBank):
-        return kernels.unfitted()
-    if isinstance(kernels, Kernel) or callable(kernels):
-        return KernelBank([kernels])
-    if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(kernels)
-    msg = (
-        f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
-    )
-    raise InvalidInputError(msg)
+__all__ = ["KernelStack", "read_cross_stack", "read_stack"]
 
 
-def check_n_clusters(n_clusters: int, n_samples: int) -> None:
-    """Refuse more clusters than samples."""
-    if n_clusters > n_samples:
-        msg = f"n_clusters={n_clusters} is more than the n_samples={n_samples} given."
-        raise InvalidInputError(msg)
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelStack:
+    """Kernel matrices of m samples with n training samples, of which there are as many in `fit`.
+
+    Parameters
+    ----------
+    matrices : array of shape (r, m, n)
+        A matrix for each kernel.
+    names : tuple of str
+        The kernels' names.
+    """
+
+    matrices: Matrix
+    names: tuple[str, ...]
+
+    @property
+    def n_samples(self) -> int:
+        """The number m of samples."""
+        return int(self.matrices.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision."""
+        return self.matrices.dtype
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> KernelStack:
+        """Return the matrices in another precision."""
+        return KernelStack(self.matrices.astype(dtype, copy=copy), self.names)
+
+    def select(self, samples: Any) -> KernelStack:
+        """Return the rows of some samples, by position or mask."""
+        return KernelStack(self.matrices[:, samples], self.names)
+
+    def digests(self) -> NDArray[np.uint8]:
+        """Return 16 bytes for every sample that tell it from others by its kernel values."""
+        rows = (np.ascontiguousarray(self.matrices[:, i], dtype=np.float64) + 0.0 for i in range(self.n_samples))
+        return as_digests([digest(row.tobytes()) for row in rows])
 
 
-def check_samples(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as finite floats, dense or CSR, of the width that was fitted."""
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_min_samples=2 if reset else 1,
-    )
-
-
-def kernel_stack(X: Any) -> tuple[Matrix, tuple[str, ...]]:
-    """Return (r, n, n) kernel matrices and their names from precomputed input, checked."""
+def read_stack(X: Any) -> KernelStack:
+    """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n)."""
     matrices, names = _matrices(X)
     checked = [_symmetric(_checked(K, name), name) for K, name in zip(matrices, names, strict=True)]
     n = len(checked[0])
@@ -66,10 +71,10 @@ def kernel_stack(X: Any) -> tuple[Matrix, tuple[str, ...]]:
     if n < 2:
         msg = "Found a kernel matrix of 1 sample (shape (1, 1)) while a minimum of 2 is required."
         raise InvalidInputError(msg)
-    return _stacked(checked), names
+    return KernelStack(_stacked(checked), names)
 
 
-def cross_stack(X: Any, names: tuple[str, ...], n: int) -> Matrix:
+def read_cross_stack(X: Any, names: tuple[str, ...], n: int) -> KernelStack:
     """Return (r, m, n) precomputed kernels of m new samples with the n training samples, in the order of `names`."""
     matrices, given = _matrices(X)
     if isinstance(X, Mapping) and set(given) == set(names):
@@ -85,7 +90,7 @@ def cross_stack(X: Any, names: tuple[str, ...], n: int) -> Matrix:
                 f"shape ({len(checked[0])}, {n}); got {K.shape}."
             )
             raise InvalidInputError(msg)
-    return _stacked(checked)
+    return KernelStack(_stacked(checked), names)
 
 
 def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
