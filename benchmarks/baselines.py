@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelSpectralClustering, mkkm, rmkkm
-from kernelweave.baselines._spectral import cluster_rows
+from kernelweave.baselines._spectral_step import cluster_rows
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.partitions import kernel_centres as kmeans
 from kernelweave.datasets import load_dataset

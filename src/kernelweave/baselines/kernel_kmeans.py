@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix
-from kernelweave.baselines._clusterer import KernelClusterer, generator
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.partitions.kernel_centres import kernel_kmeans, seeded_centres, squared_loss
 from kernelweave.estimators._base import OneKernel

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._clusterer import KernelClusterer, generator
-from kernelweave.baselines._spectral import check_word
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave.baselines._spectral_step import check_word
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.paper.kernel_weights import parametrised_weights
 from kernelweave.core.partitions.kernel_centres import (

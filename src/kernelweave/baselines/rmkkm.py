@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._clusterer import KernelClusterer, generator
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
 from kernelweave.baselines.mkkm import WeightedPartition
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.paper.kernel_step import combine
