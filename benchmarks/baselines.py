@@ -21,9 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelSpectralClustering, mkkm, rmkkm
-from kernelweave.baselines._spectral import cluster_rows
-from kernelweave.core.algebra.centring import centre
+from kernelweave.baselines._spectral_step import cluster_rows
 from kernelweave.core.partitions import kernel_centres as kmeans
+from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
@@ -125,12 +125,12 @@ def print_figures(names: list[str], seeds: int) -> None:
 
 @contextmanager
 def recorded() -> Iterator[list[tuple[int, ...]]]:
-    """Record the shape of the right factor of every product with a kernel matrix; () is a combination of all."""
+    """Record the shape of the left factor of every product with a kernel matrix; () is a combination of all."""
     log: list[tuple[int, ...]] = []
     distances, combine = kmeans.centre_distances, rmkkm.combine
 
     def logged_distances(K: Any, A: Any) -> Any:
-        log.append((len(A), A.size // len(A)))
+        log.append((A.size // len(K), len(K)))
         return distances(K, A)
 
     def logged_combine(H: Any, w: Any) -> Any:
@@ -152,11 +152,11 @@ def recorded() -> Iterator[list[tuple[int, ...]]]:
 def bare_seconds(H: Any, log: list[tuple[int, ...]]) -> float:
     """Return the CPU seconds of the recorded products alone."""
     r, n, _ = H.shape
-    weights, right = np.full(r, 1 / r), {shape: np.ones(shape) for shape in set(log) if shape}
+    weights, left = np.full(r, 1 / r), {shape: np.ones(shape) for shape in set(log) if shape}
     begun = time.process_time()
     for i, shape in enumerate(log):
         if shape:
-            H[i % r] @ right[shape]
+            left[shape] @ H[i % r]
         else:
             weights @ H.reshape(r, n * n)
     return time.process_time() - begun
@@ -167,10 +167,10 @@ def print_speed(name: str, repeats: int = 5) -> None:
     data = Data(name)
     H, n = data.H.copy(), len(data.y)
     for K in H:
-        centre(K)
+        kmeans.centred_kernel(K)
 
     def run_mkkm(starts: int, seed: int) -> int:
-        z = kmeans.random_labels(n, data.c, starts, np.random.default_rng(seed))
+        z = random_labels(n, data.c, starts, np.random.default_rng(seed))
         return len(mkkm.multiple_kernel_kmeans(H, z, data.c, max_iter=100).history)
 
     def run_rmkkm(seed: int) -> int:

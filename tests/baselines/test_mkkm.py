@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import MKKM, KernelKMeans
 from kernelweave.baselines.mkkm import multiple_kernel_kmeans
-from kernelweave.core.partitions.kernel_centres import random_labels
+from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.metrics import clustering_accuracy
@@ -61,10 +61,15 @@ def test_the_objective_never_rises_within_a_run(seed):
 
 def test_starts_side_by_side_give_the_best_of_each_alone(H):
     z = random_labels(150, 4, 5, np.random.default_rng(0))
-    alone = [multiple_kernel_kmeans(H, z[:, [r]], 4, max_iter=100) for r in range(5)]
+    alone = [multiple_kernel_kmeans(H, z[[r]], 4, max_iter=100) for r in range(5)]
     together = multiple_kernel_kmeans(H, z, 4, max_iter=100)
-    best = min(alone, key=lambda run: run.history[-1])
-    assert len({run.history[-1] for run in alone}) > 1
+    costs = np.array([run.history[-1] for run in alone])
+    # several starts end in the same partition: the order in which BLAS adds must not choose between them. Each of the
+    # n distances, made from numbers up to Σ w² K_ii = Σ w², is off by 64 eps at most; starts that differ by less are
+    # equal, and the first is taken
+    equal = 64 * np.finfo(float).eps * len(H[0]) * max((run.w**2).sum() for run in alone)
+    best = alone[int(np.argmax(costs <= costs.min() + equal))]
+    assert (costs > costs.min() + equal).any()
     assert_allclose(together.history, best.history)
     assert_array_equal(together.z, best.z)
 
@@ -82,7 +87,7 @@ def test_clusters_die_in_the_released_program_and_not_here(iris):
 def test_the_objective_never_rises_where_clusters_die(H):
     for seed in range(20):
         z = random_labels(150, 10, 1, np.random.default_rng(seed))
-        run = multiple_kernel_kmeans(H, z, 10, assign=lambda D: D.argmin(axis=2), max_iter=100)
+        run = multiple_kernel_kmeans(H, z, 10, assign=lambda D, _z, _slack: D.argmin(axis=1), max_iter=100)
         assert (np.diff(run.history) <= 1e-12 * run.history[0]).all()
 
 

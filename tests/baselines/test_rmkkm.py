@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import RMKKM, KernelKMeans
 from kernelweave.baselines.rmkkm import power_weights, robust_multiple_kernel_kmeans
-from kernelweave.core.algebra.centring import centre
+from kernelweave.core.partitions.kernel_centres import centred_kernel
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.metrics import clustering_accuracy
@@ -54,7 +54,7 @@ def test_fitted_weights_are_feasible(iris, gamma):
 def test_the_objective_never_rises_within_a_run(seed, gamma):
     H = recipe("released-12").fit_grams(load_wine().data)
     for K in H:
-        centre(K)
+        centred_kernel(K)
     run = robust_multiple_kernel_kmeans(H, 7, gamma=gamma, max_iter=50, tol=1e-9, rng=np.random.default_rng(seed))
     assert run.converged
     assert len(run.history) > 2

@@ -50,9 +50,9 @@ def test_nearly_equal_eigenvalues_lose_no_eigenvector(seed):
     assert_allclose(P.T @ P, np.eye(3), atol=1e-10)
 
 
-def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(monkeypatch):
-    M = narrow_gaussian(0)
-    expected = eigenvectors(M, 57, 59)
+@pytest.fixture
+def forgetful_lapack(monkeypatch):
+    """Let LAPACK return one eigenvector where it is asked for some, as its evr does where eigenvalues coincide."""
     eigh = linalg.eigh
 
     def forgetful(*args, subset_by_index=None, **kwargs):
@@ -60,5 +60,29 @@ def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(monkeypatc
         return (values, V) if subset_by_index is None else (values[:1], V[:, :1])
 
     monkeypatch.setattr(linalg, "eigh", forgetful)
-    found = eigenvectors(M, 57, 59)
-    assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+
+
+def assert_eigenvectors(M, V, values):
+    """V'V = I and MV = V diag(values), up to the backward error of a symmetric eigensolver: n eps ||M||."""
+    bound = len(M) * np.finfo(float).eps * np.abs(values).max()
+    assert_allclose(V.T @ V, np.eye(len(values)), atol=len(M) * np.finfo(float).eps)
+    assert_allclose(M @ V, V * values, atol=bound)
+
+
+@pytest.mark.usefixtures("forgetful_lapack")
+@pytest.mark.parametrize("seed", range(4))
+def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(seed):
+    # the largest eigenvalues agree to rounding, so that no basis of their eigenvectors is the right one: it must be
+    # orthonormal and solve the eigenvalue equation
+    M = narrow_gaussian(seed)
+    assert_eigenvectors(M, eigenvectors(M, 57, 59), np.linalg.eigvalsh(M)[57:])
+
+
+@pytest.mark.usefixtures("forgetful_lapack")
+def test_eigenvectors_that_lapack_leaves_out_are_those_asked_for(rng):
+    # eigenvalues apart by 1 determine each eigenvector up to its sign
+    Q = np.linalg.qr(rng.normal(size=(20, 20)))[0]
+    M = (Q * np.arange(20)) @ Q.T
+    found = eigenvectors(M, 5, 8)
+    assert_eigenvectors(M, found, np.arange(5.0, 9.0))
+    assert_allclose(np.abs(np.sum(found * Q[:, 5:9], axis=0)), 1, atol=1e-12)

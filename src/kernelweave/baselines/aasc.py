@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._clusterer import KernelClusterer
-from kernelweave.baselines._spectral import check_word, cluster_rows
+from kernelweave.baselines._kernel_clusterer import KernelClusterer
+from kernelweave.baselines._spectral_step import check_word, cluster_rows
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix
-from kernelweave.baselines._clusterer import KernelClusterer, generator
-from kernelweave.core.algebra.centring import centre
-from kernelweave.core.partitions.kernel_centres import kernel_kmeans, seeded_centres, squared_loss
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave.core.partitions.kernel_centres import centred_kernel, kernel_kmeans, seeded_centres, squared_loss
 from kernelweave.estimators._base import OneKernel
 
 __all__ = ["KernelKMeans"]
@@ -86,7 +85,7 @@ class KernelKMeans(OneKernel, KernelClusterer):
         self.n_jobs = n_jobs
 
     def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
-        K = centre(H[0])
+        K = centred_kernel(H[0])
         A = seeded_centres(K, self.n_clusters, self.n_init, generator(random_state))
         found = kernel_kmeans(K, A, squared_loss(), max_iter=self.max_iter)
         self.labels_ = found.z

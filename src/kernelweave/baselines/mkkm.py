@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._clusterer import KernelClusterer, generator
-from kernelweave.baselines._spectral import check_word
-from kernelweave.core.algebra.centring import centre
+from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave.baselines._spectral_step import check_word
 from kernelweave.core.paper.kernel_weights import parametrised_weights
+from kernelweave.core.partitions.assignment import best_start, own_distances, random_labels, reassigned
 from kernelweave.core.partitions.kernel_centres import (
-    Labels,
     centre_distances,
-    nearest,
-    own_distances,
+    centred_kernel,
+    distance_rounding,
     plain_centres,
-    random_labels,
 )
 from kernelweave.estimators._base import SeveralKernels
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
 
-_ASSIGN: dict[str, Callable[[Matrix], Labels]] = {"refill": nearest, "released": lambda D: D.argmin(axis=2)}
+Assign: TypeAlias = Callable[[Matrix, Labels, Vector], Labels]  # new labels from D, the present ones and rounding
+
+_ASSIGN: dict[str, Assign] = {"refill": reassigned, "released": lambda D, _z, _slack: D.argmin(axis=1)}
 
 
 class MKKM(SeveralKernels, KernelClusterer):
@@ -126,7 +126,7 @@ class MKKM(SeveralKernels, KernelClusterer):
     def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
         if self.empty == "refill":  # else the centre of an empty cluster is the origin, which must stay where it is
             for K in H:
-                centre(K)
+                centred_kernel(K)
         z = random_labels(H.shape[1], self.n_clusters, self.n_init, generator(random_state))
         found = multiple_kernel_kmeans(
             H, z, self.n_clusters, assign=_ASSIGN[self.empty], max_iter=self.max_iter, tol=self.tol
@@ -149,31 +149,35 @@ class WeightedPartition:
 
 
 def multiple_kernel_kmeans(
-    H: Matrix, z: Labels, c: int, *, assign: Callable[[Matrix], Labels] = nearest, max_iter: int, tol: float = 0.0
+    H: Matrix, z: Labels, c: int, *, assign: Assign = reassigned, max_iter: int, tol: float = 0.0
 ) -> WeightedPartition:
-    """Minimise Σ_m w_m² Σ_i ||φ_m(x_i) - mean of z_i||², Σw = 1, from labels z (n, R); the best start is returned."""
+    """Minimise Σ_m w_m² Σ_i ||φ_m(x_i) - mean of z_i||², Σw = 1, from labels z (R, n); the best start is returned."""
+    R, n = z.shape
     z, new = np.empty_like(z), z.copy()
-    theta = np.empty((len(H), z.shape[1]))
-    histories: list[list[float]] = [[] for _ in range(z.shape[1])]
-    running = np.arange(z.shape[1])
+    theta = np.empty((R, len(H)))  # w²
+    errors = np.array([distance_rounding(K) for K in H])
+    histories: list[list[float]] = [[] for _ in range(R)]
+    running = np.arange(R)
     for _ in range(max_iter):
-        z[:, running] = new[:, running]
-        D, b = _scatters(H, z[:, running], c)
-        theta[:, running] = np.apply_along_axis(parametrised_weights, 0, b)
-        for r, value in zip(running, (theta[:, running] * b).sum(axis=0), strict=True):
+        z[running] = new[running]
+        D, b = _scatters(H, z[running], c)
+        theta[running] = np.apply_along_axis(parametrised_weights, 1, b)
+        for r, value in zip(running, (theta[running] * b).sum(axis=1), strict=True):
             histories[r].append(float(value))
-        new[:, running] = assign(np.einsum("mr,mirc->irc", theta[:, running].astype(H.dtype), D))
+        weighted = np.einsum("rm,mrki->rki", theta[running].astype(H.dtype), D)
+        new[running] = assign(weighted, z[running], theta[running] @ errors)
         falling = np.array([len(histories[r]) < 2 or histories[r][-2] - histories[r][-1] > tol for r in running])
-        running = running[(new != z)[:, running].any(axis=0) & falling]
+        running = running[(new != z)[running].any(axis=1) & falling]
         if not len(running):
             break
-    best = int(np.argmin([history[-1] for history in histories]))
-    return WeightedPartition(z[:, best].copy(), np.sqrt(theta[:, best]), np.array(histories[best]), best not in running)
+    costs = np.array([history[-1] for history in histories])
+    best = best_start(costs, n * float((theta @ errors).max()))
+    return WeightedPartition(z[best].copy(), np.sqrt(theta[best]), np.array(histories[best]), best not in running)
 
 
 def _scatters(H: Matrix, z: Labels, c: int) -> tuple[Matrix, Matrix]:
-    """D_mic, squared distances to the means under every kernel, and b_m = Σ_i D_mic with c = z_i, for every start."""
+    """D_mrki, squared distances to the means under every kernel, and b_rm = Σ_i D_mrki with k = z_ri."""
     A = plain_centres(z, c, H.dtype)
     D = np.stack([centre_distances(K, A) for K in H])
-    b = np.array([own_distances(Dm, z).sum(axis=0, dtype=np.float64) for Dm in D])
+    b = np.stack([own_distances(Dm, z).sum(axis=1, dtype=np.float64) for Dm in D], axis=1)
     return D, b

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._clusterer import KernelClusterer, generator
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
 from kernelweave.baselines.mkkm import WeightedPartition
-from kernelweave.core.algebra.centring import centre
 from kernelweave.core.paper.kernel_step import combine
+from kernelweave.core.partitions.assignment import best_start, own_distances, rounding
 from kernelweave.core.partitions.kernel_centres import (
     centre_distances,
+    centred_kernel,
     kernel_kmeans,
-    own_distances,
     root_loss,
     seeded_centres,
 )
@@ -126,7 +126,7 @@ class RMKKM(SeveralKernels, KernelClusterer):
             msg = f"gamma={self.gamma:g} is too small for {len(H)} kernels: their weights are below 1e-300. Raise it."
             raise InvalidInputError(msg)
         for K in H:
-            centre(K)
+            centred_kernel(K)
         rng = generator(random_state)
         runs = [
             robust_multiple_kernel_kmeans(
@@ -134,7 +134,8 @@ class RMKKM(SeveralKernels, KernelClusterer):
             )
             for _ in range(self.n_init)
         ]
-        best = min(runs, key=lambda run: float(run.history[-1]))
+        costs = np.array([run.history[-1] for run in runs])
+        best = runs[best_start(costs, rounding(float(costs.min()), H.dtype))]
         self.labels_ = best.z
         self._keep_weights(best.w, best.w)
         self._keep_history(best.history)
@@ -158,8 +159,8 @@ def robust_multiple_kernel_kmeans(
         K = combine(H, w / total)  # neither labels nor centres depend on its scale, and w may be tiny
         A = seeded_centres(K, c, 1, rng) if A is None else A
         found = kernel_kmeans(K, A, root_loss(floor / total), max_iter=_SWEEPS)
-        A = found.A[:, None]
-        d = np.stack([own_distances(centre_distances(Hm, A), found.z[:, None])[:, 0] for Hm in H])
+        A = found.A[None]
+        d = np.stack([own_distances(centre_distances(Hm, A), found.z[None])[0] for Hm in H])
         d = np.maximum(d.astype(np.float64), 0)
         w = power_weights(d @ loss.slope(w @ d), gamma)
         history.append(float(loss.cost(w @ d).sum()))

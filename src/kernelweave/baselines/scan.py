@@ -17,7 +17,7 @@ from kernelweave.baselines.adaptive_neighbours import (
     neighbour_step,
     view_weights,
 )
-from kernelweave.baselines.views import checked_distances, feature_distances, gram_distances, views_of
+from kernelweave.baselines.view_distances import checked_distances, feature_distances, gram_distances, views_of
 from kernelweave.core.graphs.propagation import harmonic, reached
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave.baselines import AASC, SSR, KernelSpectralClustering
-from kernelweave.baselines._spectral import cluster_rows
+from kernelweave.baselines._spectral_step import cluster_rows
 from kernelweave.estimators._clusterer import GraphClusterer
 
 __all__ = ["labels_for_seed", "shares_a_fit"]

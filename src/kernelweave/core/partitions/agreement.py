@@ -1,4 +1,7 @@
-"""What several partitions of the same samples agree on."""
+"""What several partitions of the same samples agree on.
+
+R partitions z (R, n) with any number of clusters each; T (n, n) is their co-association, M (n, c) a soft membership.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +14,36 @@ from kernelweave._types import Matrix
 
 __all__ = ["Partitions", "co_association", "membership", "merge"]
 
-Partitions = NDArray[np.int32]  # (m, n): a row per partition
+Partitions = NDArray[np.int32]  # z (R, n): a row per partition
 
 
-def co_association(partitions: Partitions) -> Matrix:
-    """Return for every two samples the share of partitions that put them together."""
-    n = partitions.shape[1]
-    C = np.zeros((n, n), dtype=np.float32)
-    for labels in partitions:
+def co_association(z: Partitions) -> Matrix:
+    """T_ij = #{r : z_ri = z_rj} / R, the share of partitions that put samples i and j together."""
+    R, n = z.shape
+    T = np.zeros((n, n), dtype=np.float32)
+    for labels in z:
         onehot = np.eye(labels.max() + 1, dtype=np.float32)[labels]
-        C += onehot @ onehot.T
-    C /= len(partitions)
-    return C
+        T += onehot @ onehot.T
+    T /= R
+    return T
 
 
-def merge(C: Matrix, n_clusters: int) -> NDArray[np.int32]:
-    """Return the clusters of average linkage on 1 - C, cut at `n_clusters`.
+def merge(T: Matrix, n_clusters: int) -> NDArray[np.int32]:
+    """Return labels (n,): the clusters of average linkage on the distances 1 - T, cut at `n_clusters`.
 
-    Where linkage finds fewer, since samples agree in full, there are fewer: what cannot be told apart stays together.
+    There are fewer where samples that all partitions put together leave fewer distinct groups to cut.
     """
-    distances = 1 - squareform(C, checks=False)
+    distances = 1 - squareform(T, checks=False)
     tree = linkage(distances, "average")
     return np.asarray(fcluster(tree, n_clusters, criterion="maxclust") - 1, dtype=np.int32)
 
 
-def membership(C: Matrix, labels: NDArray[np.int32]) -> Matrix:
-    """Return for every sample and cluster the mean co-association with its other members, scaled to sum to one."""
+def membership(T: Matrix, labels: NDArray[np.int32]) -> Matrix:
+    """M_ik ∝ the mean of T_ij over the other members j of cluster k, (n, c); rows sum to one."""
     counts = np.bincount(labels)
-    onehot = np.eye(len(counts), dtype=C.dtype)[labels]
-    M = (C @ onehot - onehot * C.diagonal()[:, None]) / np.maximum(counts - onehot, 1)
+    onehot = np.eye(len(counts), dtype=T.dtype)[labels]
+    M = (T @ onehot - onehot * T.diagonal()[:, None]) / np.maximum(counts - onehot, 1)
     alone = counts[labels] == 1
-    M[alone, labels[alone]] = 1  # nobody to agree with: a cluster of one is as sure as it is apart from the others
+    M[alone, labels[alone]] = 1  # a cluster of one has no other member to agree with
     total = M.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(M, total, out=np.full_like(M, 1 / len(counts)), where=total > 0))

@@ -1,7 +1,4 @@
-"""k-means from several starts side by side, each until no sample by itself would lower the sum of squares.
-
-n samples X (n, d), R starts, c clusters: labels z (R, n), centres C (R, c, d), squared distances D (R, c, n).
-"""
+"""k-means from several starts, each until no sample by itself lowers the sum of squares (see the package)."""
 
 from __future__ import annotations
 
@@ -9,44 +6,44 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.core.partitions.kernel_centres import Labels, refilled
+from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.core.partitions.assignment import best_start, nearer, own_distances, refilled
 
-__all__ = ["best_partition", "crossed", "seeds", "settled", "sum_of_squares"]
+__all__ = ["best_partition", "crossed", "descend", "seeds", "sum_of_squares"]
 
-_STARTS = (3, 8)  # the fewest and the most for each run that is carried to its end
-_TOGETHER = 10  # runs side by side
+_STARTS = (3, 8)  # the fewest and the most starts for each run that is carried to its end
+_TOGETHER = 10  # runs in one matrix product
 _CROSSINGS = 3  # at most
-_EFFORT = 1.5e6  # either number times nc², which a pass costs: both are small where that is large
-_PASSES = 3  # after which starts are compared
-_TINY = 1e-12  # of ||X||²: what counts as lower
+_EFFORT = 1.5e6  # divided by nc², the cost of an iteration: the number of starts and of crossings, within their limits
+_COMPARE_AFTER = 3  # iterations of every start, of which the best are carried on
+_TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
 
 
 def best_partition(X: Matrix, c: int, *, runs: int, rng: np.random.Generator) -> Labels:
     """min Σ_i ||x_i - mean of the cluster of i||² as the best of several runs, each from the best of some starts.
 
-    Where that is cheap the partitions found are crossed, which finds what is better in parts of both (Gribel and
-    Vidal 2019).
+    Where an iteration is cheap, the partitions found are crossed: that finds partitions that combine good parts of
+    two (Gribel and Vidal 2019).
     """
     times = int(_EFFORT / (len(X) * c**2))
     groups = [min(_TOGETHER, runs - done) for done in range(0, runs, _TOGETHER)]  # memory does not grow with the runs
-    z, cost = _joined(*(_settled_runs(X, c, count, times, rng) for count in groups))
+    z, cost = _joined(*(_best_runs(X, c, count, times, rng) for count in groups))
     for _ in range(min(times, _CROSSINGS)):
         _, different = np.unique(np.round(cost / (cost.min() or 1), 9), return_index=True)
         z, cost = z[different[:runs]], cost[different[:runs]]
         if len(z) == 1:
             break
         born = crossed(_means(X, z, c)[0], min(runs, _TOGETHER), rng)
-        z, cost = _joined((z, cost), settled(X, _distances(_lifted(X), born).argmin(axis=1), c))
-    return np.asarray(z[cost.argmin()])
+        z, cost = _joined((z, cost), descend(X, _nearest_centres(X, born), c))
+    return np.asarray(z[best_start(cost, _tiny(X))])
 
 
-def _settled_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generator) -> tuple[Labels, Vector]:
-    """Return partitions at rest and their sums of squares, from the best of several times as many starts."""
+def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generator) -> tuple[Labels, Vector]:
+    """Return local minima and their sums of squares, from the best of several times as many starts."""
     fewest, most = _STARTS
     starts = seeds(X, c, runs * min(max(times, fewest), most), rng)
-    z, cost = settled(X, _distances(_lifted(X), starts).argmin(axis=1), c, max_iter=_PASSES)
-    return settled(X, z[np.argsort(cost, kind="stable")[:runs]], c)
+    z, cost = descend(X, _nearest_centres(X, starts), c, max_iter=_COMPARE_AFTER)
+    return descend(X, z[np.argsort(cost, kind="stable")[:runs]], c)
 
 
 def _joined(*found: tuple[Labels, Vector]) -> tuple[Labels, Vector]:
@@ -54,7 +51,7 @@ def _joined(*found: tuple[Labels, Vector]) -> tuple[Labels, Vector]:
 
 
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
-    """Return centres of which each is from one or the other of two of the R given, by chance, after matching them."""
+    """Return `count` new sets of centres: two of the R given are matched, and of each pair one is taken at random."""
     born = np.empty((count, *C.shape[1:]))
     for child in born:
         first, second = C[rng.choice(len(C), 2, replace=False)]
@@ -64,15 +61,15 @@ def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
 
 
 def seeds(X: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
-    """C by greedy k-means++: samples drawn by their D to those before, of several draws the one that lowers ΣD most."""
+    """C by greedy k-means++: of several samples, drawn by their D to those before, the one that lowers ΣD most."""
     lifted, draws, each = _lifted(X), 2 + int(np.log(c)), np.arange(starts)
     chosen = np.empty((starts, c), dtype=np.intp)
     chosen[:, 0] = rng.integers(len(X), size=starts)
     least = np.maximum(_distances(lifted, X[chosen[:, :1]])[:, 0], 0)
     for k in range(1, c):
-        heap = least.cumsum(axis=1)
-        heights = rng.random((starts, draws)) * heap[:, -1:]
-        found = [np.searchsorted(h, at, side="right") for h, at in zip(heap, heights, strict=True)]
+        sums = least.cumsum(axis=1)
+        levels = rng.random((starts, draws)) * sums[:, -1:]
+        found = [np.searchsorted(row, level, side="right") for row, level in zip(sums, levels, strict=True)]
         drawn = np.minimum(found, len(X) - 1)
         left = np.clip(_distances(lifted, X[drawn]), 0, least[:, None])
         best = left.sum(axis=2).argmin(axis=1)
@@ -80,29 +77,26 @@ def seeds(X: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
     return X[chosen]
 
 
-def settled(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labels, Vector]:
-    """z at rest and its sum of squares: all samples go to the nearest mean; where none would, single ones move.
+def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labels, Vector]:
+    """Return z at a local minimum and its sum of squares: all samples go to the nearest mean, then single ones move.
 
     To move x from its cluster of p at distance a into one of q at distance b pays if a² p/(p - 1) > b² q/(q + 1)
-    (Hartigan 1975). k-means alone, which asks whether a > b, rests in many partitions that such moves still better.
+    (Hartigan 1975). k-means alone, which asks whether a > b, ends in many partitions that such moves still improve.
     """
     z, cost, running = z.copy(), np.full(len(z), np.inf), np.arange(len(z))
-    lifted, tiny = _lifted(X), _TINY * float(np.vdot(X, X))
+    lifted, tiny = _lifted(X), _tiny(X)
     for _ in range(max_iter):
         now = z[running]
         C, sizes = _means(X, now, c)
         D = _distances(lifted, C)
-        own = np.take_along_axis(D, now[:, None], axis=1)[:, 0]
+        d = own_distances(D, now)
         if not sizes.all():
-            z[running] = refilled(now.T, own.T, c).T
+            z[running] = refilled(now, d, c, tiny)
             continue
-        cost[running] = own.sum(axis=1)
-        farther = own - D.min(axis=1) > tiny
-        r, i = np.nonzero(farther)
-        new = now.copy()
-        new[r, i] = D[r, :, i].argmin(axis=1)
-        for each in np.flatnonzero(~farther.any(axis=1)):
-            new[each] = _single_moves(D[each], now[each], sizes[each], tiny)
+        cost[running] = d.sum(axis=1)
+        new = nearer(D, now, d, tiny)
+        for r in np.flatnonzero((new == now).all(axis=1)):
+            new[r] = _single_moves(D[r], now[r], sizes[r], tiny)
         z[running] = new
         running = running[(new != now).any(axis=1)]
         if not len(running):
@@ -111,7 +105,7 @@ def settled(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labe
 
 
 def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
-    """z after the moves that pay most, one at most from or into each cluster: each pays what it would by itself."""
+    """z (n,) of one start with D (c, n), after the moves that pay most: at most one from or into each cluster."""
     i = np.arange(len(z))
     leaving = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 0)
     price = D * (sizes / (sizes + 1))[:, None]
@@ -121,14 +115,18 @@ def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
     paying = np.flatnonzero(gain > tiny)
     z, free = z.copy(), np.ones(len(sizes), dtype=bool)
     for j in paying[np.argsort(-gain[paying], kind="stable")]:
-        if free[z[j]] and free[to[j]]:
+        if free[z[j]] and free[to[j]]:  # the gains of other moves would change with the means of these clusters
             free[z[j]] = free[to[j]] = False
             z[j] = to[j]
     return z
 
 
+def _tiny(X: Matrix) -> float:
+    return _TINY * float(np.vdot(X, X))
+
+
 def _means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:
-    """C and the clusters' sizes; the mean of an empty one is the origin."""
+    """C, and the sizes (R, c) of the clusters; the mean of an empty one is the origin."""
     R, n = z.shape
     where = (z + c * np.arange(R)[:, None]).T.ravel()
     member = sparse.csc_array((np.ones(n * R), where, np.arange(0, n * R + 1, R)), shape=(R * c, n))
@@ -139,15 +137,20 @@ def _means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:
 
 def _lifted(X: Matrix) -> Matrix:
     """The rows (x_i, ||x_i||², 1), whose products with (-2C, 1, ||C||²) are squared distances."""
-    return np.column_stack([X, np.einsum("id,id->i", X, X), np.ones(len(X))])
+    return np.column_stack([X, np.einsum("ip,ip->i", X, X), np.ones(len(X))])
 
 
 def _distances(lifted: Matrix, C: Matrix) -> Matrix:
     """D_rki = ||x_i - C_rk||² up to rounding, in one product."""
-    R, c, d = C.shape
-    flat = C.reshape(R * c, d)
-    centres = np.column_stack([-2 * flat, np.ones(R * c), np.einsum("kd,kd->k", flat, flat)])
+    R, c, p = C.shape
+    flat = C.reshape(R * c, p)
+    centres = np.column_stack([-2 * flat, np.ones(R * c), np.einsum("kp,kp->k", flat, flat)])
     return np.asarray(centres @ lifted.T).reshape(R, c, -1)
+
+
+def _nearest_centres(X: Matrix, C: Matrix) -> Labels:
+    """z_ri = argmin_k ||x_i - C_rk||²; clusters may be empty."""
+    return np.asarray(_distances(_lifted(X), C).argmin(axis=1))
 
 
 def sum_of_squares(X: Matrix, z: Labels) -> float:

@@ -1,37 +1,31 @@
-"""Kernel k-means from several starts side by side, one matrix product per iteration for all of them.
-
-n samples, R starts, c clusters: labels z (n, R), centres A (n, R, c), where centre c of a start is Σ_i A_ic φ(x_i).
-"""
+"""Kernel k-means from several starts, with the centres as combinations of the samples' images (see the package)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.core.algebra.centring import centre
+from kernelweave.core.algebra.matrices import average_with_transpose
+from kernelweave.core.partitions.assignment import best_start, nearest, own_distances, reassigned, rounding
 
 __all__ = [
-    "Labels",
     "Loss",
     "Partition",
     "centre_distances",
+    "centred_kernel",
     "centres",
+    "distance_rounding",
     "kernel_kmeans",
-    "nearest",
-    "own_distances",
     "plain_centres",
-    "random_labels",
-    "refilled",
     "root_loss",
     "seeded_centres",
     "squared_loss",
 ]
-
-Labels: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ def root_loss(floor: float) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The best of several starts: its labels (n,), centres (n, c), objective after every iteration, and its end."""
+    """The best of several starts: its labels z (n,), centres A (c, n), objective of every iteration, and its end."""
 
     z: Labels
     A: Matrix
@@ -69,70 +63,54 @@ class Partition:
     converged: bool
 
 
+def centred_kernel(K: Matrix) -> Matrix:
+    """K with the mean of the samples' images at the origin, in place: distances do not change, but lose fewer digits.
+
+    In single precision the rounding of the means adds a constant to each row, which cancels only if K is symmetric.
+    """
+    centre(K)
+    average_with_transpose(K)
+    return K
+
+
+def distance_rounding(K: Matrix) -> float:
+    """Return what counts as no difference between squared distances, which are computed from numbers up to max K_ii."""
+    return rounding(float(np.abs(K.diagonal()).max()), K.dtype)
+
+
 def centres(z: Labels, c: int, s: Matrix) -> Matrix:
-    """A_ic = s_i [z_i = c] / Σ_j s_j [z_j = c]: weighted means; the centre of an empty cluster is the origin."""
-    A = np.zeros((*z.shape, c), dtype=s.dtype)
-    np.put_along_axis(A, z[..., None], s[..., None], axis=2)
-    total = A.sum(axis=0)
+    """A_rki = s_ri [z_ri = k] / Σ_j s_rj [z_rj = k]: weighted means; the centre of an empty cluster is the origin."""
+    R, n = z.shape
+    A = np.zeros((R, c, n), dtype=s.dtype)
+    np.put_along_axis(A, z[:, None], s[:, None], axis=1)
+    total = A.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(A, total, out=A, where=total > 0))
 
 
 def plain_centres(z: Labels, c: int, dtype: DTypeLike) -> Matrix:
-    """A_ic = [z_i = c] / #{j : z_j = c}: means."""
+    """A_rki = [z_ri = k] / #{j : z_rj = k}: means."""
     return centres(z, c, np.ones(z.shape, dtype=dtype))
 
 
 def centre_distances(K: Matrix, A: Matrix) -> Matrix:
-    """D_ic = K_ii - 2(KA)_ic + (A'KA)_cc, the squared distance of sample i to centre c, for every start."""
-    D = (K @ A.reshape(len(A), -1)).reshape(A.shape)
-    square = np.einsum("irc,irc->rc", A, D)
+    """D_rki = K_ii - 2(A_r K)_ki + (A_r K A_r')_kk, the squared distances to the centres, in one product."""
+    D = (A.reshape(-1, len(K)) @ K).reshape(A.shape)
+    square = np.einsum("rki,rki->rk", A, D)
     D *= -2
-    D += square
-    D += K.diagonal()[:, None, None]
+    D += square[..., None]
+    D += K.diagonal()
     return np.asarray(D)
-
-
-def own_distances(D: Matrix, z: Labels) -> Matrix:
-    """d_i = D_ic with c = z_i."""
-    return np.asarray(np.take_along_axis(D, z[..., None], axis=2)[..., 0])
-
-
-def nearest(D: Matrix) -> Labels:
-    """z_i = argmin_c D_ic; a cluster that no sample chose gets the one farthest from its centre.
-
-    That sample leaves a cluster of two or more for one of its own, at distance 0: no objective rises by it.
-    """
-    z = D.argmin(axis=2)
-    return refilled(z, own_distances(D, z), D.shape[2])
-
-
-def refilled(z: Labels, d: Matrix, c: int) -> Labels:
-    """z with no cluster empty: each empty one gets the sample of largest d from a cluster of two or more."""
-    z = z.copy()
-    for r, labels in enumerate(z.T):
-        sizes = np.bincount(labels, minlength=c)
-        for empty in np.flatnonzero(sizes == 0):
-            i = np.where(sizes[labels] > 1, d[:, r], -np.inf).argmax()
-            sizes[labels[i]] -= 1
-            sizes[empty] = 1
-            labels[i] = empty
-    return z
-
-
-def random_labels(n: int, c: int, starts: int, rng: np.random.Generator) -> Labels:
-    """Return a random label for every sample and start; no cluster is empty."""
-    return refilled(rng.integers(c, size=(n, starts)), rng.random((n, starts)), c)
 
 
 def seeded_centres(K: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
     """Return the means of the samples that are nearest to c random ones, for every start."""
-    n, k = len(K), K.diagonal()
+    n, diagonal = len(K), K.diagonal()
     seeds = np.array([rng.choice(n, size=c, replace=False) for _ in range(starts)])
-    D = K[:, seeds]
+    D = K[seeds]
     D *= -2
-    D += k[seeds]
-    D += k[:, None, None]
-    return plain_centres(nearest(D), c, K.dtype)
+    D += diagonal[seeds][..., None]
+    D += diagonal
+    return plain_centres(nearest(D, distance_rounding(K)), c, K.dtype)
 
 
 def kernel_kmeans(K: Matrix, A: Matrix, loss: Loss, *, max_iter: int) -> Partition:
@@ -141,26 +119,30 @@ def kernel_kmeans(K: Matrix, A: Matrix, loss: Loss, *, max_iter: int) -> Partiti
     In turn: the nearest centre, then centres that are means weighted by the slope of the loss, which is a step of
     majorisation for a concave loss. The objective never rises; a start ends when no label changes.
     """
-    n, R, c = A.shape
-    A, z = A.copy(), np.full((n, R), -1)
+    R, c, _ = A.shape
+    slack = distance_rounding(K)
+    D = centre_distances(K, A)
+    z = nearest(D, slack)
+    A = centres(z, c, loss.slope(own_distances(D, z)))
     histories: list[list[float]] = [[] for _ in range(R)]
     running = np.arange(R)
-    for iteration in range(max_iter):
-        D = centre_distances(K, A[:, running])
-        if iteration > 0:
-            _record(histories, running, loss, own_distances(D, z[:, running]))
-        new = nearest(D)
-        changed = (new != z[:, running]).any(axis=0)
-        z[:, running] = new
-        A[:, running] = centres(new, c, loss.slope(own_distances(D, new)))
-        running = running[changed]
+    for _ in range(1, max_iter):
+        now = z[running]
+        D = centre_distances(K, A[running])
+        _record(histories, running, loss, own_distances(D, now))
+        new = reassigned(D, now, slack)
+        z[running] = new
+        A[running] = centres(new, c, loss.slope(own_distances(D, new)))
+        running = running[(new != now).any(axis=1)]
         if not len(running):
             break
-    _record(histories, np.arange(R), loss, own_distances(centre_distances(K, A), z))
-    best = int(np.argmin([history[-1] for history in histories]))
-    return Partition(z[:, best].copy(), A[:, best].copy(), np.array(histories[best]), best not in running)
+    d = own_distances(centre_distances(K, A), z)
+    _record(histories, np.arange(R), loss, d)
+    costs = np.array([history[-1] for history in histories])
+    best = best_start(costs, slack * float(loss.slope(d).sum(axis=1).max()))
+    return Partition(z[best].copy(), A[best].copy(), np.array(histories[best]), best not in running)
 
 
 def _record(histories: list[list[float]], starts: Labels, loss: Loss, d: Matrix) -> None:
-    for r, value in zip(starts, loss.cost(d).sum(axis=0, dtype=np.float64), strict=True):
+    for r, value in zip(starts, loss.cost(d).sum(axis=1, dtype=np.float64), strict=True):
         histories[r].append(float(value))

@@ -1,18 +1,14 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from kernelweave.core.partitions.assignment import own_distances, random_labels
 from kernelweave.core.partitions.kernel_centres import (
     centre_distances,
+    centred_kernel,
     centres,
     kernel_kmeans,
-    nearest,
-    own_distances,
     plain_centres,
-    random_labels,
-    refilled,
     root_loss,
     seeded_centres,
     squared_loss,
@@ -29,33 +25,24 @@ def X(rng):
 @pytest.mark.parametrize("starts", [1, 4])
 def test_distances_are_those_to_weighted_means(X, rng, starts):
     z = random_labels(40, 5, starts, rng)
-    s = rng.random((40, starts))
+    s = rng.random((starts, 40))
     D = centre_distances(X @ X.T, centres(z, 5, s))
     for r in range(starts):
-        for c in range(5):
-            mean = np.average(X[z[:, r] == c], axis=0, weights=s[z[:, r] == c, r])
-            assert_allclose(D[:, r, c], ((X - mean) ** 2).sum(axis=1), atol=1e-12)
-        assert_allclose(own_distances(D, z)[:, r], D[np.arange(40), r, z[:, r]])
+        for k in range(5):
+            mean = np.average(X[z[r] == k], axis=0, weights=s[r, z[r] == k])
+            assert_allclose(D[r, k], ((X - mean) ** 2).sum(axis=1), atol=1e-12)
+        assert_array_equal(own_distances(D, z)[r], D[r, z[r], np.arange(40)])
 
 
-@given(st.integers(1, 8), st.integers(0, 2**32 - 1))
-def test_every_cluster_has_a_sample_and_no_more_move_than_were_missing(c, seed):
-    rng = np.random.default_rng(seed)
-    z = rng.integers(rng.integers(1, c + 1), size=(8, 3))
-    full = refilled(z, rng.random((8, 3)), c)
-    for before, after in zip(z.T, full.T, strict=True):
-        assert len(set(after)) == c
-        assert (before != after).sum() == c - len(set(before))
-
-
-def test_an_empty_cluster_gets_the_sample_farthest_from_its_centre():
-    D = np.array([[[0.0, 9, 9], [2, 8, 9], [5, 6, 9], [7, 3, 9]]]).transpose(1, 0, 2)
-    assert_array_equal(nearest(D)[:, 0], [0, 0, 2, 1])
-
-
-def test_the_last_sample_of_a_cluster_is_not_taken_from_it():
-    D = np.array([[[9.0, 8, 99], [0, 1, 99], [0, 1, 99]]]).transpose(1, 0, 2)
-    assert_array_equal(nearest(D)[:, 0], [1, 2, 0])
+def test_single_precision_keeps_the_distances_to_centres_of_a_flat_kernel(X, rng):
+    flat = np.exp(-1e-5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    single = flat.astype(np.float32)
+    z = random_labels(40, 5, 2, rng)
+    # both from the same numbers: what is lost is lost by this computation alone, not by the rounding of the kernel
+    double = centre_distances(centred_kernel(single.astype(np.float64)), plain_centres(z, 5, np.float64))
+    found = centre_distances(centred_kernel(single), plain_centres(z, 5, np.float32))
+    assert_allclose(found, double, atol=1e-5 * double.mean())
+    assert_array_equal(single, single.T)
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -94,21 +81,44 @@ def test_it_ends_where_no_sample_is_nearer_to_another_mean(X, rng):
 def test_several_starts_give_the_best_of_each_alone(X):
     K = X @ X.T
     A = seeded_centres(K, 5, 6, np.random.default_rng(1))
-    alone = [kernel_kmeans(K, A[:, [r]], squared_loss(), max_iter=100) for r in range(6)]
+    alone = [kernel_kmeans(K, A[[r]], squared_loss(), max_iter=100) for r in range(6)]
     together = kernel_kmeans(K, A, squared_loss(), max_iter=100)
-    best = min(alone, key=lambda found: found.history[-1])
-    assert len({found.history[-1] for found in alone}) > 1
+    costs = np.array([found.history[-1] for found in alone])
+    equal = 64 * np.finfo(float).eps * np.abs(K).max() * len(X)  # the error of a sum of n distances
+    best = alone[int(np.argmax(costs <= costs.min() + equal))]
+    assert (costs > costs.min() + equal).any()
     assert_allclose(together.history, best.history)
     assert_array_equal(together.z, best.z)
 
 
+def test_the_first_of_equal_starts_is_taken(X):
+    # centres in another order give the same partition under other names
+    K = X @ X.T
+    A = seeded_centres(K, 5, 3, np.random.default_rng(1))
+    once = kernel_kmeans(K, A, squared_loss(), max_iter=100)
+    twice = kernel_kmeans(K, np.concatenate([A, A[:, ::-1], A]), squared_loss(), max_iter=100)
+    assert_array_equal(twice.z, once.z)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_samples_between_equal_centres_do_not_change_for_ever(seed):
+    # six clusters of three different samples: some centres coincide, and rounding alone tells them apart
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(3, 4)), 10, axis=0)
+    K = X @ X.T
+    K += 4 * np.finfo(float).eps * np.abs(K).max() * rng.normal(size=K.shape)
+    found = kernel_kmeans(K, seeded_centres(K, 6, 10, rng), squared_loss(), max_iter=20)
+    assert found.converged
+    assert len(set(found.z)) == 6
+
+
 def test_a_robust_centre_is_the_geometric_median_which_an_outlier_does_not_move():
     x = np.array([-2.0, -1, 0, 1, 1e6])[:, None]
-    A = plain_centres(np.zeros((5, 1), dtype=int), 1, float)
+    A = plain_centres(np.zeros((1, 5), dtype=int), 1, float)
     found = kernel_kmeans(x @ x.T, A, root_loss(1e-12), max_iter=1)
     for _ in range(200):
-        found = kernel_kmeans(x @ x.T, found.A[:, None], root_loss(1e-12), max_iter=1)
-    assert abs((found.A[:, 0] @ x).item()) < 1e-3
+        found = kernel_kmeans(x @ x.T, found.A[None], root_loss(1e-12), max_iter=1)
+    assert abs((found.A[0] @ x).item()) < 1e-3
 
 
 def test_as_many_clusters_as_samples_leave_nothing_to_explain(X, rng):

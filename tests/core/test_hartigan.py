@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.partitions.hartigan import best_partition, crossed, seeds, settled, sum_of_squares
+from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, seeds, sum_of_squares
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def test_the_sum_of_squares_is_the_inertia_of_k_means(X):
     assert_allclose(sum_of_squares(X, model.labels_), model.inertia_)
 
 
-def test_at_rest_no_sample_by_itself_lowers_the_sum_of_squares(X, rng):
-    z, cost = settled(X, some_labels(rng, 4, 60, 5), 5)
+def test_at_the_end_no_sample_by_itself_lowers_the_sum_of_squares(X, rng):
+    z, cost = descend(X, some_labels(rng, 4, 60, 5), 5)
     for labels, least in zip(z, cost, strict=True):
         assert_allclose(sum_of_squares(X, labels), least)
         for i, k in product(range(60), range(5)):
@@ -37,9 +37,9 @@ def test_at_rest_no_sample_by_itself_lowers_the_sum_of_squares(X, rng):
                 assert sum_of_squares(X, moved) >= least * (1 - 1e-9)
 
 
-def test_where_k_means_rests_single_samples_still_lower_the_sum_of_squares(X):
+def test_where_k_means_ends_single_samples_still_lower_the_sum_of_squares(X):
     models = [KMeans(8, n_init=1, random_state=seed, tol=0).fit(X) for seed in range(5)]
-    _, cost = settled(X, np.array([m.labels_ for m in models], dtype=np.intp), 8)
+    _, cost = descend(X, np.array([m.labels_ for m in models], dtype=np.intp), 8)
     inertia = np.array([m.inertia_ for m in models])
     assert (cost <= inertia * (1 + 1e-9)).all()
     assert (cost < 0.999 * inertia).any()
@@ -47,8 +47,8 @@ def test_where_k_means_rests_single_samples_still_lower_the_sum_of_squares(X):
 
 def test_starts_side_by_side_end_as_they_do_alone(X, rng):
     start = some_labels(rng, 6, 60, 4)
-    together, cost = settled(X, start, 4)
-    alone = [settled(X, start[[r]], 4) for r in range(6)]
+    together, cost = descend(X, start, 4)
+    alone = [descend(X, start[[r]], 4) for r in range(6)]
     assert_array_equal(together, [z[0] for z, _ in alone])
     assert_allclose(cost, [each[0] for _, each in alone])
 

@@ -1,0 +1,82 @@
+"""What every k-means does with distances: assign samples to centres, fill empty clusters, choose the best start."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from kernelweave._types import Labels, Matrix, Vector
+
+__all__ = ["best_start", "nearer", "nearest", "own_distances", "random_labels", "reassigned", "refilled", "rounding"]
+
+_UNITS = 64  # of the last place: the error of a distance, a difference of three terms of which two are long sums
+
+
+def rounding(size: float, dtype: DTypeLike) -> float:
+    """Return what counts as no difference between results computed from numbers of this size."""
+    return _UNITS * float(np.finfo(dtype).eps) * size
+
+
+def own_distances(D: Matrix, z: Labels) -> Matrix:
+    """d_ri = D_rki with k = z_ri."""
+    return np.asarray(np.take_along_axis(D, z[:, None], axis=1)[:, 0])
+
+
+def nearest(D: Matrix, slack: float) -> Labels:
+    """z_ri = argmin_k D_rki, the first of those within `slack` of the least; no cluster is empty."""
+    z = _first_below(D, D.min(axis=1, keepdims=True) + slack)
+    return refilled(z, own_distances(D, z), D.shape[1], slack)
+
+
+def nearer(D: Matrix, z: Labels, d: Matrix, slack: float | Vector) -> Labels:
+    """z_ri = argmin_k D_rki where that is less than d_ri, of the present z_ri, by more than `slack`; else z_ri stays.
+
+    With a slack (one, or one per start) of the size of rounding, samples between two centres do not change for ever.
+    """
+    slack = np.broadcast_to(slack, len(D))
+    least = D.min(axis=1)
+    r, i = np.nonzero(d - least > slack[:, None])
+    z = z.copy()
+    z[r, i] = _first_below(D[r, :, i], (least[r, i] + slack[r])[:, None])
+    return z
+
+
+def reassigned(D: Matrix, z: Labels, slack: float | Vector) -> Labels:
+    """z after every sample went to a nearer centre, if there is one, and empty clusters were filled again."""
+    z = nearer(D, z, own_distances(D, z), slack)
+    return refilled(z, own_distances(D, z), D.shape[1], slack)
+
+
+def refilled(z: Labels, d: Matrix, c: int, slack: float | Vector) -> Labels:
+    """z with no cluster empty: each gets the first sample within `slack` of the largest d in clusters of two or more.
+
+    That sample leaves for a centre of its own, at distance 0, so that no objective of k-means rises.
+    """
+    z = z.copy()
+    for labels, distances, error in zip(z, d, np.broadcast_to(slack, len(z)), strict=True):
+        sizes = np.bincount(labels, minlength=c)
+        for empty in np.flatnonzero(sizes == 0):
+            far = np.where(sizes[labels] > 1, distances, -np.inf)
+            i = (far >= far.max() - error).argmax()
+            sizes[labels[i]] -= 1
+            sizes[empty] = 1
+            labels[i] = empty
+    return z
+
+
+def random_labels(n: int, c: int, starts: int, rng: np.random.Generator) -> Labels:
+    """Return a random label for every start and sample; no cluster is empty."""
+    return refilled(rng.integers(c, size=(starts, n)), rng.random((starts, n)), c, 0.0)
+
+
+def best_start(costs: Vector, slack: float) -> int:
+    """Return the first start whose cost exceeds the least one by no more than `slack`.
+
+    Starts often end in the same partition, and the last digits of their costs depend on the machine.
+    """
+    return int(_first_below(costs[None], costs.min() + slack)[0])
+
+
+def _first_below(values: Matrix, bound: float | Matrix) -> Labels:
+    """Return the first index along axis 1 at which a value is at most its bound."""
+    return np.asarray((values <= bound).argmax(axis=1))
