@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kernelweave.plots._model import learned
+from kernelweave.plots._fitted import learned
 
 __all__ = ["Layout", "corners", "lay_out", "membership_wheel"]
 

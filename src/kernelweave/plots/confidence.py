@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:

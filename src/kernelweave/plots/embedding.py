@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import corners, lay_out
-from kernelweave.plots._model import groups
+from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
 from kernelweave.samples.labels import encode_labels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernelweave.plots._model import learned
+from kernelweave.plots._fitted import learned
 from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, strip_spines
 
 if TYPE_CHECKING:

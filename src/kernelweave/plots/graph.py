@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:

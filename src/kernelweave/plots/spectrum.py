@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, strip_spines
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelweave.plots._model import learned
+from kernelweave.plots._fitted import learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, strip_spines, wrapped
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups
+from kernelweave.plots._fitted import groups
 
 __all__ = ["Facts", "Group", "read_facts"]
 

@@ -16,11 +16,11 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import Layout, lay_out, membership_wheel
 from kernelweave.plots._style import COLOURS, MARKERS
 from kernelweave.report import _words
+from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
 from kernelweave.report._points import LISTED, POINTS, page_data
 from kernelweave.report._profiles import profiles
-from kernelweave.report._weights import kernel_shares, view_shares
 
 __all__ = ["model_report", "write_report"]
 
