@@ -1,4 +1,4 @@
-"""Pictures of fitted models and of tables of results: each function draws what it is given, and returns the Axes."""
+"""Plots of fitted models and of tables of results. Each function draws what it is given and returns the Axes."""
 
 from kernelweave.plots.comparison import plot_comparison
 from kernelweave.plots.confidence import plot_confidence
