@@ -151,3 +151,8 @@ def test_labels_must_be_one_per_sample(fitted, ax, plane, labels):
 def test_labels_must_name_every_sample(fitted, ax, plane):
     with pytest.raises(InvalidInputError, match="labels has no label"):
         plot_embedding(fitted(embedding=plane), labels=[None] + [1] * 59, ax=ax)
+
+
+def test_the_models_own_labels_must_be_one_per_sample_too(fitted, ax, plane, labels):
+    with pytest.raises(InvalidInputError, match=r"has 60 samples, but there are 59 labels: pass one label per sample"):
+        plot_embedding(fitted(embedding=plane, labels=labels[1:]), ax=ax)

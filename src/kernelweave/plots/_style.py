@@ -40,9 +40,10 @@ def new_axes(width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))[1]
 
 
-def headline(ax: Axes, title: str, subtitle: str) -> None:
-    """Write a bold title and, below it, a lighter sentence wrapped to the width of the axes."""
-    text = textwrap.fill(subtitle, max(20, int(1 / character_width(ax))))
+def headline(ax: Axes, title: str, subtitle: str, labels: Sequence[str] = ()) -> None:
+    """Write a bold title and, below it, a lighter sentence wrapped to the width that these tick labels leave."""
+    taken = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    text = textwrap.fill(subtitle, max(20, int(1 / character_width(ax)) - taken))
     ax.annotate(
         plain(text), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
     )

@@ -63,7 +63,8 @@ def plot_view_importance(importance: ViewImportance, *, ax: Axes | None = None) 
             color=INK,
             bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1},
         )
-    ax.set_yticks(rows, [wrapped(plain(name), 24) for name in importance.view_names], fontsize=9)
+    names = [wrapped(plain(name), 24) for name in importance.view_names]
+    ax.set_yticks(rows, names, fontsize=9)
     ax.set_ylim(len(shares) - 0.4, -0.6)
     ax.set_xlim(0, 2.1 * max(ends))
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
@@ -72,5 +73,5 @@ def plot_view_importance(importance: ViewImportance, *, ax: Axes | None = None) 
     ax.set_xlabel("share of the weight", fontsize=9)
     strip_spines(ax, ("top", "right", "left"))
     ticks = f"; ticks: {counted(len(resampled), 'random subset')} of the samples" if len(resampled) else ""
-    headline(ax, "Which view mattered", f"{counted(len(shares), 'view')} (dotted: equal shares{ticks})")
+    headline(ax, "Which view mattered", f"{counted(len(shares), 'view')} (dotted: equal shares{ticks})", names)
     return ax

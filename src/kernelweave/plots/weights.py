@@ -70,7 +70,7 @@ def plot_weights(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     strip_spines(ax, ("top", "right", "left"))
     equal = f" (dotted: equal shares, {_percent(1 / len(shares))})" if len(shares) > 1 else ""
     of_views = f" of {counted(len(views), 'view')}, one colour per view" if len(views) > 1 else ""
-    headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal)
+    headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal, texts)
     return ax
 
 

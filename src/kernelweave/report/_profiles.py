@@ -14,7 +14,6 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts
 from kernelweave.samples import Views
-from kernelweave.samples.table import is_table
 
 __all__ = ["Tables", "profiles"]
 
@@ -52,11 +51,15 @@ def _columns(X: Tables) -> tuple[npt.NDArray[np.float64], list[str]]:
         return _side_by_side(X, [None] * len(X.names))
     if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
         return _side_by_side(Views(X), list(X.values()))
-    if isinstance(X, list | tuple) and X and all(is_table(table) for table in X):
+    if isinstance(X, list | tuple) and X and all(len(np.shape(table)) == 2 for table in X):
         return _side_by_side(Views(X), list(X))
     if hasattr(X, "obs_names"):  # an AnnData, or a MuData with its modalities in `mod`
         return _side_by_side(Views(X), list(X.mod.values()) if hasattr(X, "mod") else [X])
-    values = _dense(X)
+    try:
+        values = _dense(X)
+    except (TypeError, ValueError) as error:
+        msg = f"X must be a table of numbers in memory; got {type(X).__name__} ({error}): leave X out of the report."
+        raise InvalidInputError(msg) from error
     if values.ndim != 2:
         msg = f"X must be a table of samples by features; got {counted(values.ndim, 'dimension')}."
         raise InvalidInputError(msg)
