@@ -1,8 +1,8 @@
-"""Which view the model relies on, and what it would be without it."""
+"""Which views the model relies on, and what changes without each of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +12,18 @@ from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from kernelweave.estimators import ViewImportance
+
 __all__ = ["plot_view_importance"]
 
 
-def plot_view_importance(importance: Any, *, ax: Axes | None = None) -> Axes:
-    """Bars of the views' shares with their range under resampling, and what remains of the labels without each view.
+def plot_view_importance(importance: ViewImportance, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of every view, its values under resampling, and how far the labels agree without the view.
 
     Parameters
     ----------
     importance : ViewImportance
-        What `kernelweave.view_importance` returned.
+        The result of `kernelweave.view_importance`.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure that fits the number of views.
 
@@ -33,10 +35,10 @@ def plot_view_importance(importance: Any, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     InvalidInputError
-        If this is no result of `view_importance`.
+        If `importance` is not a result of `view_importance`.
     """
     if not hasattr(importance, "resampled_shares"):
-        msg = f"plot_view_importance draws what view_importance returns; got {type(importance).__name__}."
+        msg = f"plot_view_importance draws a result of view_importance; got {type(importance).__name__}."
         raise InvalidInputError(msg)
     shares, resampled = importance.shares, importance.resampled_shares
     if ax is None:
@@ -49,7 +51,7 @@ def plot_view_importance(importance: Any, *, ax: Axes | None = None) -> Axes:
     ends = np.maximum(shares, resampled.max(axis=0)) if len(resampled) else shares
     for row, end in zip(rows, ends, strict=True):
         text = f"{shares[row]:.1%}, ARI {importance.agreement[row]:.2f} without"
-        if importance.score is not None:
+        if importance.score is not None and importance.score_without is not None:
             text += f", score {importance.score_without[row] - importance.score:+.2f}"
         ax.annotate(
             text,
@@ -61,7 +63,8 @@ def plot_view_importance(importance: Any, *, ax: Axes | None = None) -> Axes:
             color=INK,
             bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1},
         )
-    ax.set_yticks(rows, [wrapped(plain(name), 24) for name in importance.view_names], fontsize=9)
+    names = [wrapped(plain(name), 24) for name in importance.view_names]
+    ax.set_yticks(rows, names, fontsize=9)
     ax.set_ylim(len(shares) - 0.4, -0.6)
     ax.set_xlim(0, 2.1 * max(ends))
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
@@ -69,6 +72,6 @@ def plot_view_importance(importance: Any, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of the weight", fontsize=9)
     strip_spines(ax, ("top", "right", "left"))
-    ticks = f"; ticks: {counted(len(resampled), 'random part')} of the samples" if len(resampled) else ""
-    headline(ax, "Which view mattered", f"{counted(len(shares), 'view')} (dotted: equal shares{ticks})")
+    ticks = f"; ticks: {counted(len(resampled), 'random subset')} of the samples" if len(resampled) else ""
+    headline(ax, "Which view mattered", f"{counted(len(shares), 'view')} (dotted: equal shares{ticks})", names)
     return ax
