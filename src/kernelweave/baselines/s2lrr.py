@@ -91,7 +91,7 @@ class S2LRR(SelfExpressiveClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         alpha: float = 0.5,
         lam: float = 5,

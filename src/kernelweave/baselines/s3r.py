@@ -90,7 +90,7 @@ class S3R(SelfExpressiveClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         alpha: float = 0.1,
         lam: float = 20,

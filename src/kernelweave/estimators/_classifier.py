@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, Mask, Matrix
+from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import UndecidedWarning
 from kernelweave.estimators._answers import answers, warned_answers
-from kernelweave.estimators._estimator import KernelModel
+from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.precomputed import KernelStack
@@ -81,6 +83,40 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the unlabelled samples among those it is fitted on, and answers for these only."""
+
+    _advice: ClassVar[str] = "use a wider kernel"  # where no label reaches some samples
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the classes of the unlabelled samples, and what the model learns with them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
+            missing from; or kernel matrices, if the kernel is "precomputed".
+        y : array of shape (n_samples,)
+            The class of every labelled sample, and -1 for the unlabelled ones.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        samples = self._in_memory(self._read(X))
+        classes, codes = read_labels(y, samples)
+        with threads(self.n_jobs):
+            bank, H = self._build_kernels(samples)
+            Y, labelled = one_hot(codes, len(classes), H.dtype)
+            F, found = self._classify(H, Y, labelled)
+        undecided = ~reached(found["graph_"], labelled)
+        found |= {"kernel_names_": bank.names, "kernel_views_": bank.views}
+        found |= class_attributes(classes, F, undecided, samples, advice=self._advice)
+        self._keep(found, samples)
+        return self
+
+    @abstractmethod
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        """Return the label scores (n, c), and fitted attributes, `graph_` among them; H may be overwritten."""
 
     def predict(self, X: Any) -> Array:
         """Return the class of samples that were part of `fit`.

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
-from kernelweave._types import Vector
+from kernelweave._types import Matrix, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -25,6 +25,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, read_like, read_samples
 from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Bank, read_bank
 from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "KernelLike", "KernelModel", "KernelsLike", "check_n_clusters"]
@@ -103,6 +104,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
             "or fewer samples or kernels",
         )
+
+    def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
+        """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
+        bank = read_bank(self._kernel_spec(), samples)
+        if not hasattr(self, "kernels") and len(bank) > 1:
+            msg = (
+                f"{type(self).__name__} learns from one kernel matrix; got {len(bank)}. Pass one, or use SMKL for "
+                "several."
+            )
+            raise InvalidInputError(msg)
+        self._check_memory(samples, len(bank))
+        return bank, bank.fit_grams(samples)
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""

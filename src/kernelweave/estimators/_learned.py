@@ -28,7 +28,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.clusters import kmeans
-from kernelweave.weave.consensus_kernel import Bank, Consensus, read_bank
+from kernelweave.weave.consensus_kernel import Bank, Consensus
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.learned_rows import LearnedRows
 
@@ -106,7 +106,7 @@ class LearnedClusterer(GraphClusterer):
         self._scheme()  # parameters that contradict each other fail before anything is computed
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
-        bank, H = _kernels(self, samples)
+        bank, H = self._build_kernels(samples)
         return Learnable(samples, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
@@ -175,7 +175,7 @@ class LearnedClassifier(GraphClassifier):
         self._scheme()
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
-        bank, H = _kernels(self, samples)
+        bank, H = self._build_kernels(samples)
         return Learnable(samples, bank, Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype)), classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
@@ -215,18 +215,6 @@ def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random
     """Return the random numbers of the solver, and those of k-means."""
     rng = check_random_state(random_state)
     return np.random.default_rng(rng.randint(np.iinfo(np.int32).max)), rng
-
-
-def _kernels(model: Learner, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
-    """Return the bank and the kernel matrices H (r, n, n)."""
-    bank = read_bank(model._kernel_spec(), samples)
-    if hasattr(model, "kernel") and len(bank) > 1:
-        msg = (
-            f"{type(model).__name__} learns from one kernel matrix; got {len(bank)}. Pass one, or use SMKL for several."
-        )
-        raise InvalidInputError(msg)
-    model._check_memory(samples, len(bank))
-    return bank, bank.fit_grams(samples)
 
 
 def _solve(model: Learner, given: Learnable, rng: np.random.Generator, start: State | None) -> Solution:
