@@ -201,6 +201,13 @@ def test_a_pickled_or_copied_kernel_gives_the_same_matrix(kernel, X, Z, duplicat
 
 
 @every_kernel
+def test_a_copy_of_the_training_samples_is_recognised_as_them(kernel, X, Z):
+    fitted = kernel.fit(X)
+    assert_array_equal(fitted.gram(Z, X.copy()), fitted.gram(Z, X))
+    assert_array_equal(fitted.diag(X.copy()), fitted.diag(X))
+
+
+@every_kernel
 def test_kernels_can_be_hashed_and_equal_kernels_hash_equally(kernel):
     assert hash(kernel) == hash(copy.copy(kernel))
 

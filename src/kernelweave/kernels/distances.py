@@ -13,6 +13,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
 from kernelweave.kernels.pair import Pair, Products, as_writable
+from kernelweave.samples.numbers import equal_samples
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
@@ -211,7 +212,9 @@ class SelfTuning(Kernel):
         if self.training is None or self.scales is None:
             msg = f"{self} has no training samples to take scales from: call kernel.fit(X) first."
             raise InvalidInputError(msg)
-        return self.scales if X is self.training else self._distances_to_neighbour(Pair(X, self.training))
+        if equal_samples(X, self.training):  # by content: a copy of the kernel holds a copy of the samples
+            return self.scales
+        return self._distances_to_neighbour(Pair(X, self.training))
 
     def _distances_to_neighbour(self, pair: Pair) -> Vector:
         k = int(self.n_neighbors)

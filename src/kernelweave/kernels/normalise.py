@@ -12,6 +12,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
 from kernelweave.kernels.pair import Pair, Products
 from kernelweave.kernels.products import inverse_roots
+from kernelweave.samples.numbers import equal_samples
 
 __all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
 
@@ -111,7 +112,8 @@ class Centered(Kernel):
         if self.training is None or self.means is None:
             msg = f"{self} has no origin yet: call kernel.fit(X) on the training samples first."
             raise InvalidInputError(msg)
-        means = self.means if X is self.training else self.kernel.gram(X, self.training).mean(axis=1)
+        known = equal_samples(X, self.training)  # by content: a copy of the kernel holds a copy of the samples
+        means = self.means if known else self.kernel.gram(X, self.training).mean(axis=1)
         return means, float(self.means.mean())
 
     def __str__(self) -> str:
