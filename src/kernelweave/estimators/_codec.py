@@ -35,8 +35,8 @@ _MODULES = (
 )
 # other classes, and the attributes that make them up
 _PLAIN = {
-    "kernels.bank.KernelBank": ("_kernels", "_fixed", "_n_features"),
-    "kernels.view_bank.ViewBank": ("_banks", "_training", "_means"),
+    "kernels.bank.KernelBank": ("names", "_given", "_fixed", "_n_features"),
+    "kernels.view_bank.ViewBank": ("names", "views", "banks", "_training", "_means"),
     "samples.views.Views": ("names", "tables", "present", "sample_names"),
 }
 
