@@ -41,6 +41,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when the first of them is asked for, so that the command line answers at once."""
+    if name == "baselines":
+        return import_module("kernelweave.baselines")
     if name == "Views":
         return import_module("kernelweave.samples").Views
     if name in __all__:

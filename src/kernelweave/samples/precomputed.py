@@ -40,11 +40,6 @@ class KernelStack:
         return int(self.matrices.shape[1])
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of samples and of training samples, as a table of samples has rows and columns."""
-        return self.n_samples, int(self.matrices.shape[2])
-
-    @property
     def dtype(self) -> np.dtype[np.floating]:
         """The precision of the matrices."""
         return self.matrices.dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -56,6 +56,8 @@ class Views:
     >>> views.sample_names.tolist(), views.present[1].tolist()
     (['ann', 'bob', 'eve', 'joe'], [True, False, True, True])
     """
+
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "tables", "present", "sample_names")
 
     def __init__(self, tables: Any, *, missing: Mapping[str, Any] | None = None) -> None:
         read = {name: read_table(table, name) for name, table in _named(tables).items()}
