@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.baselines.adaptive_neighbours import (
@@ -17,11 +18,16 @@ from kernelweave.baselines.adaptive_neighbours import (
     neighbour_step,
     view_weights,
 )
-from kernelweave.baselines.view_distances import checked_distances, feature_distances, gram_distances, views_of
-from kernelweave.core.graphs.propagation import harmonic, reached
+from kernelweave.baselines.view_distances import checked_distances, gram_distances
+from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import as_kernel
+from kernelweave.estimators._classifier import TransductiveClassifier
+from kernelweave.estimators._estimator import POSITIVE, KernelLike
+from kernelweave.kernels import Linear, Pair
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Bank, read_bank
 
 __all__ = ["SCAN"]
 
