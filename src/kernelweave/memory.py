@@ -11,6 +11,7 @@ __all__ = ["available_memory", "check_memory", "gib"]
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
 
+
 def available_memory() -> int | None:
     """Return the bytes that can still be allocated, None where the system does not say.
 

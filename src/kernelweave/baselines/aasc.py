@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_word, cluster_rows
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import objective_attributes, weight_attributes
+from kernelweave.baselines._spectral_step import Init, SpectralClusterer
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.paper.label_step import embedding
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.kernels.products import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]

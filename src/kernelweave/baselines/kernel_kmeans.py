@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave._types import Matrix, RandomStateLike
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes
 from kernelweave.core.partitions.kernel_centres import centred_kernel, kernel_kmeans, seeded_centres, squared_loss
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["KernelKMeans"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
-from kernelweave.baselines._spectral_step import check_word
+from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.core.paper.kernel_weights import parametrised_weights
 from kernelweave.core.partitions.assignment import best_start, own_distances, random_labels, reassigned
 from kernelweave.core.partitions.kernel_centres import (
@@ -19,6 +19,7 @@ from kernelweave.core.partitions.kernel_centres import (
     distance_rounding,
     plain_centres,
 )
+from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
 

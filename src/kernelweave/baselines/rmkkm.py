@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.baselines.mkkm import WeightedPartition
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.partitions.assignment import best_start, own_distances, rounding
@@ -19,6 +21,7 @@ from kernelweave.core.partitions.kernel_centres import (
     seeded_centres,
 )
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["RMKKM", "power_weights", "robust_multiple_kernel_kmeans"]
 

@@ -65,9 +65,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         _check_gram(H[0])
         return self._alternate(self._coder(H[0]), Y, labelled)
 
-    def _alternate(
-        self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask
-    ) -> tuple[Matrix, dict[str, Any]]:
+    def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Codes given the labels, then labels given the codes, until the labels stay."""
         F = np.zeros_like(Y)
         rounds: list[_Round] = []

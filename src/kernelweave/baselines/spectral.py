@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_spectral_step, cluster_rows, spectral_rows
+from kernelweave._types import Matrix, RandomStateLike
+from kernelweave.baselines._spectral_step import Init, LaplacianKind, SpectralClusterer, spectral_rows
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["KernelSpectralClustering"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_spectral_step, cluster_rows, spectral_rows
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._spectral_step import Init, LaplacianKind, SpectralClusterer, spectral_rows
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Kernel, Linear
 
 __all__ = ["SSR", "SimplexCodes", "simplex_codes"]

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_array
 
-from kernelweave._types import Matrix, Samples
+from kernelweave._types import Matrix
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import Kernel, KernelBank, Pair
 
 __all__ = ["checked_distances", "gram_distances"]
 

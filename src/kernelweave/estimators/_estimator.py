@@ -1,4 +1,4 @@
-"""The base of every estimator: parameters checked, samples read once, the fitted state kept at once, files, pictures."""
+"""The base of every estimator: parameters, samples read once, the fitted state, files and pictures."""
 
 from __future__ import annotations
 

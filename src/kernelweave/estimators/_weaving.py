@@ -42,9 +42,7 @@ def choose(
     if model._precomputed and model.scale in ("unit", "zscore"):
         msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
         raise InvalidInputError(msg)
-    choice = choose_solver(
-        model.solver, samples, {**asked, **wishes}, n_neighbors=model.n_neighbors, n_groups=n_groups
-    )
+    choice = choose_solver(model.solver, samples, {**asked, **wishes}, n_neighbors=model.n_neighbors, n_groups=n_groups)
     model._say(f"solver: {choice.name}, since {choice.reason}")
     return choice
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
+from kernelweave._types import Dtype, RandomStateLike
+from kernelweave.estimators._docs import documented
+from kernelweave.estimators._estimator import KernelLike, KernelsLike
 from kernelweave.estimators._learned import LearnedClassifier, SchemeName, betas
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 

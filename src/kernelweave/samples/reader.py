@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -91,7 +90,8 @@ def labels_in_order(y: Any, sample_names: Array | None) -> Any:
     lacking = [name for name in sample_names if name not in index]
     if lacking or not index.is_unique:
         what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
-        msg = f"The index of y {what}: give one label for each of the {len(sample_names)} samples, -1 for unlabelled ones."
+        n = len(sample_names)
+        msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
         raise InvalidInputError(msg)
     return y.reindex(sample_names)
 

@@ -21,7 +21,7 @@ __all__ = ["spooled"]
 
 
 def spooled(chunks: Iterator[Any]) -> Source:
-    """Copy chunks to disk, checked, and return a source that reads the copies; the folder is removed with the source."""
+    """Copy chunks to disk, checked, and return a source that reads the copies; the folder goes with the source."""
     folder = Path(mkdtemp(prefix="kernelweave-"))
     lengths: list[int] = []
     width: int | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import Mask, Matrix, Vector
-from kernelweave.core.consensus.self_weighted import Tile, trust, fixed_point_weights
+from kernelweave.core.consensus.self_weighted import Tile, fixed_point_weights, trust
 
 __all__ = ["known_moments", "known_weights", "masked_distances"]
 

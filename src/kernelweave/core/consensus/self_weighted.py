@@ -15,11 +15,11 @@ __all__ = [
     "TileOf",
     "agreement",
     "combine_tiles",
+    "fixed_point_weights",
     "gram_distances",
     "kernel_moments",
     "median_weights",
     "trust",
-    "fixed_point_weights",
 ]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
@@ -154,7 +154,7 @@ def trust(R: Matrix | None, r: int) -> Vector:
 def fixed_point_weights(
     distances: Callable[[Vector], Vector], t: Vector, *, least: float, floor: float = _FLOOR
 ) -> Vector:
-    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, by fixed-point iteration; δ = floor · the median distance at t, or `least`."""
+    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, by fixed-point iteration; δ = floor · the median distance at t."""
     p = t / t.sum()
     d = distances(p)
     least = max(floor * float(np.median(d)), least)
