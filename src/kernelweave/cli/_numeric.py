@@ -1,4 +1,4 @@
-"""From a table as it was read to numbers: every entry that is none is refused by its column and row."""
+"""Conversion of a table to numbers; an entry that is not a number is reported by its column and row."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave._types import Mask
+from kernelweave.cli._plural import counted
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["need_column", "numbers", "sample_ids", "text_of"]
+__all__ = ["fitted_columns", "match_columns", "need_column", "numbers", "sample_ids", "text_of"]
 
 
 def sample_ids(table: pd.DataFrame, column: str | None, source: str) -> list[str]:
-    """Return what the samples are called: the entries of a column, all different, or their rows counted from 1."""
+    """Return the names of the samples: the unique entries of a column, or the row numbers from 1."""
     if column is None:
         return [str(i + 1) for i in range(len(table))]
     ids = table[need_column(table, column, source)]
@@ -27,20 +29,20 @@ def sample_ids(table: pd.DataFrame, column: str | None, source: str) -> list[str
     if texts.duplicated().any():
         where = _first(texts.duplicated())
         msg = (
-            f"{source}: the id {texts.iloc[where - 1]!r} in column {column!r} stands for more than one sample (row "
-            f"{where} again): give every sample its own."
+            f"{source}: the id {texts.iloc[where - 1]!r} in column {column!r} is not unique (row {where} repeats it): "
+            "give every sample its own."
         )
         raise InvalidInputError(msg)
-    return texts.tolist()
+    return list(texts)
 
 
 def text_of(value: object) -> str:
-    """Return an entry as text; a whole number that a missing neighbour made a float is whole again."""
+    """Return an entry as text; a float that is a whole number (pandas casts integers next to NaN) has no ".0"."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def need_column(table: pd.DataFrame, column: str, source: str) -> str:
-    """Return the name of a column that is there."""
+    """Return the name of a column; raise if the table has no such column."""
     if column not in table:
         known = ", ".join(map(repr, table.columns[:12])) + (" ..." if len(table.columns) > 12 else "")
         msg = f"{source} has no column {column!r}; it has {known}."
@@ -48,24 +50,35 @@ def need_column(table: pd.DataFrame, column: str, source: str) -> str:
     return column
 
 
+def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str], one_hot: Sequence[str]) -> pd.DataFrame:
+    """Return the columns that a model was fitted on; a column in `one_hot` takes the place of its encoded columns."""
+    encoded = tuple(f"{column}_" for column in one_hot)
+    plain = [need_column(table, name, source) for name in columns if name in table or not name.startswith(encoded)]
+    return table[[*plain, *(column for column in one_hot if column in table)]]
+
+
+def match_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a table of numbers in the column order of a model; one-hot columns of absent categories are 0."""
+    unknown = [name for name in table if name not in columns]
+    if unknown:
+        msg = f"{source}: the one-hot column {unknown[0]!r} is of a category that the model was not fitted on."
+        raise InvalidInputError(msg)
+    return table.reindex(columns=list(columns), fill_value=0.0)
+
+
 def numbers(
     table: pd.DataFrame, source: str, *, one_hot: Sequence[str] = (), gaps: bool = False, alike: bool = False
 ) -> pd.DataFrame:
     """Return the table as finite numbers.
 
-    `gaps` lets a row be missing as a whole, which is a sample without this view; `alike` lets all rows be the same.
+    With `gaps`, a row may be missing as a whole: the sample has no data in this view. With `alike`, all rows may be
+    equal.
     """
     import pandas as pd
 
-    for column in one_hot:
-        if column in table and table[column].isna().any():
-            where = _first(table[column].isna())
-            msg = f"{source}: column {column!r} has no value in row {where}: fill it in, since --one-hot needs it."
-            raise InvalidInputError(msg)
-    chosen = [column for column in one_hot if column in table]
-    table = pd.get_dummies(table, columns=chosen, dtype=float) if chosen else table
+    table = _encoded(table, source, one_hot)
     if table.columns.empty:
-        msg = f"{source} has no columns of features left."
+        msg = f"{source} has no columns of features left: drop fewer."
         raise InvalidInputError(msg)
     for column in table:
         _need_numbers(table[column], str(column), source)
@@ -79,16 +92,35 @@ def numbers(
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
     if missing.any():
-        i, j = np.argwhere(missing)[0]
-        msg = (
-            f"{source}: column {table.columns[j]!r} has no value in row {i + 1} ({missing.sum()} values are missing in "
-            "all): fill them in, or leave the column out with --drop."
-        )
-        raise InvalidInputError(msg)
+        _refuse_missing(missing, table, source)
     if not alike and len(values) > 1 and (values == values[0]).all():
-        msg = f"{source}: all {len(values)} rows are the same, so there is nothing to tell samples apart by."
+        msg = f"{source}: all {len(values)} rows are the same: pass samples that differ in some feature."
         raise InvalidInputError(msg)
     return pd.DataFrame(values, columns=table.columns, index=table.index)
+
+
+def _encoded(table: pd.DataFrame, source: str, one_hot: Sequence[str]) -> pd.DataFrame:
+    """Return the table with those of its columns that are in `one_hot` encoded as 0 and 1."""
+    import pandas as pd
+
+    chosen = [column for column in one_hot if column in table]
+    for column in chosen:
+        if table[column].isna().any():
+            where = _first(table[column].isna())
+            msg = f"{source}: column {column!r} has no value in row {where}: fill it in, since --one-hot needs it."
+            raise InvalidInputError(msg)
+    return pd.get_dummies(table, columns=chosen, dtype=float) if chosen else table
+
+
+def _refuse_missing(missing: Mask, table: pd.DataFrame, source: str) -> None:
+    i, j = np.argwhere(missing)[0]
+    total = int(missing.sum())
+    msg = (
+        f"{source}: column {table.columns[j]!r} has no value in row {i + 1} "
+        f"({counted(total, 'value')} {'is' if total == 1 else 'are'} missing in total): fill in what is missing, or "
+        "leave the column out with --drop."
+    )
+    raise InvalidInputError(msg)
 
 
 def _need_numbers(column: pd.Series, name: str, source: str) -> None:
@@ -108,5 +140,5 @@ def _need_numbers(column: pd.Series, name: str, source: str) -> None:
 
 
 def _first(mask: pd.Series) -> int:
-    """Return the first row that is marked, counted from 1 below the header."""
+    """Return the number of the first row that is True, counted from 1 below the header."""
     return int(np.flatnonzero(mask.to_numpy())[0]) + 1

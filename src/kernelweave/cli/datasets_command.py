@@ -1,4 +1,4 @@
-"""`kernelweave datasets`: what data there is, where it comes from, and how to get it."""
+"""`kernelweave datasets`: list, describe and download the data sets of the paper."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="The paper's data sets: list or fetch them, or see where one comes from.", no_args_is_help=True)
+app = typer.Typer(help="List, describe or download the data sets of the paper.", no_args_is_help=True)
 
 _Name = Annotated[str, typer.Argument(help="A data set, such as yale; see `kernelweave datasets list`.")]
-_Names = Annotated[list[str] | None, typer.Argument(help="Data sets to fetch; all if none is named.")]
+_Names = Annotated[list[str] | None, typer.Argument(help="Data sets to fetch; all if none is given.")]
 _DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
 ]
@@ -29,7 +29,7 @@ def list_() -> None:
 
 @app.command()
 def fetch(names: _Names = None, data_dir: _DataDir = None) -> None:
-    """Fetch data sets, or check those in your folder against their published checksums."""
+    """Download data sets, or verify the checksums of files in your folder."""
     from kernelweave.datasets import dataset_info, list_datasets
     from kernelweave.datasets.fetch import locate
 
@@ -40,7 +40,7 @@ def fetch(names: _Names = None, data_dir: _DataDir = None) -> None:
 
 @app.command()
 def info(name: _Name) -> None:
-    """Show a data set's shape, origin, preprocessing and whom to cite."""
+    """Show the shape, source, preprocessing and citation of a data set."""
     from kernelweave.datasets import dataset_info
 
     found = dataset_info(name)
