@@ -25,9 +25,9 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import POSITIVE, KernelLike
 from kernelweave.kernels import Linear, Pair
+from kernelweave.kernels.view_bank import Bank, bank_of
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import Bank, read_bank
 
 __all__ = ["SCAN"]
 
@@ -135,7 +135,7 @@ class SCAN(TransductiveClassifier):
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""
-        bank = read_bank(Linear() if self.kernel is None else self._kernel_spec(), samples)
+        bank = bank_of(Linear() if self.kernel is None else self._kernel_spec(), samples)
         self._check_memory(samples, len(bank))
         n = samples.n_samples
         if n < 3:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -194,7 +195,8 @@ def class_attributes(
     if model is None:
         return {**found, "_seen": Seen(samples.digests())}  # type: ignore[union-attr]
     if not model.joiner.chunked:
-        model = model.remembering(Seen(samples.digests()), P, undecided, model.coordinates)  # type: ignore[union-attr]
+        seen = Seen(samples.digests())  # type: ignore[union-attr]
+        model = replace(model, seen=seen, distributions=P, undecided=undecided)
     return {**found, "_graph_model": model}
 
 

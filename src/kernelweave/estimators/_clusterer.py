@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,8 @@ def cluster_attributes(
     """Return the fitted attributes of a clusterer; training samples are remembered if they are in memory."""
     confidence, margin = margins(membership, labels)
     if not model.joiner.chunked:
-        seen = Seen(samples.digests())  # type: ignore[union-attr]
-        model = model.remembering(seen, membership, np.zeros(len(labels), dtype=bool), embedding)
+        seen, undecided = Seen(samples.digests()), np.zeros(len(labels), dtype=bool)  # type: ignore[union-attr]
+        model = replace(model, seen=seen, distributions=membership, undecided=undecided, embedding=embedding)
     return {
         "labels_": labels,
         "membership_": membership,

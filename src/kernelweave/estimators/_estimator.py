@@ -20,12 +20,12 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, KernelBank, as_kernel
+from kernelweave.kernels.view_bank import Bank, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, read_like, read_samples
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import Bank, read_bank
 from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "KernelLike", "KernelModel", "KernelsLike", "check_n_clusters"]
@@ -107,14 +107,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
-        bank = read_bank(self._kernel_spec(), samples)
+        bank = bank_of(self._kernel_spec(), samples)
         if not hasattr(self, "kernels") and len(bank) > 1:
             msg = (
                 f"{type(self).__name__} learns from one kernel matrix; got {len(bank)}. Pass one, or use SMKL for "
                 "several."
             )
             raise InvalidInputError(msg)
-        self._check_memory(samples, len(bank))
+        self._check_memory(samples, len(bank.names))
         return bank, bank.fit_grams(samples)
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
@@ -171,7 +171,8 @@ def _layout(samples: SampleSet) -> dict[str, Any]:
     if isinstance(samples, KernelStack):
         return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), "sample_names_": None}
     if isinstance(samples, Chunks):
-        return {"view_names_": ("X",), "view_widths_": (samples.source.width,), "sample_names_": None}
+        width = int(samples.source.width or 0)
+        return {"view_names_": ("X",), "view_widths_": (width,), "sample_names_": None, "n_features_in_": width}
     return {"view_names_": samples.names, "view_widths_": samples.widths, "sample_names_": samples.sample_names}
 
 

@@ -16,19 +16,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Array, Matrix, RandomStateLike, Vector
-from kernelweave.core.graphs.coordinates import cluster_means, memberships
-from kernelweave.core.graphs.new_rows import shrinkage
+from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.clusters import kmeans
-from kernelweave.weave.consensus_kernel import Bank, Consensus
+from kernelweave.weave.consensus_kernel import Consensus
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.learned_rows import LearnedRows
 

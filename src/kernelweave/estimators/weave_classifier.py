@@ -14,7 +14,7 @@ from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, read_labels
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelsLike, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, choose, n_features, plan_of
+from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.scaling import Scale
@@ -132,11 +132,11 @@ class WeaveClassifier(GraphClassifier):
             classes, codes = encode_partial_labels(y, n_samples=len(y) if hasattr(y, "__len__") else 0)
         else:
             classes, codes = read_labels(y, samples)
-        choice = choose(self, samples, {}, len(classes))
+        choice, plan = choose(self, samples, {}, n_groups=len(classes), graph="both")
         task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
         with threads(self.n_jobs):
-            found = choice.solver.classify(samples, plan_of(self, "both"), task, rng)
+            found = choice.solver.classify(samples, plan, task, rng)
         attributes = class_attributes(classes, found.scores, found.undecided, samples, found.model)
-        fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes, **n_features(samples)}
+        fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
         self._keep({**fitted, **attributes}, samples)
         return self

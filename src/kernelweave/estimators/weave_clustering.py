@@ -15,7 +15,7 @@ from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, choose, n_features, plan_of
+from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.scaling import Scale
 from kernelweave.weave.choice import SolverLike
@@ -161,16 +161,16 @@ class WeaveClustering(GraphClusterer):
         samples = self._read(X)
         if self.n_clusters != "auto" and not isinstance(samples, Chunks):
             check_n_clusters(self.n_clusters, samples.n_samples)
-        choice = choose(self, samples, self._wishes(), 50 if self.n_clusters == "auto" else self.n_clusters)
+        n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
+        choice, plan = choose(self, samples, self._wishes(), n_groups=n_groups, graph="ridge")
         reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init, self.consensus)
         with threads(self.n_jobs):
-            found = choice.solver.cluster(samples, plan_of(self, "ridge"), reading, rng)
+            found = choice.solver.cluster(samples, plan, reading, rng)
         attributes = {
             "n_clusters_": found.n_clusters,
             "eigenvalues_": found.eigenvalues,
             "solver_": choice,
             **found.attributes,
-            **n_features(samples),
             **cluster_attributes(found.model, samples, found.labels, found.membership, found.embedding),
         }
         if found.evidence is not None:

@@ -14,11 +14,13 @@ from kernelweave.kernels.bank import KernelBank, KernelLike, TileOf
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import RECIPES, recipe
 from kernelweave.samples.alignment import need_samples
+from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
-__all__ = ["KernelsLike", "ViewBank", "as_bank", "bank_of"]
+__all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
 
 # a recipe's name, a bank, one kernel, or several of them
 KernelsLike: TypeAlias = (
@@ -178,22 +180,27 @@ class ViewBank:
         return self._training
 
 
-def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], view_names: Sequence[str]) -> ViewBank:
-    """Return an unfitted bank of the kernels of every view.
+Bank: TypeAlias = ViewBank | PrecomputedBank
+
+
+def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank:
+    """Return an unfitted bank of the kernels of every view, or of the matrices that were given.
 
     Parameters
     ----------
     kernels : str, KernelBank, kernel, list or dict
         A recipe's name, a bank, one kernel, a list of kernels or a dict of kernels by name, which all views get; or a
         dict that gives each view, by its name, one of these.
-    view_names : sequence of str
-        The views' names.
+    samples : Views or KernelStack
+        The samples: their views get the kernels. For kernel matrices `kernels` plays no part.
 
     Returns
     -------
-    ViewBank
+    ViewBank or PrecomputedBank
     """
-    names = tuple(view_names)
+    if isinstance(samples, KernelStack):
+        return PrecomputedBank(samples.names)
+    names = samples.names
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names):
         return ViewBank({name: as_bank(cast(KernelsLike, kernels)) for name in names})
     if set(kernels) != set(names):

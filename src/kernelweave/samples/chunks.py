@@ -49,6 +49,7 @@ class Chunks:
 
     def __init__(self, X: Any) -> None:
         self.source = _source(X)
+        self.asks = {"chunks": "samples that are read in chunks"}
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Chunks:
         """Return the chunks: their numbers are cast as they are read."""
@@ -63,7 +64,7 @@ class Chunks:
 
 def is_streamed(X: Any) -> bool:
     """Tell whether X is read in chunks by its nature: a path, a dask collection, an iterator or a function."""
-    return is_dask(X) or isinstance(X, str | PathLike | Iterator) or callable(X)
+    return isinstance(X, str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
 def _source(X: Any) -> Source:

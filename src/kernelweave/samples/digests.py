@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Samples
+from kernelweave._types import Mask, Samples
 from kernelweave.errors import NewSamplesError
 
-__all__ = ["Seen", "as_digests", "digest", "row_digests"]
+__all__ = ["Seen", "as_digests", "joined_digests", "row_digests"]
 
 _SIZE = 16
 _BLOCK = 4096  # rows that are converted together, so that no second copy of the table is made
@@ -59,34 +60,40 @@ class Seen:
         return found
 
 
-def digest(data: bytes | memoryview) -> bytes:
-    """Return 16 bytes that tell this content from others."""
-    return hashlib.blake2b(data, digest_size=_SIZE).digest()
-
-
-def as_digests(rows: list[bytes]) -> NDArray[np.uint8]:
-    """Return digests as rows of bytes, (n, 16)."""
-    return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), _SIZE)
-
-
-def row_digests(X: Samples) -> list[bytes]:
-    """Return a digest of every row: equal for equal numbers, whatever their precision."""
+def row_digests(X: Samples) -> NDArray[np.uint8]:
+    """Return a digest of every row, (n, 16): equal for equal numbers, whatever their precision."""
     if sparse.issparse(X):
         return _sparse_digests(X)
-    found: list[bytes] = []
+    found = bytearray()
     for start in range(0, len(X), _BLOCK):
         block = np.ascontiguousarray(X[start : start + _BLOCK], dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-        width = block.shape[1] * block.itemsize
+        width = max(block[:1].nbytes, 1)
         data = memoryview(block).cast("B")
-        found += [digest(data[i : i + width]) for i in range(0, len(data), width)]
-    return found
+        for i in range(0, len(data), width):
+            found += hashlib.blake2b(data[i : i + width], digest_size=_SIZE).digest()
+    return np.frombuffer(bytes(found), dtype=np.uint8).reshape(-1, _SIZE)
 
 
-def _sparse_digests(X: Samples) -> list[bytes]:
+def _sparse_digests(X: Samples) -> NDArray[np.uint8]:
     X = X.astype(np.float64)
     X.sum_duplicates()
     X.eliminate_zeros()
     indices, data = X.indices.astype(np.int64), X.data
-    return [
-        digest(indices[i:j].tobytes() + data[i:j].tobytes()) for i, j in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    ]
+    rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return as_digests(indices[i:j].tobytes() + data[i:j].tobytes() for i, j in rows)
+
+
+def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray[np.uint8]:
+    """Return a digest of every sample from those of the views that have it, and from which these are."""
+    n = present.shape[1]
+    placed = np.zeros((n, len(parts), _SIZE + 1), dtype=np.uint8)
+    for v, (part, known) in enumerate(zip(parts, present, strict=True)):
+        placed[known, v, 0] = 1
+        placed[known, v, 1:] = part
+    return as_digests(row.tobytes() for row in placed)
+
+
+def as_digests(rows: Iterable[bytes]) -> NDArray[np.uint8]:
+    """Return digests of texts of bytes, (n, 16)."""
+    found = b"".join(hashlib.blake2b(row, digest_size=_SIZE).digest() for row in rows)
+    return np.frombuffer(found, dtype=np.uint8).reshape(-1, _SIZE)

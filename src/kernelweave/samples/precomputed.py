@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernelweave._types import Matrix
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.digests import as_digests, digest
+from kernelweave.samples.digests import as_digests
 
 __all__ = ["KernelStack", "read_cross_stack", "read_stack"]
 
@@ -42,6 +42,16 @@ class KernelStack:
         """The precision."""
         return self.matrices.dtype
 
+    @property
+    def asks(self) -> dict[str, str]:
+        """What these samples ask of a solver."""
+        return {"precomputed": "precomputed kernels"}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of samples and training samples."""
+        return self.n_samples, int(self.matrices.shape[2])
+
     def astype(self, dtype: Any, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
         return KernelStack(self.matrices.astype(dtype, copy=copy), self.names)
@@ -53,7 +63,7 @@ class KernelStack:
     def digests(self) -> NDArray[np.uint8]:
         """Return 16 bytes for every sample that tell it from others by its kernel values."""
         rows = (np.ascontiguousarray(self.matrices[:, i], dtype=np.float64) + 0.0 for i in range(self.n_samples))
-        return as_digests([digest(row.tobytes()) for row in rows])
+        return as_digests(row.tobytes() for row in rows)
 
 
 def read_stack(X: Any) -> KernelStack:

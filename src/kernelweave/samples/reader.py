@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from kernelweave.samples.views import Views
 __all__ = ["SampleSet", "labels_in_order", "read_like", "read_samples"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
-_T = TypeVar("_T")
 
 
 def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> SampleSet:
@@ -38,18 +37,15 @@ def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Samp
     precomputed : bool
         Whether X holds kernel matrices.
     """
+    dtype = getattr(estimator, "dtype", None)
     if precomputed:
         stack = read_stack(X)
         estimator.n_features_in_ = stack.n_samples
-        return in_precision(estimator, stack)
+        return stack if dtype is None else stack.astype(dtype, copy=False)
     if isinstance(X, Chunks) or is_streamed(X):
         return _chunks(estimator, X)
-    views = _views(estimator, X, reset=True)
-    if views.n_samples < 2:
-        msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
-        raise InvalidInputError(msg)
-    need_samples(views.present, views.names, views.sample_names, least=2)
-    return in_precision(estimator, views)
+    views = _several_tables(estimator, X) if _is_several(X) else _one_table(estimator, X, reset=True)
+    return views if dtype is None else views.astype(dtype, copy=False)
 
 
 def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
@@ -57,29 +53,35 @@ def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...]
 
     `kernel_names` are those of precomputed kernels, None for samples.
     """
+    dtype = getattr(estimator, "dtype", None)
     if kernel_names is not None:
-        return in_precision(estimator, read_cross_stack(X, kernel_names, estimator.n_features_in_))
+        stack = read_cross_stack(X, kernel_names, estimator.n_features_in_)
+        return stack if dtype is None else stack.astype(dtype, copy=False)
     if isinstance(X, Chunks) or is_streamed(X):
         return _chunks(estimator, X)
-    views = _views(estimator, X, reset=False)
+    if not _is_several(X):
+        views = _one_table(estimator, X, reset=False)
+    else:
+        views = X if isinstance(X, Views) else Views(X)
+    views = _like_fitted(estimator, views)
+    return views if dtype is None else views.astype(dtype, copy=False)
+
+
+def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
+    """Return the views in the order of `fit`, or say how they differ."""
     names, widths = estimator.view_names_, estimator.view_widths_
+    if views.names == names and views.widths == widths:
+        return views
     if set(views.names) != set(names):
         msg = f"The model was fitted on the views {', '.join(names)}; got {', '.join(views.names)}."
         raise InvalidInputError(msg)
     views = views.only(names)
     for name, width, expected in zip(names, views.widths, widths, strict=True):
         if width != expected:
-            msg = (
-                f"View {name!r} has {width} features, but {type(estimator).__name__} is expecting {expected} features."
-            )
+            what = type(estimator).__name__
+            msg = f"View {name!r} has {width} features, but {what} is expecting {expected} features."
             raise InvalidInputError(msg)
-    return in_precision(estimator, views)
-
-
-def in_precision(estimator: BaseEstimator, samples: _T) -> _T:
-    """Return the samples in the precision that the estimator asks for, if it does."""
-    dtype = getattr(estimator, "dtype", None)
-    return samples if dtype is None else samples.astype(dtype, copy=False)  # type: ignore[attr-defined, no-any-return]
+    return views
 
 
 def labels_in_order(y: Any, sample_names: Array | None) -> Any:
@@ -103,17 +105,27 @@ def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
     return X if isinstance(X, Chunks) else Chunks(X)
 
 
-def _views(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
+def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
+    """Return the views of `fit`, checked."""
+    if getattr(estimator, "views", None) is not None:
+        msg = (
+            f"views={estimator.views!r} names columns of one table, but several tables were given: leave one of them "
+            "out."
+        )
+        raise InvalidInputError(msg)
+    views = X if isinstance(X, Views) else Views(X)
+    if views.n_samples < 2:
+        msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
+        raise InvalidInputError(msg)
+    need_samples(views.present, views.names, views.sample_names, least=2)
+    estimator.n_features_in_ = views.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    return views
+
+
+def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
+    """Return one table as a view, or as the views that the parameter `views` makes of its columns."""
     columns = getattr(estimator, "views", None)
-    if _is_several(X):
-        if columns is not None:
-            msg = f"views={columns!r} names columns of one table, but several tables were given: leave one of them out."
-            raise InvalidInputError(msg)
-        views = X if isinstance(X, Views) else Views(X)
-        if reset:
-            estimator.n_features_in_ = views.shape[1]
-            vars(estimator).pop("feature_names_in_", None)
-        return views
     table = validate_data(
         estimator,
         X,
@@ -125,7 +137,9 @@ def _views(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
     )
     if columns is None:
         return Views.of_table(table)
-    return _column_views(table, columns, getattr(estimator, "feature_names_in_", None))
+    views = _column_views(table, columns, getattr(estimator, "feature_names_in_", None))
+    need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
+    return views
 
 
 def _is_several(X: Any) -> bool:

@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
-from kernelweave.samples.digests import as_digests, digest, row_digests
+from kernelweave.samples.digests import joined_digests, row_digests
 from kernelweave.samples.table import is_table, read_table
 
 __all__ = ["Views"]
@@ -44,6 +44,18 @@ class Views:
         The index of the samples, where tables have one: that of the first table, then what further tables add.
     tables : tuple of arrays and CSR arrays
         For each view the rows of the samples that it has, in the order of the samples.
+    n_samples : int
+        The number of samples, each in at least one view.
+    widths : tuple of int
+        The number of columns of every view.
+    shape : tuple of int
+        The number of samples, and of columns in all views together.
+    dtype : dtype
+        The precision: single if all views are.
+    complete : bool
+        Whether every view has every sample.
+    asks : dict of str
+        What these samples ask of a solver: several views, gaps in them.
 
     Examples
     --------
@@ -59,12 +71,21 @@ class Views:
     (['ann', 'bob', 'eve', 'joe'], [True, False, True, True])
     """
 
-    __saved__: ClassVar[tuple[str, ...]] = ("names", "tables", "present", "sample_names")
+    __saved__: ClassVar[tuple[str, ...]] = (
+        *("names", "tables", "present", "sample_names"),
+        *("n_samples", "widths", "shape", "dtype", "complete", "asks"),
+    )
 
     names: tuple[str, ...]
     tables: tuple[Samples, ...]
     present: Mask
     sample_names: Array | None
+    n_samples: int
+    widths: tuple[int, ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    complete: bool
+    asks: dict[str, str]
 
     def __init__(self, tables: Any, *, missing: Mapping[str, Any] | None = None) -> None:
         read = {name: read_table(table, name) for name, table in _named(tables).items()}
@@ -72,18 +93,19 @@ class Views:
             if 0 in table.values.shape:
                 msg = f"View {name!r} is empty: its shape is {table.values.shape}."
                 raise InvalidInputError(msg)
-        n, self.sample_names, rows = align(read)
-        self.names = tuple(read)
-        self.present = np.zeros((len(read), n), dtype=bool)
-        for known, (name, table) in zip(self.present, read.items(), strict=True):
+        n, sample_names, rows = align(read)
+        names = tuple(read)
+        present = np.zeros((len(read), n), dtype=bool)
+        for known, (name, table) in zip(present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
-        mark_missing(self.present, missing or {}, self.names, self.sample_names)
-        need_samples(self.present, self.names, self.sample_names, least=0)
+        mark_missing(present, missing or {}, names, sample_names)
+        need_samples(present, names, sample_names, least=0)
         order = {name: np.argsort(where) for name, where in rows.items()}
-        self.tables = tuple(
+        ordered = tuple(
             table.values[order[name]][known[np.sort(rows[name])]]
-            for known, (name, table) in zip(self.present, read.items(), strict=True)
+            for known, (name, table) in zip(present, read.items(), strict=True)
         )
+        self._set(names, ordered, present, sample_names)
 
     @classmethod
     def of_table(cls, table: Samples) -> Views:
@@ -93,33 +115,21 @@ class Views:
     @classmethod
     def _of(cls, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None) -> Views:
         views = object.__new__(cls)
-        views.names, views.tables, views.present, views.sample_names = names, tuple(tables), present, sample_names
+        views._set(names, tuple(tables), present, sample_names)
         return views
 
-    @property
-    def n_samples(self) -> int:
-        """The number of samples, each in one view at the least."""
-        return self.present.shape[1]
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """The number of columns of every view."""
-        return tuple(table.shape[1] for table in self.tables)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of samples, and of columns in all views together."""
-        return self.n_samples, sum(self.widths)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision: single if all views are."""
-        return np.result_type(*(table.dtype for table in self.tables))
-
-    @property
-    def complete(self) -> bool:
-        """Whether every view has every sample."""
-        return bool(self.present.all())
+    def _set(
+        self, names: tuple[str, ...], tables: tuple[Samples, ...], present: Mask, sample_names: Array | None
+    ) -> None:
+        self.names, self.tables, self.present, self.sample_names = names, tables, present, sample_names
+        self.n_samples = present.shape[1]
+        self.widths = tuple(table.shape[1] for table in tables)
+        self.shape = (self.n_samples, sum(self.widths))
+        self.dtype = np.result_type(*(table.dtype for table in tables))
+        self.complete = bool(present.all())
+        self.asks = {"views": "several views"} if len(names) > 1 else {}
+        if not self.complete:
+            self.asks["gaps"] = "views that lack some samples"
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
@@ -150,9 +160,9 @@ class Views:
 
     def digests(self) -> NDArray[np.uint8]:
         """Return 16 bytes for every sample that tell it from others by its numbers, and by the views that it has."""
-        parts = [_placed(table, known) for table, known in zip(self.tables, self.present, strict=True)]
-        rows = parts[0] if len(parts) == 1 else [digest(b"".join(row)) for row in zip(*parts, strict=True)]
-        return as_digests(rows)
+        if len(self.tables) == 1:
+            return row_digests(self.tables[0])
+        return joined_digests([row_digests(table) for table in self.tables], self.present)
 
     def __len__(self) -> int:
         return self.n_samples
@@ -163,15 +173,6 @@ class Views:
             for name, table, width in zip(self.names, self.tables, self.widths, strict=True)
         ]
         return f"Views({'; '.join(parts)})"
-
-
-def _placed(table: Samples, known: Mask) -> list[bytes]:
-    """Return a digest for every sample that a view has, and a byte for those that it lacks."""
-    digests = row_digests(table)
-    if known.all():
-        return digests
-    rest = iter(digests)
-    return [next(rest) if there else b"-" for there in known]
 
 
 def _named(tables: Any) -> dict[str, Any]:

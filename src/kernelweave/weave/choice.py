@@ -11,7 +11,6 @@ import numpy as np
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import available_memory, check_memory, gib
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.landmark.landmark_solver import Landmark
@@ -33,8 +32,8 @@ class Solver(Protocol):
     supports: ClassVar[frozenset[str]]
     up_to: ClassVar[float]  # samples that "auto" gives it
 
-    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
-        """Return about how many bytes a fit needs beyond its samples."""
+    def memory(self, samples: Any, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+        """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
 
     def cluster(self, samples: Any, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
@@ -84,12 +83,12 @@ def choose_solver(
     n_neighbors, n_groups : int
         What the memory depends on.
     """
-    wishes = {**wishes, **_wishes_of(samples)}
+    wishes = {**wishes, **samples.asks}
     able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         _refuse(given, wishes, able)
-        need = _need(given, samples, wishes, n_neighbors, n_groups)
+        need = given.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
         check_memory(need, what=_what(given, samples), advice=_advice(given, wishes, able))
         return SolverChoice(given, "asked for")
     if not able:
@@ -107,7 +106,7 @@ def _automatic(
     n, free = samples.n_samples, available_memory()
     passed: list[str] = []
     for solver in able:
-        need = _need(solver, samples, wishes, n_neighbors, n_groups)
+        need = solver.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
         reason = ""
         if n > solver.up_to:
             reason = f"{n} samples are more than {int(solver.up_to)}"
@@ -117,26 +116,13 @@ def _automatic(
             reason = f'{n} samples are many, and pynndescent ("kernelweave[large]") is not installed'
         if not reason:
             why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
-            return SolverChoice(solver, f"it takes {' and '.join(wishes.values())}" if _only(solver, able) else why)
+            why = f"it takes {' and '.join(wishes.values())}" if len(able) == 1 else why
+            return SolverChoice(solver, why)
         passed.append(reason)
     last = able[-1]
-    need = _need(last, samples, wishes, n_neighbors, n_groups)
+    need = last.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
     check_memory(need, what=_what(last, samples), advice=_advice(last, wishes, able))
     return SolverChoice(last, f"it takes {' and '.join(wishes.values())}")
-
-
-def _only(solver: Solver, able: list[Solver]) -> bool:
-    return able == [solver]
-
-
-def _wishes_of(samples: SampleSet) -> dict[str, str]:
-    """Return what the samples themselves ask of a solver."""
-    if isinstance(samples, Chunks):
-        return {"chunks": "samples that are read in chunks"}
-    if isinstance(samples, KernelStack):
-        return {"precomputed": "precomputed kernels"}
-    found = {"views": "several views"} if len(samples.names) > 1 else {}
-    return found if samples.complete else {**found, "gaps": "views that lack some samples"}
 
 
 def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> None:
@@ -146,15 +132,6 @@ def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> No
         cure = f"use solver={names}" if able else f"leave out {lacking[0]}"
         msg = f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.'
         raise InvalidInputError(msg)
-
-
-def _need(solver: Solver, samples: SampleSet, wishes: Mapping[str, str], n_neighbors: int, n_groups: int) -> int:
-    """Return the bytes that a fit needs; 0 where the number of samples is not known yet."""
-    if isinstance(samples, Chunks):
-        return 0
-    n, d = samples.n_samples, 0 if isinstance(samples, KernelStack) else samples.shape[1]
-    consensus = "consensus" in wishes
-    return solver.memory(n, d, samples.dtype.itemsize, n_neighbors=n_neighbors, n_groups=n_groups, consensus=consensus)
 
 
 def _what(solver: Solver, samples: SampleSet) -> str:

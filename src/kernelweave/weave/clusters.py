@@ -18,9 +18,14 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import commute_rows, memberships, soft_rows, unit_rows
-from kernelweave.core.graphs.filtered import bottom_spectrum
-from kernelweave.core.graphs.new_rows import shrinkage
+from kernelweave.core.graphs.coordinates import (
+    bottom_spectrum,
+    commute_rows,
+    memberships,
+    shrinkage,
+    soft_rows,
+    unit_rows,
+)
 from kernelweave.core.partitions.agreement import Partitions, co_association, merge
 from kernelweave.memory import check_memory
 from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
@@ -48,7 +53,9 @@ _CANDIDATE_STARTS = 2  # of k-means, for each number of clusters that is tried
 
 def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
     """Return the clusters of a graph."""
-    n_clusters, evidence = count_clusters(woven, reading, plan.say, rng)
+    n_clusters, evidence = reading.n_clusters, None
+    if n_clusters == "auto":
+        n_clusters, evidence = count_clusters(woven, plan.say, rng)
     m, n = reading.n_components or n_clusters, woven.graph.shape[0]
     kind = _embedding(reading.embedding, n)
     values, P = spectrum(woven.graph, wide(m) + 1 if kind == "merged" or n <= _MERGED_UP_TO else m + 1, plan.say)
@@ -70,15 +77,13 @@ def found_clusters(
     """Return clusters with the graph that tells those of new samples: by the votes of their neighbours."""
     votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
     model = GraphModel(woven.joiner, E / shrinkage(woven.graph, E), votes)
-    return Clusters(model, labels, n_clusters, M, E, values, evidence, woven.fitted())
+    return Clusters(model, labels, n_clusters, M, E, values, evidence, woven.attributes)
 
 
 def count_clusters(
-    woven: WovenGraph, reading: Reading, say: Callable[[str], None], rng: np.random.RandomState
-) -> tuple[int, ClusterEvidence | None]:
-    """Return the number of clusters, as given or as the graph and two perturbed ones suggest, and the evidence."""
-    if reading.n_clusters != "auto":
-        return int(reading.n_clusters), None
+    woven: WovenGraph, say: Callable[[str], None], rng: np.random.RandomState
+) -> tuple[int, ClusterEvidence]:
+    """Return the number of clusters that the graph and two perturbed ones suggest, and the evidence."""
     numbers = candidate_numbers(woven.graph.shape[0])
     spectra = [spectrum(S, numbers[-1], say) for S in (woven.graph, *woven.perturbed())]
     found = {

@@ -13,15 +13,12 @@ from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Bank", "Consensus", "given_weights", "read_bank", "weigh"]
-
-Bank = ViewBank | PrecomputedBank
+__all__ = ["Consensus", "given_weights", "weigh"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +51,12 @@ class Consensus:
         return consensus_rows(self.bank.grams(new.astype(self.training.dtype, copy=False), self.training), self.weights)
 
 
-def read_bank(kernels: Any, samples: Views | KernelStack) -> Bank:
-    """Return an unfitted bank of the kernels that were asked for, or of the matrices that were given."""
-    if isinstance(samples, KernelStack):
-        return PrecomputedBank(samples.names)
-    return bank_of(kernels, samples.names)
-
-
 def weigh(tiles: KernelTiles, weights: Any, bank: Bank, samples: Views | KernelStack) -> Vector:
     """Return the shares of the kernels in the consensus."""
     if not isinstance(weights, str):
         return given_weights(weights, bank.names)
     if weights == "uniform":
-        return np.full(len(bank), 1 / len(bank))
+        return np.full(tiles.r, 1 / tiles.r)
     single = tiles.of(np.dtype(np.float32))  # faster, and precise enough to weigh kernels
     if isinstance(samples, KernelStack) or samples.complete:
         return median_weights(*kernel_moments(single))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -25,16 +24,17 @@ from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_sim
 from kernelweave.core.graphs.pieces import join_pieces
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.kernels.view_bank import bank_of
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import fit_scalings, scaled
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graph
-from kernelweave.weave.consensus_kernel import Consensus, read_bank, weigh
+from kernelweave.weave.consensus_kernel import Consensus, weigh
 from kernelweave.weave.ensemble import ensemble_clusters
 from kernelweave.weave.graph_model import Lean
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph, kernel_attributes
 
 __all__ = ["Dense", "DenseRows"]
 
@@ -53,9 +53,9 @@ class Dense:
     )
     up_to: ClassVar[int] = 5000  # samples; above, local graphs are as good and much faster
 
-    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
+    def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples."""
-        return int((8.0 if consensus else 4.0) * itemsize * n**2)
+        return int((8.0 if consensus else 4.0) * samples.dtype.itemsize * samples.n_samples**2)
 
     def cluster(
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
@@ -83,8 +83,8 @@ def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Kerne
     for name, one in scalings.items():
         plan.say(f"scale of {name}: {one.method}, since {one.reason}")
     training = scaled(samples, scalings) if scalings else samples
-    bank = read_bank(plan.kernels, training)
-    tiles = KernelTiles(bank.fit_tiles(training), len(bank), samples.n_samples)
+    bank = bank_of(plan.kernels, training)
+    tiles = KernelTiles(bank.fit_tiles(training), len(bank.names), samples.n_samples)
     p = weigh(tiles, plan.weights, bank, training)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
@@ -94,7 +94,7 @@ def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Kerne
 def _weave(consensus: Consensus, plan: Plan, *, join: bool) -> WovenGraph:
     """Return the graph of the consensus, in one piece if `join`."""
     K, n = consensus.matrix, len(consensus.matrix)
-    S, degrees, last = plan.rule.weave(_affinities(K, plan.rule.gamma), n)
+    S, degrees, last = plan.rule.weave(_Affinities(K, plan.rule.gamma), n)
     S = join_pieces(S, last) if join else S
     plan.say(f"graph: {S.nnz // 2} edges between {n} samples")
 
@@ -102,25 +102,30 @@ def _weave(consensus: Consensus, plan: Plan, *, join: bool) -> WovenGraph:
         return [weave_kernel(K, plan.rule.perturbed(*factors)) for factors in PERTURBATIONS]
 
     joiner = DenseRows(consensus, plan.rule, degrees)
-    attributes = {"graph_": S, "consensus_kernel_": K}
-    return WovenGraph(S, joiner, consensus.bank, consensus.weights, consensus.scalings, perturbed, attributes)
+    bank = consensus.bank
+    fitted = kernel_attributes(bank.names, bank.views, consensus.weights, consensus.scalings)
+    return WovenGraph(S, joiner, perturbed, {**fitted, "graph_": S, "consensus_kernel_": K})
 
 
 def weave_kernel(K: Matrix, rule: GraphRule) -> sparse.csr_array:
     """Return the graph of a kernel matrix by the rule, in one piece."""
-    S, _, last = rule.weave(_affinities(K, rule.gamma), len(K))
+    S, _, last = rule.weave(_Affinities(K, rule.gamma), len(K))
     return join_pieces(S, last)
 
 
-def _affinities(K: Matrix, gamma: float) -> Callable[[Kind], Affinity]:
-    def affinity(kind: Kind) -> Affinity:
-        if kind == "ridge":
-            return Affinity(_ridge(K, gamma))
-        D = kernel_sqdist(K)
-        scales = neighbour_scales(D, len(K) - 1)
-        return Affinity(self_tuned(D, scales, scales))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Affinities:
+    """The affinities of a kernel matrix, by their kind."""
 
-    return affinity
+    K: Matrix
+    gamma: float
+
+    def __call__(self, kind: Kind) -> Affinity:
+        if kind == "ridge":
+            return Affinity(_ridge(self.K, self.gamma))
+        D = kernel_sqdist(self.K)
+        scales = neighbour_scales(D, len(D) - 1)
+        return Affinity(self_tuned(D, scales, scales))
 
 
 def _ridge(K: Matrix, gamma: float) -> Matrix:

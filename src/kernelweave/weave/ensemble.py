@@ -55,11 +55,13 @@ def ensemble_clusters(
     weave: WeaveKernel,
 ) -> Clusters:
     """Return what the partitions of 24 perturbed graphs agree on, in three embeddings each."""
-    n_clusters, evidence = count_clusters(woven, reading, plan.say, rng)
+    n_clusters, evidence = reading.n_clusters, None
+    if n_clusters == "auto":
+        n_clusters, evidence = count_clusters(woven, plan.say, rng)
     m = reading.n_components or n_clusters
     values, P = spectrum(woven.graph, wide(m) + 1, plan.say)
     order = sample_order(P)
-    members = draw_members(woven.shares, plan.rule, rng)
+    members = draw_members(woven.attributes["kernel_shares_"], plan.rule, rng)
     C = co_association(_partitions(tiles, members, n_clusters, plan, weave, np.dtype(woven.graph.dtype)))
     labels = np.empty(len(order), dtype=np.int32)
     labels[order] = merge(C[np.ix_(order, order)], n_clusters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -136,10 +136,6 @@ class GraphModel:
         for rows in _blocks(np.flatnonzero(~old)):
             out[rows] = self.place(samples.select(rows))
         return out
-
-    def remembering(self, seen: Seen, distributions: Matrix, undecided: Mask, embedding: Matrix) -> GraphModel:
-        """Return the model with the answers of `fit` for its training samples."""
-        return replace(self, seen=seen, distributions=distributions, undecided=undecided, embedding=embedding)
 
 
 def distributions(F: Matrix) -> tuple[Matrix, Mask]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 __all__ = ["StageProgress"]
 
 _EVERY = 2.0  # seconds; a stage that is over sooner says nothing
 
 
+@dataclass
 class StageProgress:
     """Called with a stage, how much of it is done and how much there is (None: unknown), it reports to `say`.
 
@@ -19,10 +21,10 @@ class StageProgress:
         Where a line goes.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self._stage = ""
-        self._began = self._said = time.monotonic()
+    say: Callable[[str], None]
+    _stage: str = ""
+    _began: float = field(default_factory=time.monotonic)
+    _said: float = field(default_factory=time.monotonic)
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         """Report how much of a stage is done."""
@@ -36,6 +38,6 @@ class StageProgress:
         self._said = now
         rate = done / (now - self._began)
         if total is None:
-            self._say(f"{stage}: {done}, {rate:.3g}/s")
+            self.say(f"{stage}: {done}, {rate:.3g}/s")
         else:
-            self._say(f"{stage}: {done} of {total}, {rate:.3g}/s, {(total - done) / rate:.0f} s left")
+            self.say(f"{stage}: {done} of {total}, {rate:.3g}/s, {(total - done) / rate:.0f} s left")

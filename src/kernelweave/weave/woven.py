@@ -10,10 +10,9 @@ from scipy import sparse
 
 from kernelweave._types import Vector
 from kernelweave.samples.scaling import Scaling
-from kernelweave.weave.consensus_kernel import Bank
 from kernelweave.weave.graph_model import Joiner
 
-__all__ = ["PERTURBATIONS", "WovenGraph"]
+__all__ = ["PERTURBATIONS", "WovenGraph", "kernel_attributes"]
 
 PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors, to see how stable clusters are
 
@@ -28,32 +27,16 @@ class WovenGraph:
         The graph.
     joiner : Joiner
         Gives its rows for new samples.
-    bank : ViewBank or PrecomputedBank
-        The kernels.
-    shares : array of shape (n_kernels,)
-        Their shares in the consensus.
-    scalings : dict of view name to Scaling
-        How the samples were scaled.
     perturbed : function without arguments
         Gives two graphs with more and fewer edges.
     attributes : dict
-        Fitted attributes that only this solver has.
+        The fitted attributes of an estimator that describe the graph.
     """
 
     graph: sparse.csr_array
     joiner: Joiner
-    bank: Bank
-    shares: Vector
-    scalings: Mapping[str, Scaling]
     perturbed: Callable[[], list[sparse.csr_array]]
     attributes: dict[str, Any]
-
-    def fitted(self) -> dict[str, Any]:
-        """Return the fitted attributes of an estimator that describe the graph."""
-        return {
-            **kernel_attributes(self.bank.names, self.bank.views, self.shares, self.scalings),
-            **self.attributes,
-        }
 
 
 def kernel_attributes(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
+from kernelweave.kernels.bank import TileOf
 
 __all__ = [
     "KernelTiles",
     "Tile",
-    "TileOf",
     "agreement",
     "combine_tiles",
     "fixed_point_weights",
@@ -24,7 +25,6 @@ __all__ = [
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
-TileOf: TypeAlias = Callable[[slice, slice, np.dtype[np.floating]], Matrix]  # rows, columns, precision -> (r, b, b')
 
 _TOL = 1e-8
 _MAX_STEPS = 1000
@@ -33,6 +33,7 @@ _TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels
 _FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
 
 
+@dataclass(frozen=True, slots=True)
 class KernelTiles:
     """The r kernel matrices of n samples, tile by tile, as often as needed, so that no stack of them is kept.
 
@@ -44,9 +45,9 @@ class KernelTiles:
         The numbers of kernels and samples.
     """
 
-    def __init__(self, tile: TileOf, r: int, n: int) -> None:
-        self._tile = tile
-        self.r, self.n = r, n
+    tile: TileOf
+    r: int
+    n: int
 
     def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
         """Yield the tiles on and above the diagonal; all kernels of one take about a third of one kernel matrix."""
@@ -54,7 +55,7 @@ class KernelTiles:
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
                 rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
-                yield rows, cols, self._tile(rows, cols, dtype)
+                yield rows, cols, self.tile(rows, cols, dtype)
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:

@@ -6,23 +6,46 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from kernelweave._types import Graph, Labels, Matrix, Vector
-from kernelweave.core.graphs.propagation import laplacian
+from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
+from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 
 __all__ = [
     "bottom_eigenpairs",
+    "bottom_spectrum",
     "cluster_means",
     "commute_rows",
-    "fuzzy",
+    "laplacian",
     "memberships",
     "nearness",
+    "shrinkage",
     "soft_rows",
     "unit_rows",
     "votes",
 ]
 
+_FACTORISED_UP_TO = 10_000  # samples; shift and invert is exact, and slow above
 _DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
 _SHIFT = 1e-4  # of the mean degree: far from 0 for the factor's sake, near it for ARPACK's
+
+
+def laplacian(S: Graph) -> Graph:
+    """L = D - (S + S')/2: Tr(P'LP) sees only the symmetric part of S; a sparse S gives a sparse L."""
+    if sparse.issparse(S):
+        W = sparse.csc_array((S + S.T) / 2)
+        return sparse.csc_array(sparse.diags_array(W.sum(axis=0)) - W)
+    L = -symmetric_part(S)
+    L.flat[:: len(L) + 1] -= L.sum(axis=1)
+    return L
+
+
+def bottom_spectrum(S: sparse.csr_array, m: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    """Return the m smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
+    m = min(m, S.shape[0])
+    if S.shape[0] <= _FACTORISED_UP_TO:
+        values, V = bottom_eigenpairs(S, m)
+        return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
+    return filtered_eigenpairs(S, m, seed=seed, progress=progress)
 
 
 def bottom_eigenpairs(S: sparse.csr_array, m: int) -> tuple[Vector, Matrix]:
@@ -72,8 +95,9 @@ def _signed(V: Matrix) -> Matrix:
 
 
 def memberships(S: Graph, P: Matrix, labels: Labels, c: int) -> Matrix:
-    """M = (votes + fuzzy)/2: what a sample's neighbours say, and what its own coordinates say; rows sum to 1."""
-    return np.asarray((votes(S, labels, c) + fuzzy(P, labels, c)) / 2, dtype=P.dtype)
+    """M = (V + F)/2: V the votes of a sample's neighbours, F its nearness to the clusters' means; rows sum to 1."""
+    F = nearness(P, *cluster_means(P, labels, c))
+    return np.asarray((votes(S, labels, c) + F) / 2, dtype=P.dtype)
 
 
 def votes(S: Graph, labels: Labels, c: int) -> Matrix:
@@ -89,11 +113,6 @@ def votes(S: Graph, labels: Labels, c: int) -> Matrix:
     return np.asarray(np.where(alone[:, None], Y, V / np.where(alone, 1, d)[:, None]))
 
 
-def fuzzy(P: Matrix, labels: Labels, c: int) -> Matrix:
-    """F_ic ∝ 1/||p_i - m_c||², m_c the mean of cluster c: the membership of fuzzy c-means; 0 for an empty cluster."""
-    return nearness(P, *cluster_means(P, labels, c))
-
-
 def cluster_means(P: Matrix, labels: Labels, c: int) -> tuple[Matrix, Labels]:
     """m_c, the mean of every cluster, and its size."""
     counts = np.bincount(labels, minlength=c)
@@ -101,10 +120,23 @@ def cluster_means(P: Matrix, labels: Labels, c: int) -> tuple[Matrix, Labels]:
 
 
 def nearness(P: Matrix, means: Matrix, counts: Labels) -> Matrix:
-    """F_ic ∝ 1/||p_i - m_c||², 0 for an empty cluster."""
+    """F_ic ∝ 1/||p_i - m_c||², the membership of fuzzy c-means; 0 for an empty cluster."""
     P = P.astype(np.float64, copy=False)
     D = np.column_stack([((P - m) ** 2).sum(axis=1) for m in means])
     size = float(np.einsum("ij,ij->i", means, means).max())
     least = np.finfo(np.float64).eps * (size or 1.0)  # of a sample at a mean
     F = (counts > 0) / np.maximum(D, least)
     return np.asarray(F / F.sum(axis=1, keepdims=True))
+
+
+def shrinkage(S: Graph, P: Matrix) -> Vector:
+    """ρ_c = <p_c, D^-1 W p_c> / <p_c, p_c>, W = S without loops: by how much averaging over neighbours shrinks P.
+
+    An eigenvector of L is D^-1 W p = (1 - λ/d) p: dividing by ρ puts means of neighbours where the samples are.
+    """
+    loops = S.diagonal()
+    d = np.asarray(S.sum(axis=1)).ravel() - loops
+    Q = np.divide(S @ P - loops[:, None] * P, d[:, None], out=np.zeros_like(P), where=d[:, None] > 0)
+    size = np.einsum("ij,ij->j", P, P)
+    rho = np.divide(np.einsum("ij,ij->j", P, Q), size, out=np.ones_like(size), where=size > 0)
+    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # a direction that averaging removes stays as it is

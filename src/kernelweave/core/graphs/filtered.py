@@ -1,4 +1,4 @@
-"""The bottom of the spectrum of a sparse Laplacian: factorised, or filtered where it is large."""
+"""The bottom of the spectrum of a large sparse Laplacian by Chebyshev filters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from kernelweave._types import Matrix, Progress, Vector
-from kernelweave.core.graphs.coordinates import bottom_eigenpairs
 
-__all__ = ["Spectrum", "bottom_spectrum", "filtered_eigenpairs"]
+__all__ = ["Spectrum", "filtered_eigenpairs"]
 
 
-_FACTORISED_UP_TO = 10_000  # samples; shift and invert is exact, and slow above
 _SPARE = 8  # vectors beside those asked for: the further off their eigenvalues, the faster the others converge
 _MAX_ITER = 40
 _TOL = 1e-2  # of the largest eigenvalue asked for
@@ -42,15 +40,6 @@ class Spectrum:
     converged: bool
     residual: float
     n_iter: int
-
-
-def bottom_spectrum(S: sparse.csr_array, m: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
-    """Return the m smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
-    m = min(m, S.shape[0])
-    if S.shape[0] <= _FACTORISED_UP_TO:
-        values, V = bottom_eigenpairs(S, m)
-        return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
-    return filtered_eigenpairs(S, m, seed=seed, progress=progress)
 
 
 def filtered_eigenpairs(

@@ -13,7 +13,6 @@ __all__ = [
     "harmonic_rows",
     "row_sqdist",
     "self_similarities",
-    "shrinkage",
 ]
 
 _ROUNDS = 5  # of s and p_x in turn; the term that couples them is small
@@ -71,16 +70,3 @@ def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
     reached = d > 0
     F = np.asarray(S @ P)
     return np.divide(F, d[:, None], out=np.zeros_like(F), where=reached[:, None]), reached
-
-
-def shrinkage(S: Graph, P: Matrix) -> Vector:
-    """ρ_c = <p_c, D^-1 W p_c> / <p_c, p_c>, W = S without loops: by how much averaging over neighbours shrinks P.
-
-    An eigenvector of L is D^-1 W p = (1 - λ/d) p: dividing by ρ puts means of neighbours where the samples are.
-    """
-    loops = S.diagonal()
-    d = np.asarray(S.sum(axis=1)).ravel() - loops
-    Q = np.divide(S @ P - loops[:, None] * P, d[:, None], out=np.zeros_like(P), where=d[:, None] > 0)
-    size = np.einsum("ij,ij->j", P, P)
-    rho = np.divide(np.einsum("ij,ij->j", P, Q), size, out=np.ones_like(size), where=size > 0)
-    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # a direction that averaging removes stays as it is

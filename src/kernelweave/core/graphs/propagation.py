@@ -27,7 +27,6 @@ __all__ = [
     "consistent_scores",
     "harmonic",
     "harmonic_scores",
-    "laplacian",
     "reached",
 ]
 
@@ -43,16 +42,6 @@ class LabelScores(NamedTuple):
     scores: Matrix
     converged: bool = True
     n_iter: int = 0
-
-
-def laplacian(S: Graph) -> Graph:
-    """L = D - (S + S')/2: Tr(P'LP) sees only the symmetric part of S; a sparse S gives a sparse L."""
-    if sparse.issparse(S):
-        W = sparse.csc_array((S + S.T) / 2)
-        return sparse.csc_array(sparse.diags_array(W.sum(axis=0)) - W)
-    L = -symmetric_part(S)
-    L.flat[:: len(L) + 1] -= L.sum(axis=1)
-    return L
 
 
 def reached(S: Graph, labelled: Mask) -> Mask:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.view_bank import bank_of
+from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run
@@ -72,10 +72,13 @@ class Landmark:
     n_landmarks: int | None = None
     landmarks: Literal["kmeans", "random"] | ArrayLike = "kmeans"
 
-    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
-        """Return about how many bytes a fit needs beside X."""
+    def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+        """Return about how many bytes a fit needs beside X; 0 if the number of samples is not known yet."""
+        if isinstance(samples, Chunks):
+            return 0
+        n, d = samples.shape
         m = self.n_landmarks or default_landmarks(n, n_groups)
-        return landmark_memory(d, m, _N_KERNELS, itemsize, n=n, c=n_groups)
+        return landmark_memory(d, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
 
     def cluster(self, samples: Views | Chunks, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
@@ -123,7 +126,7 @@ class Landmark:
     def _settings(self, plan: Plan, source: Source, n_groups: int, rng: np.random.RandomState) -> Settings:
         """Return what the model asks for, with the number of landmarks that the samples allow."""
         seed = int(rng.randint(np.iinfo(np.int32).max))
-        bank = bank_of(plan.kernels, ("X",)).banks["X"]
+        bank = as_bank(plan.kernels)
         return Settings(
             bank=bank,
             landmarks=self.landmarks,

@@ -23,7 +23,7 @@ from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph, kernel_attributes
 
 __all__ = ["Local", "LocalRows"]
 
@@ -53,8 +53,9 @@ class Local:
 
     n_candidates: int | None = None
 
-    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
+    def memory(self, samples: Views, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples; counted, not measured."""
+        n, d = samples.shape
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * d)
 
     def cluster(self, samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
@@ -100,8 +101,9 @@ class Local:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
 
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
-        attributes = {"graph_": found.graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, bank, shares, scalings, others, attributes)
+        fitted = kernel_attributes(bank.names, bank.views, shares, scalings)
+        attributes = {**fitted, "graph_": found.graph, "neighbor_recall_": found.recall}
+        return WovenGraph(found.graph, joiner, others, attributes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,8 +142,8 @@ def _threads(n_jobs: int | None) -> int:
 
 def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares weighed on a sample of the rows, and their consensus for each table."""
-    bank = bank_of(plan.kernels, sample.names)
-    p = weigh(KernelTiles(bank.fit_tiles(sample), len(bank), sample.n_samples), plan.weights, bank, sample)
+    bank = bank_of(plan.kernels, sample)
+    p = weigh(KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples), plan.weights, bank, sample)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
