@@ -115,7 +115,7 @@ def test_yeast_is_loaded_by_its_format(register, folder):
 
 
 BAD_YEAST = {
-    "a field short": (YEAST + "X_YEAST 0.5 MIT\n", r"Line 5 of .*yeast\.data has 3 fields, expected 10 \(name, 8"),
+    "a field short": (YEAST + "X_YEAST 0.5 MIT\n", r"Line 5 of .*yeast\.data must have 10 fields \(name, 8 .*got 3"),
     "a word for a number": (YEAST.replace("0.39", "high"), r"Line 2 of .* 8 numbers, but .*'high': fetch it again"),
     "empty": ("\n\n", r"yeast\.data is empty: fetch it again"),
     "not text": (b"\x89PNG\xff\xfe", r"yeast\.data is not a text file \(.*\): fetch it again"),

@@ -35,8 +35,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 def test_a_file_of_other_sizes_is_refused(register, toy, folder, wrong):
     info = register(toy, **wrong)
     expected = (
-        rf"does not hold 'toy': expected {info.n_samples} x {info.n_features} samples with {info.n_samples} labels of "
-        rf"{info.n_classes} classes; got 6 x 3 samples with 6 labels of 2 classes\. Fetch it again from {info.url}"
+        rf"does not hold 'toy': expected {info.n_samples} x {info.n_features} values, number of labels "
+        rf"{info.n_samples}, number of classes {info.n_classes}; "
+        rf"got 6 x 3 values, number of labels 6, number of classes 2\. Fetch it again from {info.url}"
     )
     with pytest.raises(InvalidInputError, match=expected):
         load_dataset("toy", data_home=folder)
@@ -44,7 +45,10 @@ def test_a_file_of_other_sizes_is_refused(register, toy, folder, wrong):
 
 def test_labels_for_other_samples_are_refused(register, mat_bytes, folder):
     register(mat_bytes(X=np.zeros((6, 3)), y=np.array([1, 2, 2])))
-    with pytest.raises(InvalidInputError, match=r"expected .* with 6 labels of 2 classes; got .* with 3 labels of 2"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"expected .* number of labels 6, number of classes 2; got .* number of labels 3, number of classes 2",
+    ):
         load_dataset("toy", data_home=folder)
 
 

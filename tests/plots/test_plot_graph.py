@@ -134,5 +134,5 @@ def test_the_colour_bar_says_what_it_shows(fitted):
 
 
 def test_a_graph_to_other_samples_cannot_be_sorted(fitted, ax):
-    with pytest.raises(InvalidInputError, match=r"graph_ must join the 6 labelled samples .* got shape \(6, 2\)"):
+    with pytest.raises(InvalidInputError, match=r"graph_ must join the model's 6 samples, got shape \(6, 2\)"):
         plot_graph(fitted(graph=np.ones((6, 2)), labels=np.zeros(6, dtype=int)), ax=ax)

@@ -88,4 +88,4 @@ def _check_shape(info: DatasetInfo, table: LabelledTable, path: os.PathLike[str]
 
 
 def _sizes(n: int, d: int, n_labels: int, c: int) -> str:
-    return f"{n} x {d} samples with {n_labels} labels of {c} classes"
+    return f"{n} x {d} values, number of labels {n_labels}, number of classes {c}"

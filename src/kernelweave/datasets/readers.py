@@ -67,8 +67,8 @@ def read_yeast(path: Path) -> LabelledTable:
             continue
         if len(fields) != YEAST_NUMBERS + 2:
             msg = (
-                f"Line {i} of {path} has {len(fields)} fields, expected {YEAST_NUMBERS + 2} "
-                f"(name, {YEAST_NUMBERS} numbers, class): fetch it again."
+                f"Line {i} of {path} must have {YEAST_NUMBERS + 2} fields (name, {YEAST_NUMBERS} numbers, class), got "
+                f"{len(fields)}: fetch it again."
             )
             raise InvalidInputError(msg)
         name, *measured, place = fields

@@ -101,8 +101,8 @@ def _groups(model: BaseEstimator, labels: npt.ArrayLike | None, n: int) -> tuple
     kind, names, codes = groups(model) if labels is None else ("label", *encode_labels(labels, "labels"))
     if len(codes) != n:
         msg = (
-            f"The model's embedding has {counted(n, 'sample')}, but there are {counted(len(codes), 'label')}: pass one "
-            "label per sample."
+            f"The model's embedding has {counted(n, 'sample')}, got {counted(len(codes), 'label')}: pass one label per "
+            "sample."
         )
         raise InvalidInputError(msg)
     return kind, names, codes

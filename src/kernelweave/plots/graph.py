@@ -57,7 +57,7 @@ def plot_graph(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     kind, names, codes = groups(model)
     n = len(codes)
     if S.shape != (n, n):
-        msg = f"graph_ must join the {n} labelled samples with each other, got shape {S.shape}: fit the model again."
+        msg = f"graph_ must join the model's {counted(n, 'sample')}, got shape {S.shape}: fit the model again."
         raise InvalidInputError(msg)
     block = 1 if n <= _MAX_SAMPLES else -(-n // _MAX_CELLS)
     image = _mean_edges(S, np.argsort(codes, kind="stable"), block)

@@ -17,7 +17,7 @@ __all__ = ["plot_weights"]
 
 
 def plot_weights(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
-    """Bars of the share of every kernel in the consensus, the largest on top; grouped by view if there are several.
+    """Draw the share of every kernel in the consensus as a bar, the largest on top, grouped by view.
 
     Parameters
     ----------
