@@ -12,7 +12,7 @@ from kernelweave.errors import UndecidedWarning
 from kernelweave.samples.chunks import Chunks
 from kernelweave.weave.graph_model import Answers
 from kernelweave.weave.passing import chunked_answers, chunked_coordinates
-from kernelweave.weave.progress import StageProgress
+from kernelweave.weave.progress import Reporter, StageProgress
 
 if TYPE_CHECKING:
     from kernelweave.estimators._estimator import KernelModel
@@ -53,4 +53,4 @@ def warned_answers(estimator: KernelModel, X: Any) -> Answers:
 
 
 def _progress(estimator: KernelModel) -> StageProgress:
-    return StageProgress(estimator._say)
+    return StageProgress(Reporter(type(estimator).__name__, estimator.verbose))

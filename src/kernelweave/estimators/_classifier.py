@@ -20,7 +20,7 @@ from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.reader import SampleSet, labels_in_order
+from kernelweave.samples.reader import labels_in_order
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import GraphModel
 
@@ -110,8 +110,8 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Y, labelled = one_hot(codes, len(classes), H.dtype)
             F, found = self._classify(H, Y, labelled)
         undecided = ~reached(found["graph_"], labelled)
-        found |= {"kernel_names_": bank.names, "kernel_views_": bank.views}
-        found |= class_attributes(classes, F, undecided, samples, advice=self._advice)
+        found |= {"kernel_names_": bank.names, "kernel_views_": bank.views, "_seen": Seen(samples.digests())}
+        found |= class_attributes(classes, F, undecided, advice=self._advice)
         self._keep(found, samples)
         return self
 
@@ -172,7 +172,6 @@ def class_attributes(
     classes: Array,
     F: Matrix,
     undecided: Mask,
-    samples: SampleSet,
     model: GraphModel | None = None,
     *,
     advice: str = "choose parameters that cut fewer edges",
@@ -186,18 +185,15 @@ def class_attributes(
     F[undecided] = 1
     P = F / F.sum(axis=1, keepdims=True)
     _warn_undecided(undecided, advice)
-    found = {
+    found: dict[str, Any] = {
         "classes_": classes,
         "undecided_": undecided,
         "label_distributions_": P,
         "transduction_": classes[P.argmax(axis=1)],
     }
-    if model is None:
-        return {**found, "_seen": Seen(samples.digests())}  # type: ignore[union-attr]
-    if not model.joiner.chunked:
-        seen = Seen(samples.digests())  # type: ignore[union-attr]
-        model = replace(model, seen=seen, distributions=P, undecided=undecided)
-    return {**found, "_graph_model": model}
+    if model is not None:
+        found["_graph_model"] = replace(model, distributions=P, undecided=undecided) if model.seen else model
+    return found
 
 
 def _warn_undecided(undecided: Mask, advice: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Labels, Mask, Matrix
+from kernelweave.core.graphs.coordinates import margins
 from kernelweave.estimators._answers import answers, coordinates, warned_answers
 from kernelweave.estimators._estimator import KernelModel
-from kernelweave.samples.digests import Seen
-from kernelweave.samples.reader import SampleSet
-from kernelweave.weave.graph_model import GraphModel, margins
+from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["GraphClusterer", "cluster_attributes"]
 
@@ -95,14 +93,9 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return int(self.embedding_.shape[1])
 
 
-def cluster_attributes(
-    model: GraphModel, samples: SampleSet, labels: Labels, membership: Matrix, embedding: Matrix
-) -> dict[str, Any]:
-    """Return the fitted attributes of a clusterer; training samples are remembered if they are in memory."""
+def cluster_attributes(model: GraphModel, labels: Labels, membership: Matrix, embedding: Matrix) -> dict[str, Any]:
+    """Return the fitted attributes of a clusterer."""
     confidence, margin = margins(membership, labels)
-    if not model.joiner.chunked:
-        seen, undecided = Seen(samples.digests()), np.zeros(len(labels), dtype=bool)  # type: ignore[union-attr]
-        model = replace(model, seen=seen, distributions=membership, undecided=undecided, embedding=embedding)
     return {
         "labels_": labels,
         "membership_": membership,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -145,10 +144,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         therefore not be saved; use pickle or joblib for those, and load such files only from sources you trust.
         """
         save_model(self, path)
-
-    def _say(self, text: str) -> None:
-        if self.verbose:
-            sys.stderr.write(f"[{type(self).__name__}] {text}\n")
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + summary_html(self)

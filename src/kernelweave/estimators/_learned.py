@@ -24,6 +24,7 @@ from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
 from kernelweave.kernels.view_bank import Bank
+from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, Outcome, Problem, Record, Scheme, Solution, State, minimise
@@ -50,6 +51,7 @@ class Learnable:
     """What a run starts from, and what several runs can share: the samples, their kernels, the labels."""
 
     samples: Views | KernelStack
+    seen: Seen
     bank: Bank
     problem: Problem
     classes: Array | None = None
@@ -107,7 +109,7 @@ class LearnedClusterer(GraphClusterer):
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
         bank, H = self._build_kernels(samples)
-        return Learnable(samples, bank, Problem(H, self.n_clusters))
+        return Learnable(samples, Seen(samples.digests()), bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
@@ -116,10 +118,18 @@ class LearnedClusterer(GraphClusterer):
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
         labels = self._partition(P, kmeans_rng)
         joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
-        # no votes: on a dense graph every sample has one, and large clusters would win
-        rho = shrinkage(S, P)
-        model = GraphModel(joiner, P / rho, centres=Centres(*cluster_means(P, labels, c)))
-        found = cluster_attributes(model, given.samples, labels, memberships(S, P, labels, c), P)
+        M = memberships(S, P, labels, c)
+        model = GraphModel(
+            joiner,
+            P / shrinkage(S, P),
+            # no votes: on a dense graph every sample has one, and large clusters would win
+            centres=Centres(*cluster_means(P, labels, c)),
+            seen=given.seen,
+            distributions=M,
+            undecided=np.zeros(len(labels), dtype=bool),
+            embedding=P,
+        )
+        found = cluster_attributes(model, labels, M, P)
         self._keep({**_solution_attributes(self, given, solution), **found}, given.samples)
         return solution
 
@@ -176,7 +186,8 @@ class LearnedClassifier(GraphClassifier):
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
         bank, H = self._build_kernels(samples)
-        return Learnable(samples, bank, Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype)), classes)
+        problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
+        return Learnable(samples, Seen(samples.digests()), bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -185,8 +196,8 @@ class LearnedClassifier(GraphClassifier):
         undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
         values = np.where(undecided[:, None], 0, P)
         joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
-        model = GraphModel(joiner, values, values)
-        found = class_attributes(np.asarray(given.classes), P, undecided, given.samples, model)
+        model = GraphModel(joiner, values, values, seen=given.seen)
+        found = class_attributes(np.asarray(given.classes), P, undecided, model)
         self._keep({**_solution_attributes(self, given, solution), **found, "embedding_": P}, given.samples)
         return solution
 

@@ -14,6 +14,7 @@ from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
 from kernelweave.weave.choice import SOLVERS, SolverChoice, choose_solver
 from kernelweave.weave.plan import Plan
+from kernelweave.weave.progress import Reporter
 
 if TYPE_CHECKING:
     from kernelweave.estimators.weave_classifier import WeaveClassifier
@@ -47,7 +48,8 @@ def choose(
         raise InvalidInputError(msg)
     asked = {name: f"{name}={getattr(model, name)!r}" for name in ("graph", "gamma") if getattr(model, name) != "auto"}
     choice = choose_solver(model.solver, samples, {**asked, **wishes}, n_neighbors=model.n_neighbors, n_groups=n_groups)
-    model._say(f"solver: {choice.solver.name}, since {choice.reason}")
+    say = Reporter(type(model).__name__, model.verbose)
+    say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)
     rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, model.n_neighbors)
-    return choice, Plan(model.kernels, model.weights, model.scale, rule, model.dtype, model.n_jobs, model._say)
+    return choice, Plan(model.kernels, model.weights, model.scale, rule, model.dtype, model.n_jobs, say)

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, RandomStateLike, Vector
-from kernelweave.core.graphs.pieces import modularity
+from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.reader import labels_in_order
 from kernelweave.samples.views import Views

@@ -136,7 +136,7 @@ class WeaveClassifier(GraphClassifier):
         task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
         with threads(self.n_jobs):
             found = choice.solver.classify(samples, plan, task, rng)
-        attributes = class_attributes(classes, found.scores, found.undecided, samples, found.model)
+        attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
         self._keep({**fitted, **attributes}, samples)
         return self

@@ -167,11 +167,11 @@ class WeaveClustering(GraphClusterer):
         with threads(self.n_jobs):
             found = choice.solver.cluster(samples, plan, reading, rng)
         attributes = {
-            "n_clusters_": found.n_clusters,
+            "n_clusters_": found.membership.shape[1],
             "eigenvalues_": found.eigenvalues,
             "solver_": choice,
             **found.attributes,
-            **cluster_attributes(found.model, samples, found.labels, found.membership, found.embedding),
+            **cluster_attributes(found.model, found.labels, found.membership, found.embedding),
         }
         if found.evidence is not None:
             attributes["cluster_evidence_"] = found.evidence

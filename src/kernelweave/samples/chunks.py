@@ -18,7 +18,7 @@ from kernelweave.samples.source import Source
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
-__all__ = ["Chunks", "is_streamed"]
+__all__ = ["Chunks"]
 
 _CHUNK_BYTES = 16 * 2**20
 
@@ -60,11 +60,6 @@ class Chunks:
         rows = "" if lengths is None else f"{sum(lengths)} samples in {len(lengths)} chunks"
         width = "" if self.source.width is None else f"{self.source.width} columns"
         return f"Chunks({', '.join(text for text in (rows, width) if text) or 'not counted yet'})"
-
-
-def is_streamed(X: Any) -> bool:
-    """Tell whether X is read in chunks by its nature: a path, a dask collection, an iterator or a function."""
-    return isinstance(X, str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
 def _source(X: Any) -> Source:

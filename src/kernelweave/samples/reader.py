@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
-from kernelweave.samples.chunks import Chunks, is_streamed
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
 from kernelweave.samples.table import is_table
 from kernelweave.samples.views import Views
@@ -42,7 +43,7 @@ def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Samp
         stack = read_stack(X)
         estimator.n_features_in_ = stack.n_samples
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if isinstance(X, Chunks) or is_streamed(X):
+    if isinstance(X, Chunks) or _is_streamed(X):
         return _chunks(estimator, X)
     views = _several_tables(estimator, X) if _is_several(X) else _one_table(estimator, X, reset=True)
     return views if dtype is None else views.astype(dtype, copy=False)
@@ -57,13 +58,10 @@ def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...]
     if kernel_names is not None:
         stack = read_cross_stack(X, kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if isinstance(X, Chunks) or is_streamed(X):
+    if isinstance(X, Chunks) or _is_streamed(X):
         return _chunks(estimator, X)
-    if not _is_several(X):
-        views = _one_table(estimator, X, reset=False)
-    else:
-        views = X if isinstance(X, Views) else Views(X)
-    views = _like_fitted(estimator, views)
+    several = X if isinstance(X, Views) else Views(X) if _is_several(X) else None
+    views = _like_fitted(estimator, _one_table(estimator, X, reset=False) if several is None else several)
     return views if dtype is None else views.astype(dtype, copy=False)
 
 
@@ -140,6 +138,11 @@ def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
     views = _column_views(table, columns, getattr(estimator, "feature_names_in_", None))
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
+
+
+def _is_streamed(X: Any) -> bool:
+    """Tell whether X is read in chunks by its nature: a path, a dask collection, an iterator or a function."""
+    return isinstance(X, str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
 def _is_several(X: Any) -> bool:

@@ -38,4 +38,4 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
     values = np.where(undecided[:, None], 0, np.maximum(P, 0))
     if task.class_mass:
         values = values * class_mass_factors(P, labelled)
-    return Classes(GraphModel(woven.joiner, values, values), P, scores, undecided, woven.attributes)
+    return Classes(GraphModel(woven.joiner, values, values, seen=woven.seen), P, scores, undecided, woven.attributes)

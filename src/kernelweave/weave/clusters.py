@@ -62,7 +62,7 @@ def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.rando
     labels = _labels(values, P, kind, m, n_clusters, n_init=reading.n_init, rng=rng)
     E = embedded(values, P, kind, m)
     M = memberships(woven.graph, E, labels, n_clusters)
-    return found_clusters(woven, labels, M, E, values, n_clusters, evidence)
+    return found_clusters(woven, labels, M, E, values, evidence)
 
 
 def found_clusters(
@@ -71,13 +71,16 @@ def found_clusters(
     M: Matrix,
     E: Matrix,
     values: Vector,
-    n_clusters: int,
     evidence: ClusterEvidence | None,
 ) -> Clusters:
     """Return clusters with the graph that tells those of new samples: by the votes of their neighbours."""
     votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
-    model = GraphModel(woven.joiner, E / shrinkage(woven.graph, E), votes)
-    return Clusters(model, labels, n_clusters, M, E, values, evidence, woven.attributes)
+    coordinates = E / shrinkage(woven.graph, E)
+    undecided = np.zeros(len(labels), dtype=bool)
+    model = GraphModel(
+        woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=E
+    )
+    return Clusters(model, labels, M, E, values, evidence, woven.attributes)
 
 
 def count_clusters(

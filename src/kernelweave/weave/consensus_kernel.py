@@ -18,7 +18,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "given_weights", "weigh"]
+__all__ = ["Consensus", "given_weights", "kernel_attributes", "weigh"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +78,18 @@ def given_weights(weights: Any, names: tuple[str, ...]) -> Vector:
         msg = f"weights must be finite, not negative and not all zero; got {p}."
         raise InvalidInputError(msg)
     return np.asarray(p / p.sum())
+
+
+def kernel_attributes(
+    names: tuple[str, ...], views: tuple[str, ...], shares: Vector, scalings: Mapping[str, Scaling]
+) -> dict[str, Any]:
+    """Return the fitted attributes that describe kernels and scaling."""
+    found: dict[str, Any] = {
+        "kernel_names_": names,
+        "kernel_views_": views,
+        "kernel_weights_": shares,
+        "kernel_shares_": shares,
+    }
+    if scalings:
+        found["scaling_"] = next(iter(scalings.values())) if len(scalings) == 1 else dict(scalings)
+    return found

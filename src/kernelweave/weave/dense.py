@@ -14,27 +14,28 @@ from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
 from kernelweave.core.graphs.affinity import (
     Affinity,
     GraphRule,
+    KernelAffinities,
     Kind,
+    join_pieces,
     kernel_sqdist,
     neighbour_scales,
-    ridge_affinity,
     self_tuned,
 )
 from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
-from kernelweave.core.graphs.pieces import join_pieces
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels.view_bank import bank_of
+from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import fit_scalings, scaled
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graph
-from kernelweave.weave.consensus_kernel import Consensus, weigh
+from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes, weigh
 from kernelweave.weave.ensemble import ensemble_clusters
 from kernelweave.weave.graph_model import Lean
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph, kernel_attributes
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
 
 __all__ = ["Dense", "DenseRows"]
 
@@ -61,19 +62,21 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
+        seen = Seen(samples.digests())
         consensus, tiles = _combine(samples, plan)
         if reading.consensus:
-            woven = _weave(consensus, plan, join=True)
+            woven = _weave(consensus, seen, plan, join=True)
             return ensemble_clusters(woven, tiles, reading, plan, rng, weave_kernel)
         del tiles  # it holds the products between samples, twice the size of the kernel
-        return cluster_graph(_weave(consensus, plan, join=True), reading, plan, rng)
+        return cluster_graph(_weave(consensus, seen, plan, join=True), reading, plan, rng)
 
     def classify(
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
+        seen = Seen(samples.digests())
         consensus = _combine(samples, plan)[0]
-        woven = _weave(consensus, plan, join=False)
+        woven = _weave(consensus, seen, plan, join=False)
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
@@ -91,52 +94,32 @@ def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Kerne
     return Consensus(bank, training, scalings, p, K), tiles
 
 
-def _weave(consensus: Consensus, plan: Plan, *, join: bool) -> WovenGraph:
+def _weave(consensus: Consensus, seen: Seen, plan: Plan, *, join: bool) -> WovenGraph:
     """Return the graph of the consensus, in one piece if `join`."""
-    K, n = consensus.matrix, len(consensus.matrix)
-    S, degrees, last = plan.rule.weave(_Affinities(K, plan.rule.gamma), n)
-    S = join_pieces(S, last) if join else S
-    plan.say(f"graph: {S.nnz // 2} edges between {n} samples")
+    K, bank = consensus.matrix, consensus.bank
+    fitted = kernel_attributes(bank.names, bank.views, consensus.weights, consensus.scalings)
+    S, degrees = weave_kernel(K, plan.rule, join=join)
+    plan.say(f"graph: {S.nnz // 2} edges between {len(K)} samples")
 
     def perturbed() -> list[sparse.csr_array]:
-        return [weave_kernel(K, plan.rule.perturbed(*factors)) for factors in PERTURBATIONS]
+        return [weave_kernel(K, plan.rule.perturbed(*factors))[0] for factors in PERTURBATIONS]
 
     joiner = DenseRows(consensus, plan.rule, degrees)
-    bank = consensus.bank
-    fitted = kernel_attributes(bank.names, bank.views, consensus.weights, consensus.scalings)
-    return WovenGraph(S, joiner, perturbed, {**fitted, "graph_": S, "consensus_kernel_": K})
+    return WovenGraph(S, joiner, seen, perturbed, {**fitted, "graph_": S, "consensus_kernel_": K})
 
 
-def weave_kernel(K: Matrix, rule: GraphRule) -> sparse.csr_array:
-    """Return the graph of a kernel matrix by the rule, in one piece."""
-    S, _, last = rule.weave(_Affinities(K, rule.gamma), len(K))
-    return join_pieces(S, last)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Affinities:
-    """The affinities of a kernel matrix, by their kind."""
-
-    K: Matrix
-    gamma: float
-
-    def __call__(self, kind: Kind) -> Affinity:
-        if kind == "ridge":
-            return Affinity(_ridge(self.K, self.gamma))
-        D = kernel_sqdist(self.K)
-        scales = neighbour_scales(D, len(D) - 1)
-        return Affinity(self_tuned(D, scales, scales))
-
-
-def _ridge(K: Matrix, gamma: float) -> Matrix:
+def weave_kernel(K: Matrix, rule: GraphRule, *, join: bool = True) -> tuple[sparse.csr_array, tuple[float, ...]]:
+    """Return the graph of a kernel matrix by the rule, in one piece if `join`, and the mean degrees of its parts."""
     if K.trace() <= 0:
         msg = f"The kernels sum to one with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a diagonal."
         raise InvalidInputError(msg)
     try:
-        return ridge_affinity(K, gamma=gamma)
+        S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
     except linalg.LinAlgError as error:
-        msg = f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
+        g = f"{rule.gamma:g}"
+        msg = f"K + gamma I is singular at gamma={g}: raise gamma, or pass kernels that are positive definite."
         raise NotFiniteError(msg) from error
+    return join_pieces(S, last) if join else S, degrees
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ _GAMMAS = (0.3, 3.0)  # times the user's gamma
 _NEIGHBOURS = (0.7, 2.0)  # times the user's n_neighbors
 _N_INIT = 3
 
-WeaveKernel = Callable[[Matrix, GraphRule], sparse.csr_array]
+WeaveKernel = Callable[[Matrix, GraphRule], tuple[sparse.csr_array, tuple[float, ...]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def ensemble_clusters(
     labels = np.empty(len(order), dtype=np.int32)
     labels[order] = merge(C[np.ix_(order, order)], n_clusters)
     E = embedded(values, P, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, m)
-    found = found_clusters(woven, labels, membership(C, labels), E, values, n_clusters, evidence)
+    found = found_clusters(woven, labels, membership(C, labels), E, values, evidence)
     found.attributes["co_association_"] = C
     return found
 
@@ -104,7 +104,7 @@ def _kernels(tiles: KernelTiles, members: list[Member], dtype: np.dtype[Any]) ->
 
 def _member(weave: WeaveKernel, K: Matrix, member: Member, n_clusters: int) -> Partitions:
     """Return the clusters of one member by raw and commute-time rows, of two widths."""
-    values, P = spectrum(weave(K, member.rule), wide(n_clusters) + 1, _silent)
+    values, P = spectrum(weave(K, member.rule)[0], wide(n_clusters) + 1, _silent)
     rows: list[tuple[EmbeddingKind, int]] = [
         ("raw", n_clusters),
         ("commute", n_clusters),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import Graph, Mask, Matrix, Vector
+from kernelweave._types import Graph, Mask, Matrix
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
 from kernelweave.core.graphs.new_rows import harmonic_rows
 from kernelweave.samples.digests import Seen
@@ -148,14 +148,3 @@ def distributions(F: Matrix) -> tuple[Matrix, Mask]:
 
 def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return [rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)]
-
-
-def margins(M: Matrix, labels: NDArray[np.integer[Any]]) -> tuple[Vector, Vector]:
-    """Return the membership of every sample in its own cluster, and that less the largest in another."""
-    everyone = np.arange(len(M))
-    confidence = M[everyone, labels]
-    if M.shape[1] == 1:
-        return confidence, confidence
-    others = M.copy()
-    others[everyone, labels] = -np.inf
-    return confidence, confidence - others.max(axis=1)

@@ -81,7 +81,6 @@ class Clusters:
 
     model: GraphModel
     labels: NDArray[np.int32]
-    n_clusters: int
     membership: Matrix
     embedding: Matrix
     eigenvalues: Vector

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["StageProgress"]
+__all__ = ["Reporter", "StageProgress"]
 
 _EVERY = 2.0  # seconds; a stage that is over sooner says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Writes lines to the standard error stream under a name, if it is told to.
+
+    Parameters
+    ----------
+    name : str
+        What stands before every line.
+    verbose : int
+        0 writes nothing.
+    """
+
+    name: str
+    verbose: int
+
+    def __call__(self, text: str) -> None:
+        """Write a line."""
+        if self.verbose:
+            sys.stderr.write(f"[{self.name}] {text}\n")
 
 
 @dataclass

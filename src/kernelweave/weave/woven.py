@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from scipy import sparse
 
-from kernelweave._types import Vector
-from kernelweave.samples.scaling import Scaling
+from kernelweave.samples.digests import Seen
 from kernelweave.weave.graph_model import Joiner
 
-__all__ = ["PERTURBATIONS", "WovenGraph", "kernel_attributes"]
+__all__ = ["PERTURBATIONS", "WovenGraph"]
 
 PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors, to see how stable clusters are
 
@@ -27,6 +26,8 @@ class WovenGraph:
         The graph.
     joiner : Joiner
         Gives its rows for new samples.
+    seen : Seen
+        Recognises its samples.
     perturbed : function without arguments
         Gives two graphs with more and fewer edges.
     attributes : dict
@@ -35,20 +36,6 @@ class WovenGraph:
 
     graph: sparse.csr_array
     joiner: Joiner
+    seen: Seen
     perturbed: Callable[[], list[sparse.csr_array]]
     attributes: dict[str, Any]
-
-
-def kernel_attributes(
-    names: tuple[str, ...], views: tuple[str, ...], shares: Vector, scalings: Mapping[str, Scaling]
-) -> dict[str, Any]:
-    """Return the fitted attributes that describe kernels and scaling."""
-    found: dict[str, Any] = {
-        "kernel_names_": names,
-        "kernel_views_": views,
-        "kernel_weights_": shares,
-        "kernel_shares_": shares,
-    }
-    if scalings:
-        found["scaling_"] = next(iter(scalings.values())) if len(scalings) == 1 else dict(scalings)
-    return found

@@ -16,6 +16,7 @@ __all__ = [
     "cluster_means",
     "commute_rows",
     "laplacian",
+    "margins",
     "memberships",
     "nearness",
     "shrinkage",
@@ -140,3 +141,14 @@ def shrinkage(S: Graph, P: Matrix) -> Vector:
     size = np.einsum("ij,ij->j", P, P)
     rho = np.divide(np.einsum("ij,ij->j", P, Q), size, out=np.ones_like(size), where=size > 0)
     return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # a direction that averaging removes stays as it is
+
+
+def margins(M: Matrix, labels: Labels) -> tuple[Vector, Vector]:
+    """Return the membership of every sample in its own cluster, and that less the largest in another."""
+    everyone = np.arange(len(M))
+    confidence = M[everyone, labels]
+    if M.shape[1] == 1:
+        return confidence, confidence
+    others = M.copy()
+    others[everyone, labels] = -np.inf
+    return confidence, confidence - others.max(axis=1)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from kernelweave._types import Matrix
+from kernelweave._types import Labels, Matrix
 
 __all__ = ["Partitions", "co_association", "membership", "merge"]
 
@@ -47,3 +48,14 @@ def membership(T: Matrix, labels: NDArray[np.int32]) -> Matrix:
     M[alone, labels[alone]] = 1  # a cluster of one has no other member to agree with
     total = M.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(M, total, out=np.full_like(M, 1 / len(counts)), where=total > 0))
+
+
+def modularity(S: sparse.csr_array, labels: Labels) -> float:
+    """Σ_c (S_cc - d_c²/s)/s, s = ΣS, S_cc the weight within cluster c, d_c its degrees (Newman and Girvan, 2004)."""
+    total = float(S.sum())
+    if total == 0:
+        return 0.0
+    rows = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    within = float(S.data[labels[rows] == labels[S.indices]].sum(dtype=np.float64))
+    degrees = np.bincount(labels, weights=S.sum(axis=1))
+    return float(within / total - ((degrees / total) ** 2).sum())

@@ -18,7 +18,7 @@ from kernelweave.samples.running import Run
 from kernelweave.samples.sampling import coordinate_order, draw_rows, take
 from kernelweave.samples.source import Source
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import given_weights
+from kernelweave.weave.consensus_kernel import given_weights, kernel_attributes
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 from kernelweave.weave.landmark.landmark_values import landmark_classes, landmark_clusters
@@ -34,7 +34,6 @@ from kernelweave.weave.landmark.learning import (
 from kernelweave.weave.passing import pass_over, running
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.woven import kernel_attributes
 
 __all__ = ["Landmark"]
 
@@ -100,7 +99,7 @@ class Landmark:
             labels, M, E = pass_over(
                 source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (m, np.float32)], progress
             )
-        return Clusters(model, labels.ravel(), c, M, E, values, None, _attributes(graph))
+        return Clusters(model, labels.ravel(), M, E, values, None, _attributes(graph))
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""

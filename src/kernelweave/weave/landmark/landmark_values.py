@@ -7,10 +7,9 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from kernelweave._types import Matrix, Samples, Vector
-from kernelweave.core.graphs.affinity import Affinity
+from kernelweave.core.graphs.affinity import Affinity, join_pieces
 from kernelweave.core.graphs.bipartite import bipartite_harmonic, landmark_embedding
 from kernelweave.core.graphs.coordinates import unit_rows
-from kernelweave.core.graphs.pieces import join_pieces
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.samples.views import Views
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows

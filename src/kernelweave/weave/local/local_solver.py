@@ -13,17 +13,18 @@ from scipy import sparse
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_scalings, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graph
-from kernelweave.weave.consensus_kernel import weigh
+from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph, kernel_attributes
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
 
@@ -103,7 +104,7 @@ class Local:
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
         fitted = kernel_attributes(bank.names, bank.views, shares, scalings)
         attributes = {**fitted, "graph_": found.graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, others, attributes)
+        return WovenGraph(found.graph, joiner, Seen(samples.digests()), others, attributes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Progress, Vector
-from kernelweave.core.graphs.affinity import Affinity, GraphRule
-from kernelweave.core.graphs.pieces import join_pieces
+from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
 from kernelweave.errors import InvalidInputError
 from kernelweave.weave.local.local_graph import Index, Kernels, Tables, affinities
 from kernelweave.weave.local.neighbours import nearest, nearest_among, nearest_outside
