@@ -50,9 +50,9 @@ def test_nearly_equal_eigenvalues_lose_no_eigenvector(seed):
     assert_allclose(P.T @ P, np.eye(3), atol=1e-10)
 
 
-def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(monkeypatch):
-    M = narrow_gaussian(0)
-    expected = eigenvectors(M, 57, 59)
+@pytest.fixture
+def forgetful_lapack(monkeypatch):
+    """Let `linalg.eigh` return one eigenvector where it is asked for several."""
     eigh = linalg.eigh
 
     def forgetful(*args, subset_by_index=None, **kwargs):
@@ -60,5 +60,20 @@ def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(monkeypatc
         return (values, V) if subset_by_index is None else (values[:1], V[:, :1])
 
     monkeypatch.setattr(linalg, "eigh", forgetful)
+
+
+@pytest.mark.usefixtures("forgetful_lapack")
+def test_eigenvectors_that_lapack_leaves_out_are_computed_another_way(rng):
+    M = affinity(rng, 60)
+    values, V = np.linalg.eigh(M)
+    assert np.diff(values)[56] > 0.01  # only then is the space of the last three defined
     found = eigenvectors(M, 57, 59)
-    assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
+    assert_allclose(found @ found.T, V[:, 57:] @ V[:, 57:].T, atol=1e-8)
+
+
+@pytest.mark.usefixtures("forgetful_lapack")
+def test_eigenvectors_of_nearly_equal_eigenvalues_that_lapack_leaves_out_are_orthonormal():
+    M = narrow_gaussian(0)
+    found = eigenvectors(M, 57, 59)
+    assert_allclose(found.T @ found, np.eye(3), atol=1e-10)
+    assert_allclose(M @ found, found * np.linalg.eigvalsh(M)[57:], atol=1e-8)
