@@ -45,6 +45,18 @@ def test_rows_in_several_blocks_are_cut_like_rows_in_one(rng, k):
     assert (S.diagonal() == 0).all()
 
 
+def test_of_several_copies_of_a_sample_every_row_keeps_the_same_ones(rng):
+    X = rng.normal(size=(80, 4))
+    copies = np.arange(40, 80)
+    X[copies] = X[copies - 40]
+    S = top_graph(self_tuned_affinity(X @ X.T, neighbour=7), 6)
+    noisy = self_tuned_affinity(X @ X.T, neighbour=7) * (1 + 1e-13 * rng.normal(size=(80, 80)))
+    assert_array_equal(top_graph(noisy, 6).indices, S.indices)
+    order = rng.permutation(80)
+    there = top_graph(self_tuned_affinity(X[order] @ X[order].T, neighbour=7), 6)
+    assert_allclose(np.linalg.eigvalsh(there.toarray()), np.linalg.eigvalsh(S.toarray()), atol=1e-10)
+
+
 def test_a_graph_without_positive_entries_has_no_edges():
     assert top_graph(-np.ones((5, 5)), 2).nnz == 0
 

@@ -78,7 +78,9 @@ def test_transform_gives_data_frames_on_request(estimator):
     assert list(out.index) == list(frame.index)
     assert_allclose(out.to_numpy()[:120], model.embedding_)
     assert_array_equal(model.feature_names_in_, list("abcd"))
-    assert_allclose(clone(estimator).fit_transform(X[:120]), model.embedding_)
+    # rounding depends on how samples lie in memory, and an entry near 0 of an eigenvector has the error of the largest
+    rounding = 1e-7 * np.abs(model.embedding_).max()
+    assert_allclose(clone(estimator).fit_transform(X[:120]), model.embedding_, rtol=0, atol=rounding)
 
 
 def test_columns_in_another_order_are_refused():

@@ -40,6 +40,7 @@ GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
 Kind: TypeAlias = Literal["ridge", "tuned"]
 
 SCALE_RANK = 7  # of the neighbour whose distance is a sample's own scale (Zelnik-Manor and Perona, 2004)
+_TIE = 1e-7  # relative difference below which the column decides: entries of Z are accurate to about 1e-12
 _BLOCK = 256  # rows at a time, so that no temporary is of the size of Z
 
 
@@ -94,7 +95,8 @@ class GraphRule:
         parts = []
         for kind, k in self.kept.items():
             last = affinity(kind)
-            parts.append(_symmetric(top_rows(last, k, n)))
+            preference = _column_preference(last.values) if last.columns is None else None
+            parts.append(_symmetric(top_rows(last, k, n, preference)))
         degrees = tuple(float(S.sum(dtype=np.float64)) / n or 1.0 for S in parts)
         return Woven(_added(parts, degrees), degrees, last)
 
@@ -116,8 +118,8 @@ def _symmetric(A: sparse.csr_array) -> sparse.csr_array:
     return S
 
 
-def top_rows(affinity: Affinity, k: int, n: int) -> sparse.csr_array:
-    """The k largest positive entries of every row, as (m, n)."""
+def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:
+    """The k largest positive entries of every row, as (m, n), each multiplied by its column's preference to compare."""
     values, of = affinity
     m, width = values.shape
     k = min(k, width)
@@ -125,13 +127,25 @@ def top_rows(affinity: Affinity, k: int, n: int) -> sparse.csr_array:
     columns, kept = np.empty((m, k), dtype=short), np.empty((m, k), dtype=values.dtype)
     for rows in row_blocks(m):
         block = values[rows]
-        top = np.argpartition(block, width - k, axis=1)[:, width - k :]
+        compared = block if preference is None else block * preference
+        top = np.argpartition(compared, width - k, axis=1)[:, width - k :]
         kept[rows] = np.maximum(np.take_along_axis(block, top, axis=1), 0)
         columns[rows] = top if of is None else np.take_along_axis(of[rows], top, axis=1)
     indptr = np.arange(0, m * k + 1, k, dtype=short)
     A = sparse.csr_array((kept.ravel(), columns.ravel(), indptr), shape=(m, n))
     A.eliminate_zeros()
     return A
+
+
+def _column_preference(Z: Matrix) -> Vector:
+    """Factors within 1e-7 of 1 that rank the columns of Z by their norm, and equal ones by position.
+
+    Copies of a sample have equal columns up to rounding. Every row must prefer the same copy: if rounding chose in each
+    row, the graph would depend on the machine and on the order of the samples.
+    """
+    size = np.einsum("ij,ij->j", Z, Z)
+    rank = np.round(size / (size.max() or 1), 9).argsort(kind="stable").argsort()
+    return np.asarray(1 - _TIE * rank / len(Z), dtype=Z.dtype)
 
 
 def row_blocks(m: int) -> Iterator[slice]:
