@@ -6,28 +6,16 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-__all__ = ["FittedRepr", "summary_html"]
+__all__ = ["summary_html"]
 
 _KERNELS = 8  # so many bars; the rest share a line
 _GROUPS = 30
 _STYLE = "font:13px/1.5 system-ui,sans-serif;max-width:40em;margin:.4em 0;color:inherit"
 
 
-class FittedRepr:
-    """An estimator whose rich representation says what it has learned."""
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + summary_html(self)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += summary_html(self)
-        return bundle
-
-
-def summary_html(model: Any) -> str:
+def summary_html(model: BaseEstimator) -> str:
     """Return what a fitted model found as a fragment of HTML; nothing of one that is not fitted."""
     labels = getattr(model, "labels_", None)
     kind = "clusters"
