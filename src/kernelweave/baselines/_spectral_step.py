@@ -1,8 +1,8 @@
-"""From an affinity to clusters: the spectral step that several baselines end with."""
+"""From an affinity to clusters: the last step of several baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from kernelweave.estimators._partition import partition
 
 __all__ = ["check_spectral_step", "check_word", "cluster_rows", "spectral_rows"]
 
-_EMBEDDINGS = {"unnormalized": embedding, "njw": normalised_embedding}
+_EMBEDDINGS: dict[str, Callable[[Matrix, int], Matrix]] = {"unnormalized": embedding, "njw": normalised_embedding}
 _PARTITIONS = ("k-means++", "released")
 
 
 def check_word(name: str, value: object, words: Iterable[str]) -> None:
-    """Refuse a parameter that is none of the words it may be."""
+    """Raise where a parameter is not one of the words it may be."""
     words = tuple(words)
     if not (isinstance(value, str) and value in words):
         msg = f"{name} must be one of {', '.join(map(repr, words))}; got {value!r}."
@@ -30,7 +30,7 @@ def check_word(name: str, value: object, words: Iterable[str]) -> None:
 
 
 def check_spectral_step(*, laplacian: object, init: object) -> None:
-    """Refuse an unknown Laplacian or way to start k-means."""
+    """Raise where the Laplacian or the start of k-means is unknown."""
     check_word("laplacian", laplacian, _EMBEDDINGS)
     check_word("init", init, _PARTITIONS)
 
@@ -54,7 +54,7 @@ def _released_partition(
 ) -> NDArray[np.int32]:
     """Return what the released programs' k-means would: from random rows, the start with the least Σ distance.
 
-    It minimises squared distances but compares its starts by plain ones; the published figures show that (spectral
+    It minimises squared distances but compares its starts by plain ones, as the published figures show (spectral
     clustering of JAFFE: accuracy .75 this way, .71 with the least sum of squares).
     """
     best, least = None, np.inf

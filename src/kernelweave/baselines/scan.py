@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy import linalg, sparse
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.baselines.adaptive_neighbours import (
@@ -17,6 +15,7 @@ from kernelweave.baselines.adaptive_neighbours import (
     neighbour_step,
     view_weights,
 )
+from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.baselines.view_distances import checked_distances, feature_distances, gram_distances, views_of
 from kernelweave.core.graphs.propagation import harmonic, reached
 from kernelweave.core.paper.graph_step import label_distances
@@ -40,9 +39,9 @@ class SCAN(TransductiveClassifier):
     (a projection on the simplex per sample) and w in turns never raise the objective.
     :math:`\gamma` is set so that samples have about `n_neighbors` neighbours at the start.
 
-    The specification was rebuilt: the paper's equations were not at hand, so start, ridge and weights follow its
-    relatives (clustering with adaptive neighbours, Nie et al., KDD 2014). With several views the ridge is taken from
-    the distances as the first weights make them.
+    The problem is a reconstruction: the paper's equations were not available, so start, ridge and weights follow
+    a related method (clustering with adaptive neighbours, Nie et al., KDD 2014). With several views the
+    ridge is computed from the distances under the first weights.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ class SCAN(TransductiveClassifier):
         return self
 
     def _alternate(self, D: Matrix, Y: Matrix, labelled: Mask) -> Matrix:
-        """Graph, labels and weights in turns, until the labels stay."""
+        """Update graph, labels and weights in turn, until the labels converge."""
         k = min(self.n_neighbors, len(Y) - 2)
         S = neighbour_start(D.mean(axis=0), k)
         w = view_weights(D, S)
@@ -158,16 +157,11 @@ class SCAN(TransductiveClassifier):
             S = neighbour_step(_weighted(w, D) + self.lam_ * label_distances(F, squared=True), self.gamma_)
             F_before, F = F, harmonic(S, Y, labelled)
             w = view_weights(D, S)
-            change = float(linalg.norm(F - F_before) / linalg.norm(F))
+            change = label_change(F, F_before)
             history.append((neighbour_objective(D, S, F, gamma=self.gamma_, lam=self.lam_), change))
             if change <= self.tol or len(history) == self.max_iter:
                 break
-        if change > self.tol:
-            msg = (
-                f"The labels of SCAN changed by {change:.2g} in the last of {self.max_iter} iterations "
-                f"(tol={self.tol:g}): raise max_iter or tol."
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+        warn_if_changing("SCAN", change, tol=self.tol, max_iter=self.max_iter, stacklevel=3)
         self.graph_, self.view_weights_, self.n_iter_ = S, w, len(history)
         self.history_ = dict(zip(("objective", "change"), np.array(history).T, strict=True))
         return F
