@@ -2,7 +2,7 @@
 Documents: sparse tables and the number of clusters
 ===================================================
 
-TR11 holds 414 newspaper articles of nine topics as tf-idf weights of 6,429 words. The table is sparse and stays so.
+TR11 holds 414 newspaper articles of nine topics as tf-idf weights of 6,429 words. The table stays sparse.
 """
 
 # %%
@@ -20,7 +20,7 @@ print(type(tr11.data).__name__, tr11.data.shape, f"{tr11.data.nnz / tr11.data.sh
 # %%
 # Kernels for text
 # ----------------
-# The angle between articles, and Gaussians of several widths, in one bank.
+# The cosine of the angle between articles, and Gaussians of several widths, in one bank.
 bank = KernelBank([Cosine(), *(Gaussian(t=t) for t in (0.1, 0.3, 1))])
 model = WeaveClustering(9, kernels=bank, random_state=0).fit(tr11.data)
 for name, share in zip(model.kernel_names_, model.kernel_shares_, strict=True):
@@ -31,8 +31,8 @@ print(f"NMI {normalized_mutual_information(tr11.target, model.labels_):.3f}")
 # %%
 # How many topics?
 # ----------------
-# ``n_clusters="auto"`` looks at the modularity of partitions and at how well they survive when the graph is perturbed.
-# It is a hint, not an answer: the articles were sorted into nine topics.
+# ``n_clusters="auto"`` chooses a number by the modularity of the partitions and by their stability when the graph is
+# perturbed. Take it as a suggestion: the articles were sorted into nine topics.
 auto = WeaveClustering("auto", random_state=0).fit(tr11.data)
 print(f"suggested: {auto.n_clusters_}")
 plot_evidence(auto)

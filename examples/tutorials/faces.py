@@ -2,10 +2,10 @@
 Faces: which kernel finds the persons?
 ======================================
 
-YALE holds 165 photographs of 15 persons, under lights from left and right, with glasses and without. Which kernel tells
-persons rather than lights apart? We do not know, and let the kernels settle it among themselves.
+YALE holds 165 photographs of 15 persons, under lights from left and right, with glasses and without. Which kernel
+separates persons rather than lights is not known in advance; the weights of the kernels are learned from the data.
 
-The data set is downloaded once and checked; set ``KERNELWEAVE_DATA`` to a folder that holds the file if you have it.
+The data set is downloaded once and checked. If you have the file, set ``KERNELWEAVE_DATA`` to its folder.
 """
 
 # %%
@@ -24,14 +24,15 @@ plot_weights(weave)
 plt.show()
 
 # %%
-# The graph, with samples sorted by cluster. A block on the diagonal is a person; what lies beside it is doubt.
+# The graph, with samples sorted by cluster. A block on the diagonal is a cluster; edges outside the blocks join
+# photographs of different clusters.
 plot_graph(weave)
 plt.show()
 
 # %%
 # How good is it?
 # ---------------
-# Here the persons are known, so we can tell. Nothing was tuned on them.
+# The persons are known for this data set, so the accuracy can be computed. No parameter was tuned on them.
 print(f"WeaveClustering finds the person in {clustering_accuracy(yale.target, weave.labels_):.1%} of the photographs")
 
 # %%
@@ -42,8 +43,9 @@ plot_convergence(smkl)
 plt.show()
 
 # %%
-# The setting that the labels like best
-# -------------------------------------
-# The paper reports the best of a grid, chosen by the labels. ``scheme="released"`` is the program behind its figures.
+# Parameters chosen by the labels
+# -------------------------------
+# The paper reports the best result of a grid, chosen by the labels. ``scheme="released"`` is the program that was
+# released with it.
 tuned = SMKLClustering(15, scheme="released", alpha=1e-4, beta=10, gamma=1, n_init=100, random_state=0).fit(yale.data)
 print(f"tuned on the labels: {clustering_accuracy(yale.target, tuned.labels_):.1%} (the paper: 60.0%)")

@@ -2,7 +2,8 @@
 A few labels: classify a thousand digits from thirty
 =====================================================
 
-Labels are expensive. Here three images of each digit are labelled; the graph of all of them does the rest.
+Labels are expensive. Here three images of each digit are labelled; the labels of the others are inferred from the graph
+of all images.
 """
 
 # %%
@@ -27,7 +28,7 @@ model = WeaveClassifier().fit(X, y)
 right = model.transduction_ == digit
 print(f"{right[~labelled].mean():.1%} of the {np.count_nonzero(~labelled)} unlabelled digits are right")
 
-# every class was given as many labels as any other, and has about as many samples: that can be told to the model
+# class_mass=True gives the classes the shares that they have among the labels, here about those among all samples
 balanced = WeaveClassifier(class_mass=True).fit(X, y)
 print(f"{(balanced.transduction_ == digit)[~labelled].mean():.1%} with class_mass=True")
 
@@ -35,9 +36,10 @@ supervised = LogisticRegression(max_iter=1000).fit(X[labelled], digit[labelled])
 print(f"{supervised.score(X[~labelled], digit[~labelled]):.1%} for logistic regression on the same labels")
 
 # %%
-# How sure is it?
-# ---------------
-# ``label_distributions_`` holds the probability of every class. Where it is not sure, it is more often wrong:
+# How certain are the labels?
+# ---------------------------
+# ``label_distributions_`` holds the probability of every class. Samples with a small largest probability are more often
+# wrong:
 sure = model.label_distributions_.max(axis=1)[~labelled]
 edges = np.quantile(sure, [0, 0.25, 0.5, 0.75, 1])
 quarter = np.clip(np.searchsorted(edges, sure, side="right") - 1, 0, 3)

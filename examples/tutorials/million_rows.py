@@ -2,16 +2,16 @@
 A million rows
 ==============
 
-A kernel matrix of a million samples would take eight terabytes. Two ways lead around it: a *local* graph of near
-neighbours, which needs the samples in memory, and *landmarks*, which read them in one stream from wherever they are.
-``solver="auto"`` takes the one that fits. This page takes 100,000 rows, to be built in seconds; set ``N``
-to 1,000,000, and the same lines run on a laptop. :doc:`/scaling` has the measured times.
+A kernel matrix of a million samples would take eight terabytes. Two solvers avoid it: "local" builds a graph of nearest
+neighbours and needs the samples in memory; "landmark" reads the samples in chunks, from memory or from disk.
+``solver="auto"`` chooses one that fits. This page uses 100,000 rows, so that it builds in seconds; the same code runs
+on a laptop with ``N = 1_000_000``. :doc:`/scaling` has the measured times.
 """
 
 # %%
 # Rows on disk
 # ------------
-# Ten clusters in 20 dimensions, written to a file and opened as a memory map: the rows are read when they are needed.
+# Ten clusters in 20 dimensions, written to a file and opened as a memory map, so that rows are read only when needed.
 import tempfile
 from pathlib import Path
 from time import perf_counter
@@ -32,7 +32,8 @@ rows = np.load(file, mmap_mode="r")
 # %%
 # Landmarks
 # ---------
-# The model is learned on a sample, its landmarks and their kernels; then every row is read once and gets its label.
+# The landmarks and the weights of the kernels are learned on a random part of the rows. Then every row is read once and
+# labelled.
 begun = perf_counter()
 model = WeaveClustering(10, solver="landmark", random_state=0).fit(rows)
 print(f"{perf_counter() - begun:.0f} s for {N:,} rows")
@@ -40,15 +41,15 @@ print(f"agreement with the truth (adjusted Rand index): {adjusted_rand_score(tru
 print(dict(zip(model.kernel_names_, model.kernel_shares_.round(3).tolist(), strict=True)))
 
 # %%
-# New rows are assigned in the same stream:
+# New rows are read in chunks too:
 new, new_truth = make_blobs(5_000, n_features=20, centers=10, cluster_std=4.0, random_state=0)
 print(f"{adjusted_rand_score(new_truth, model.predict(new.astype(np.float32))):.3f}")
 
 # %%
 # On a cluster of machines
 # ------------------------
-# A dask array in place of the memory map is all there is to change (``pip install "kernelweave[dask]"``). Learning and
-# reading then run on the workers of the ``Client``, and the labels are the same as here:
+# Pass a dask array instead of the memory map (``pip install "kernelweave[dask]"``). The fit then runs on the workers of
+# the ``Client``, and gives the same labels as here:
 #
 # .. code-block:: python
 #

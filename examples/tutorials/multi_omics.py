@@ -2,12 +2,12 @@
 Multi-omics: three tables of the same patients
 ==============================================
 
-mRNA, miRNA and protein levels of 150 breast cancer patients: do they tell the subtypes apart, which of the tables
-matters, and what if some patients lack a table?
+mRNA, miRNA and protein levels of 150 breast cancer patients: do they separate the subtypes, which of the tables matters
+most, and what changes if some patients lack a table?
 
 The data are breast.TCGA of the R package mixOmics, stored as ``breast_tcga.npz`` (arrays ``X0``, ``X1``, ``X2`` and
-``y``) in the folder that ``KERNELWEAVE_DATA`` names or in ``extra`` beside it. Where there is no such file, this page
-says so and takes scikit-learn's digits instead: their pixels, Fourier coefficients, and sums of rows and columns.
+``y``) in the folder that ``KERNELWEAVE_DATA`` names or in ``extra`` beside it. If there is no such file, this page uses
+scikit-learn's digits instead: their pixels, Fourier coefficients, and sums of rows and columns.
 """
 
 # %%
@@ -29,7 +29,7 @@ if found:
         tables = {name: file[f"X{i}"] for i, name in enumerate(("mrna", "mirna", "protein"))}
         subtype = file["y"]
 else:
-    print("breast_tcga.npz is not there: these are scikit-learn's digits in three views")
+    print("There is no breast_tcga.npz: these are scikit-learn's digits in three views.")
     X, subtype = (part[:600] for part in load_digits(return_X_y=True))
     images = X.reshape(-1, 8, 8)
     tables = {
@@ -44,7 +44,7 @@ print(views)
 # %%
 # All tables together
 # -------------------
-# Every table gets its own scaling and its own kernels; the weights are learned over all of them.
+# Every table has its own scaling and its own kernels; the weights are learned over the kernels of all tables.
 weave = WeaveClustering(c, random_state=0).fit(views)
 print(f"WeaveClustering, all views: NMI {normalized_mutual_information(subtype, weave.labels_):.3f}")
 smkl = SMKLClustering(c, random_state=0).fit(views)
@@ -58,7 +58,7 @@ plt.show()
 # %%
 # Patients who lack a table
 # -------------------------
-# Now 30 % of them lack one of the three. They are clustered by what is known of them.
+# Now 30 % of the patients lack one of the three tables. They are clustered by the other two.
 rng = np.random.default_rng(0)
 lacking = rng.choice(views.n_samples, round(0.3 * views.n_samples), replace=False)
 which = rng.integers(len(views.names), size=len(lacking))
@@ -69,8 +69,8 @@ print(f"WeaveClustering, with gaps: NMI {normalized_mutual_information(subtype, 
 # %%
 # Which table mattered?
 # ---------------------
-# Its share in the consensus, how stable that is, and what is lost without it. The score is the NMI with the subtypes,
-# which no model saw.
+# The share of every table in the consensus, how stable the share is, and what changes without the table. The score is
+# the NMI with the subtypes, which are not used in the fit.
 importance = view_importance(WeaveClustering(c, random_state=0), views, subtype, n_resamples=5, random_state=0)
 print(importance)
 plot_view_importance(importance)

@@ -2,8 +2,8 @@
 A kernel of your own
 ====================
 
-You know what makes two of your samples alike, and no library does. Write it as a kernel, put it beside the others, and
-see how much weight it gets.
+If you know how to measure the similarity of two of your samples, write it as a kernel, add it to the others, and see
+how much weight it gets.
 """
 
 # %%
@@ -24,7 +24,7 @@ X, digit = (part[:400] for part in load_digits(return_X_y=True))
 
 
 def overlap(x, y):
-    """How much ink two images share."""
+    """Return the ink that two images share."""
     return np.minimum(x, y).sum() / 100
 
 
@@ -34,9 +34,10 @@ print(dict(zip(model.kernel_names_, model.kernel_shares_.round(2).tolist(), stri
 # %%
 # The fast way: a class
 # ---------------------
-# A function is called for each of the n² pairs. A kernel class sees all samples at once. It is a frozen dataclass with
-# two methods: ``evaluate`` gets a pair of sample tables, whose inner products and squared distances are shared with the
-# other kernels of the bank (``pair.inner``, ``pair.sqdist``); ``diag`` gives the kernel of every sample with itself.
+# A function is called for each of the n² pairs. A kernel class evaluates all samples at once. It is a frozen dataclass
+# with two methods: ``evaluate`` takes a pair of sample tables, whose inner products and squared distances are shared
+# with the other kernels of the bank (``pair.inner``, ``pair.sqdist``); ``diag`` returns the kernel of every sample with
+# itself.
 
 
 @dataclass(frozen=True)
@@ -63,5 +64,6 @@ plot_weights(model)
 plt.show()
 
 # %%
-# Kernels add and multiply: ``2 * SharedInk() + Gaussian(t=1)`` is a kernel. One whose constants depend on the data,
-# such as a bandwidth in units of the diameter, also writes ``fix``: see "How to add a kernel" in :doc:`/contributing`.
+# Sums and products of kernels are kernels: ``2 * SharedInk() + Gaussian(t=1)``. A kernel with constants that depend on
+# the data, such as a bandwidth in units of the diameter, also implements ``fix``: see "How to add a kernel" in
+# :doc:`/contributing`.

@@ -1,4 +1,4 @@
-"""Cluster data, or classify it from a few labels, when nobody knows which kernel is the right one."""
+"""Cluster data, or classify it from a few labels, when it is not known which kernel is the right one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernelweave import baselines, datasets, kernels, metrics, plots, report
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -15,17 +16,33 @@ if TYPE_CHECKING:
         SMKLClustering,
         WeaveClassifier,
         WeaveClustering,
-        load,
         smkl_path,
         view_importance,
     )
-    from kernelweave.samples import Views
+    from kernelweave.files import load
+    from kernelweave.samples import Chunks, Views
+    from kernelweave.weave import Dense, Landmark, Local
 
 __version__ = "0.1.0"
 
-__all__ = [
+_ESTIMATORS = [
     "KGLClassifier",
     "KGLClustering",
+    "PMKLClassifier",
+    "PMKLClustering",
+    "SMKLClassifier",
+    "SMKLClustering",
+    "WeaveClassifier",
+    "WeaveClustering",
+]
+
+__all__ = [
+    "Chunks",
+    "Dense",
+    "KGLClassifier",
+    "KGLClustering",
+    "Landmark",
+    "Local",
     "PMKLClassifier",
     "PMKLClustering",
     "SMKLClassifier",
@@ -33,21 +50,34 @@ __all__ = [
     "Views",
     "WeaveClassifier",
     "WeaveClustering",
+    "baselines",
+    "datasets",
+    "kernels",
     "load",
+    "metrics",
+    "plots",
+    "report",
     "smkl_path",
     "view_importance",
 ]
 
+_PLACES = {
+    **dict.fromkeys([*_ESTIMATORS, "smkl_path", "view_importance"], "kernelweave.estimators"),
+    **dict.fromkeys(["Chunks", "Views"], "kernelweave.samples"),
+    **dict.fromkeys(["Dense", "Landmark", "Local"], "kernelweave.weave"),
+    "load": "kernelweave.files",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators when the first of them is asked for, so that the command line answers at once."""
-    if name == "Views":
-        return import_module("kernelweave.samples").Views
+    """Import what is asked for when it is first asked for, so that the command line starts quickly."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     if name in __all__:
-        return getattr(import_module("kernelweave.estimators"), name)
+        return import_module(f"kernelweave.{name}")
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*__all__, "__version__"])

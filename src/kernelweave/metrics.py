@@ -1,4 +1,4 @@
-"""How well clusters agree with classes: accuracy, normalised mutual information, purity."""
+"""Agreement of clusters with classes: accuracy, normalised mutual information, purity."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["clustering_accuracy", "normalized_mutual_information", "purity"]
 
 
 def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Share of samples that are right under the best one-to-one match of clusters and classes.
+    """Return the share of correct samples under the best one-to-one matching of clusters and classes.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Classes: integers, text or any other labels that can be sorted.
+        Classes: integers, strings or any other labels that can be sorted.
     y_pred : array-like of shape (n_samples,)
-        Clusters. Their names need not be those of the classes, nor be as many.
+        Clusters. Their labels and their number may differ from those of the classes.
 
     Returns
     -------
     accuracy : float
-        Between 0 and 1. Clusters without a class, and classes without a cluster, count as wrong.
+        Between 0 and 1. Samples in clusters that are not matched with a class count as wrong.
 
     Notes
     -----
-    The match is found by the Hungarian method on the table of counts. Unlike the accuracy of a classifier,
+    The matching is found by the Hungarian method on the contingency table. Unlike the accuracy of a classifier,
     the value does not change when clusters are renamed.
 
     Examples
@@ -44,24 +44,24 @@ def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
 
 
 def normalized_mutual_information(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Mutual information of clusters and classes, divided by the larger of their two entropies.
+    """Return the mutual information of clusters and classes, divided by the larger of their entropies.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Classes: integers, text or any other labels that can be sorted.
+        Classes: integers, strings or any other labels that can be sorted.
     y_pred : array-like of shape (n_samples,)
         Clusters.
 
     Returns
     -------
     nmi : float
-        Between 0 and 1; 1 when each tells the other. Swapping the arguments changes nothing.
+        Between 0 and 1; 1 if clusters and classes are the same partition. The order of the arguments does not matter.
 
     Notes
     -----
-    The paper divides by the maximum, scikit-learn's default by the arithmetic mean: the value here is never
-    above scikit-learn's. One class found as one cluster scores 1, as in scikit-learn.
+    The paper divides by the maximum of the entropies, scikit-learn by default by their arithmetic mean, so the value
+    here is never larger than scikit-learn's. One class in one cluster scores 1, as in scikit-learn.
 
     Examples
     --------
@@ -70,28 +70,28 @@ def normalized_mutual_information(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) 
     """
     codes_true, codes_pred = _codes(y_true, y_pred)
     nmi = normalized_mutual_info_score(codes_true, codes_pred, average_method="max")
-    return float(np.clip(nmi, 0.0, 1.0))  # rounding can leave the quotient at 1 + 4e-16
+    return float(np.clip(nmi, 0.0, 1.0))  # rounding errors can give 1 + 4e-16
 
 
 def purity(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Share of samples that belong to the most frequent class of their cluster.
+    """Return the share of samples that belong to the most frequent class of their cluster.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Classes: integers, text or any other labels that can be sorted.
+        Classes: integers, strings or any other labels that can be sorted.
     y_pred : array-like of shape (n_samples,)
         Clusters.
 
     Returns
     -------
     purity : float
-        Above 0, at most 1, and never below the clustering accuracy.
+        Above 0, at most 1, and never smaller than the clustering accuracy.
 
     Notes
     -----
-    Purity rewards many clusters (one per sample scores 1), so compare it only at equal numbers of clusters.
-    The order of the arguments matters; the program released with the paper has them swapped.
+    Purity grows with the number of clusters (one per sample scores 1), so compare it only between equal numbers of
+    clusters. The order of the arguments matters; the program released with the paper swaps them.
 
     Examples
     --------

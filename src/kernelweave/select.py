@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.graphs.affinity import modularity
+from kernelweave.core.graphs.pieces import modularity
 
 __all__ = ["ClusterEvidence", "candidate_numbers", "cluster_evidence"]
 

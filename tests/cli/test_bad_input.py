@@ -87,6 +87,10 @@ def test_a_number_of_clusters_that_is_none(refused, csv, k):
 
 def test_words_that_are_no_method_or_recipe(refused, csv):
     assert "--method must be weave or smkl" in refused("cluster", csv, "--id", "name", "--method", "magic")
+    said = refused("cluster", csv, "--id", "name", "-k", 3, "--solver", "magic")
+    assert "--solver must be auto, dense, local or landmark; got 'magic'" in said
+    said = refused("cluster", csv, "--id", "name", "-k", 3, "--method", "smkl", "--solver", "local")
+    assert "--solver local needs --method weave" in said
     assert "needs the number of clusters" in refused("cluster", csv, "--id", "name", "--method", "smkl")
     assert "magic" in refused("cluster", csv, "--id", "name", "-k", 3, "--kernels", "magic")
 

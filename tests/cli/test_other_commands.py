@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kernelweave.baselines import MKKM
+
 
 @pytest.fixture
 def few(table, tmp_path):
@@ -32,6 +34,13 @@ def test_classes_that_are_numbers_keep_their_names(run, table, tmp_path):
     table.assign(kind=codes.where(np.arange(60) % 6 == 0)).to_csv("few.csv", index=False)
     run("classify", "few.csv", "--id", "name", "--labels", "kind")
     assert read(tmp_path / "few-classes" / "labels.csv")["label"].tolist() == codes.tolist()
+
+
+def test_one_cluster_is_counted_in_the_singular(run, table):
+    table.loc[:1, list("abcd")].to_csv("two.csv", index=False)
+    code, out, err = run("cluster", "two.csv", "-k", 1)
+    assert code == 0, err
+    assert out.startswith("2 samples in 1 cluster:\n")
 
 
 def test_labels_are_not_features(run, few, tmp_path):
@@ -71,6 +80,24 @@ def test_a_prediction_needs_the_features_of_the_model(run, refused, csv, table):
     assert "no column 'd'" in refused("predict", "data-clusters", "new.csv", "--id", "name")
 
 
+def test_a_category_is_encoded_as_the_model_knows_it(run, refused, table, tmp_path):
+    table.to_csv("data.csv", index=False)
+    run("cluster", "data.csv", "--id", "name", "--one-hot", "kind", "-k", 3)
+    fitted = read(tmp_path / "data-clusters" / "labels.csv")
+    few = table.loc[table["kind"] == "red", ["name", "kind", "d", "c", "b", "a"]].assign(note="not a feature")
+    few.to_csv("few.csv", index=False)  # of the three categories only one
+    run("predict", "data-clusters", "few.csv", "--id", "name", "--one-hot", "kind", "--out", "found.csv", "--quiet")
+    assert read(tmp_path / "found.csv")["label"].tolist() == fitted["label"][few.index].tolist()
+    few.assign(kind="yellow").to_csv("few.csv", index=False)
+    said = refused("predict", "data-clusters", "few.csv", "--id", "name", "--one-hot", "kind")
+    assert "'kind_yellow' is of a category that the model was not fitted on" in said
+
+
+def test_a_model_that_does_not_predict_is_refused_by_name(run, refused, csv, table):
+    MKKM(3, random_state=0).fit(table[list("abcd")]).save("model.kw")
+    assert "holds a MKKM, which has no answer for new samples" in refused("predict", "model.kw", csv, "--id", "name")
+
+
 def test_writes_the_report_of_a_model_again_with_the_names_of_its_samples(run, refused, csv, tmp_path):
     run("cluster", csv, "--id", "name", "-k", 3)
     assert "--force" in refused("report", "data-clusters")
@@ -83,7 +110,7 @@ def test_writes_the_report_of_a_model_again_with_the_names_of_its_samples(run, r
 def test_names_of_other_samples_are_not_put_on_a_model(run, refused, csv, tmp_path):
     run("cluster", csv, "--id", "name", "-k", 3)
     (tmp_path / "data-clusters" / "labels.csv").write_text("id,label,confidence\n1,2,3\n")
-    assert "names 1 samples, but the model has 60" in refused("report", "data-clusters", "--force")
+    assert "names 1 sample, but the model has 60" in refused("report", "data-clusters", "--force")
 
 
 def test_the_demo_writes_two_reports(run, tmp_path):

@@ -61,7 +61,7 @@ def test_an_experiment_of_ones_own_runs_and_says_where_its_results_are(kernelwea
     assert (tmp_path / "out" / "results.parquet").is_file()
     assert (tmp_path / "out" / "mine.md").is_file()
     again = kernelweave("reproduce", spec, "--out", str(tmp_path / "out"))
-    assert "0 tasks to run, 30 are there already" in again.stderr
+    assert "0 tasks to run, 30 already finished" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_mistake_is_one_message_without_a_traceback_and_exit_code_two(
     assert done.stdout == ""
 
 
-def test_ctrl_c_says_how_to_go_on(spec, tmp_path):
+def test_ctrl_c_says_how_to_resume(spec, tmp_path):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "kernelweave.cli", "reproduce", spec, "--out", str(out)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -94,14 +94,14 @@ def test_ctrl_c_says_how_to_go_on(spec, tmp_path):
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"Finished tasks are kept in {out}: run the same command to go on." in said
+    assert f"Finished tasks are kept in {out}: run the same command to resume." in said
     assert "Traceback" not in said
     assert not list(out.glob(".*"))
 
 
 def test_help_does_not_import_what_is_heavy():
     code = (
-        "import sys; from kernelweave.cli import build_app; build_app('reproduce', 'datasets'); "
+        "import sys; from kernelweave.cli import build_app; build_app(); "
         "print({'sklearn', 'pandas', 'matplotlib', 'scipy', 'joblib'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

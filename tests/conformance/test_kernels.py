@@ -1,7 +1,9 @@
 """What every kernel must do: a new kernel joins `KERNELS` and gets all of these tests."""
 
 import copy
+import importlib
 import pickle
+import pkgutil
 from dataclasses import FrozenInstanceError, dataclass, fields
 
 import numpy as np
@@ -11,6 +13,8 @@ from scipy import sparse
 
 import kernelweave.kernels as public
 from kernelweave.errors import InvalidInputError
+from kernelweave.files.archive import read_archive, write_archive
+from kernelweave.files.codec import decode, encode
 from kernelweave.kernels import (
     Centered,
     Chi2,
@@ -32,6 +36,7 @@ from kernelweave.kernels import (
     Sum,
     TraceNormalized,
 )
+from kernelweave.kernels.pair import Products, Tile, row_sqnorms, with_itself
 
 
 def bump(x, y):
@@ -44,37 +49,41 @@ class Case:
     needs_fit: bool = True
     semidefinite: bool = True
     sparse: bool = True
+    products: bool = True  # it needs only the products of samples
+    saved: bool = True
 
 
 KERNELS = {
     "gaussian": Case(Gaussian()),
     "narrow gaussian": Case(Gaussian(t=0.1)),
     "gaussian of given diameter": Case(Gaussian(t=0.5, diameter=2.0), needs_fit=False),
-    "laplacian": Case(Laplacian(t=0.3)),
-    "chi2": Case(Chi2(t=0.3), sparse=False),
-    "self-tuning": Case(SelfTuning(n_neighbors=3), semidefinite=False),
+    "laplacian": Case(Laplacian(t=0.3), products=False),
+    "chi2": Case(Chi2(t=0.3), sparse=False, products=False),
+    "self-tuning": Case(SelfTuning(n_neighbors=3), semidefinite=False, products=False),
     "linear": Case(Linear(), needs_fit=False),
     "polynomial": Case(Polynomial(), needs_fit=False),
     "cubic": Case(Polynomial(degree=3), needs_fit=False),
     "quartic with offset": Case(Polynomial(degree=4, offset=1.0), needs_fit=False),
     "cosine": Case(Cosine(), needs_fit=False),
-    "pairwise by name": Case(Pairwise("rbf", {"gamma": 0.5}), needs_fit=False),
-    "pairwise chi2": Case(Pairwise("chi2"), needs_fit=False, sparse=False),
-    "pairwise that is no kernel": Case(Pairwise("sigmoid"), needs_fit=False, semidefinite=False),
-    "pairwise callable": Case(Pairwise(bump), needs_fit=False, sparse=False),
+    "pairwise by name": Case(Pairwise("rbf", {"gamma": 0.5}), needs_fit=False, products=False),
+    "pairwise chi2": Case(Pairwise("chi2"), needs_fit=False, sparse=False, products=False),
+    "pairwise that is not a kernel": Case(Pairwise("sigmoid"), needs_fit=False, semidefinite=False, products=False),
+    "pairwise callable": Case(Pairwise(bump), needs_fit=False, sparse=False, products=False, saved=False),
     "sum": Case(Sum((Gaussian(), Linear()))),
-    "product": Case(Product((Laplacian(), Polynomial(offset=1.0)))),
+    "product": Case(Product((Laplacian(), Polynomial(offset=1.0))), products=False),
     "scaled": Case(Scaled(Cosine(), 2.5), needs_fit=False),
+    "nested products": Case(CosineNormalized(2 * Gaussian() + Cosine() * Polynomial(offset=1.0))),
     "cosine normalised": Case(CosineNormalized(Polynomial(degree=4)), needs_fit=False),
-    "centred": Case(Centered(Gaussian(t=0.5))),
+    "centred": Case(Centered(Gaussian(t=0.5)), products=False),
     "trace normalised": Case(TraceNormalized(Polynomial(offset=1.0))),
     "maximum normalised": Case(MaxNormalized(Linear())),
     "diameter normalised": Case(DiameterNormalized(Gaussian(t=0.2))),
-    "nested sum of products": Case(2 * (Gaussian() + Linear()) * Cosine() + Pairwise("laplacian")),
-    "nested normalisation": Case(CosineNormalized(Centered(Gaussian() * Polynomial(offset=1.0)))),
+    "nested sum of products": Case(2 * (Gaussian() + Linear()) * Cosine() + Pairwise("laplacian"), products=False),
+    "nested normalisation": Case(CosineNormalized(Centered(Gaussian() * Polynomial(offset=1.0))), products=False),
     "nested everything": Case(
         TraceNormalized(0.5 * SelfTuning(2) + MaxNormalized(CosineNormalized(Laplacian()) * Linear())),
         semidefinite=False,
+        products=False,
     ),
 }
 
@@ -117,6 +126,14 @@ def test_every_public_kernel_is_in_the_list():
     listed = {type(part) for case in KERNELS.values() for part in parts(case.kernel)}
     exported = [getattr(public, name) for name in public.__all__]
     assert listed == {c for c in exported if isinstance(c, type) and issubclass(c, Kernel)} - {Kernel}
+
+
+def test_every_kernel_of_the_package_is_public():
+    modules = [
+        importlib.import_module(f"{public.__name__}.{module.name}") for module in pkgutil.iter_modules(public.__path__)
+    ]
+    defined = {c for module in modules for c in vars(module).values() if isinstance(c, type) and issubclass(c, Kernel)}
+    assert {c.__name__ for c in defined if not c.__name__.startswith("_")} <= set(public.__all__)
 
 
 @every_kernel
@@ -198,6 +215,73 @@ def test_a_pickled_or_copied_kernel_gives_the_same_matrix(kernel, X, Z, duplicat
     assert_array_equal(duplicate(fitted).gram(Z, X), fitted.gram(Z, X))
     assert_array_equal(duplicate(kernel).fit(X).gram(X), fitted.gram(X))
     assert duplicate(kernel) == kernel
+
+
+def saved_and_loaded(value, path):
+    arrays = []
+    header = {"value": encode(value, arrays, "kernel")}
+    write_archive(path, header, arrays)
+    header, arrays = read_archive(path)
+    return decode(header["value"], arrays)
+
+
+@every(lambda case: case.saved)
+def test_a_kernel_from_a_file_gives_the_same_matrix(kernel, X, Z, tmp_path):
+    fitted = kernel.fit(X)
+    again = saved_and_loaded(fitted, tmp_path / "fitted.kw")
+    assert type(again) is type(fitted)
+    assert_array_equal(again.gram(Z, X), fitted.gram(Z, X))
+    assert_array_equal(again.gram(X), fitted.gram(X))
+    assert_array_equal(again.diag(Z), fitted.diag(Z))
+    assert saved_and_loaded(kernel, tmp_path / "given.kw") == kernel
+
+
+@every(lambda case: case.saved and case.sparse)
+def test_a_kernel_of_sparse_samples_from_a_file_gives_the_same_matrix(kernel, X, Z, tmp_path):
+    fitted = kernel.fit(sparse.csr_array(X))
+    again = saved_and_loaded(fitted, tmp_path / "fitted.kw")
+    assert_array_equal(again.gram(Z, X), fitted.gram(Z, X))
+
+
+@every(lambda case: not case.saved)
+def test_a_kernel_that_is_python_code_is_not_saved(kernel):
+    with pytest.raises(InvalidInputError, match=r"kernel\.metric holds <function bump .* cannot hold"):
+        encode(kernel, [], "kernel")
+
+
+def products_of_pairs(A, B):
+    """Return the products of every row of A with every row of B in one long list, as solver="local" has them."""
+    i, j = (index.ravel() for index in np.indices((len(A), len(B))))
+    x, y = row_sqnorms(A), row_sqnorms(B)
+    products = Products((A @ B.T).ravel(), np.square(A[i] - B[j]).sum(axis=1), x[i], y[j])
+    for array in products:
+        array.flags.writeable = False
+    return products
+
+
+@every(lambda case: case.products)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_kernel_of_products_gives_the_matrix_and_its_diagonal(kernel, X, Z, dtype):
+    X, Z = X.astype(dtype), Z.astype(dtype)
+    Z[2] = 0.0
+    kernel = kernel.fit(X)
+    close = {"rtol": 0, "atol": 1000 * np.finfo(dtype).eps * scale(kernel.gram(X))}
+    values = kernel.of_products(products_of_pairs(Z, X))
+    assert values.dtype == dtype
+    assert_allclose(values.reshape(7, 23), kernel.gram(Z, X), **close)
+    assert_allclose(kernel.of_products(with_itself(row_sqnorms(Z))), kernel.diag(Z), **close)
+
+
+@every(lambda case: not case.products)
+def test_a_kernel_of_the_samples_says_that_products_are_not_enough(kernel, X, Z):
+    assert kernel.fit(X).of_products(products_of_pairs(Z, X)) is None
+
+
+@every_kernel
+def test_a_copy_of_the_training_samples_is_recognised_as_them(kernel, X, Z):
+    fitted = kernel.fit(X)
+    assert_array_equal(fitted.gram(Z, X.copy()), fitted.gram(Z, X))
+    assert_array_equal(fitted.diag(X.copy()), fitted.diag(X))
 
 
 @every_kernel
@@ -307,8 +391,8 @@ def test_a_tile_of_a_pair_gives_the_tile_of_the_matrix(kernel, X, Z):
     K, cross = kernel.gram(X), kernel.gram(Z, X)
     close = {"rtol": 0, "atol": 1e-13 * scale(K)}
     for rows, cols in ((slice(0, 9), slice(0, 9)), (slice(0, 9), slice(9, 23)), (slice(5, 6), slice(0, 23))):
-        assert_allclose(kernel.evaluate(Pair(X).tile(rows, cols)), K[rows, cols], **close)
-    assert_allclose(kernel.evaluate(Pair(Z, X).tile(slice(1, 4), slice(1, 4))), cross[1:4, 1:4], **close)
+        assert_allclose(kernel.evaluate(Tile(Pair(X), rows, cols)), K[rows, cols], **close)
+    assert_allclose(kernel.evaluate(Tile(Pair(Z, X), slice(1, 4), slice(1, 4))), cross[1:4, 1:4], **close)
 
 
 def guarded(original, width):

@@ -74,9 +74,9 @@ def test_a_zero_sample_is_similar_to_nothing(kernel, X):
 
 def test_a_negative_diagonal_has_no_cosine_form(X):
     for kernel in (CosineNormalized(Pairwise(negative)), CosineNormalized(Pairwise("sigmoid", {"coef0": -50}))):
-        with pytest.raises(InvalidInputError, match=r"is no kernel: k\(x, x\) = -1 < 0 at sample"):
+        with pytest.raises(InvalidInputError, match=r"is not a kernel: k\(x, x\) = -1 < 0 at sample"):
             kernel.gram(X)
-        with pytest.raises(InvalidInputError, match=r"is no kernel: k\(x, x\) = -1 < 0 at sample"):
+        with pytest.raises(InvalidInputError, match=r"is not a kernel: k\(x, x\) = -1 < 0 at sample"):
             kernel.diag(X)
 
 

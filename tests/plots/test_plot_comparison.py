@@ -60,7 +60,7 @@ def test_without_axes_a_new_figure_holds_all_texts():
 
 
 def test_names_the_columns_there_are(ax):
-    with pytest.raises(InvalidInputError, match="no column 'nmi'; it has 'dataset', 'method', 'acc'"):
+    with pytest.raises(InvalidInputError, match="no column 'nmi'; choose one of 'dataset', 'method', 'acc'"):
         plot_comparison(ROWS, value="nmi", ax=ax)
 
 

@@ -144,10 +144,15 @@ def test_names_of_any_form_are_listed(fitted, labels, plane):
 
 
 def test_labels_must_be_one_per_sample(fitted, ax, plane, labels):
-    with pytest.raises(InvalidInputError, match=r"each of the model's 60 samples, got 59: pass one per sample"):
+    with pytest.raises(InvalidInputError, match=r"has 60 samples, but there are 59 labels: pass one label per sample"):
         plot_embedding(fitted(embedding=plane, labels=labels), labels=labels[1:], ax=ax)
 
 
 def test_labels_must_name_every_sample(fitted, ax, plane):
     with pytest.raises(InvalidInputError, match="labels has no label"):
         plot_embedding(fitted(embedding=plane), labels=[None] + [1] * 59, ax=ax)
+
+
+def test_the_models_own_labels_must_be_one_per_sample_too(fitted, ax, plane, labels):
+    with pytest.raises(InvalidInputError, match=r"has 60 samples, but there are 59 labels: pass one label per sample"):
+        plot_embedding(fitted(embedding=plane, labels=labels[1:]), ax=ax)

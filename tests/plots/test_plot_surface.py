@@ -125,14 +125,14 @@ def test_surfaces_stand_on_one_scale_from_zero_to_one(rows):
 
 def test_a_surface_needs_two_values_of_each(rows):
     one = rows[rows["parameters"].str.contains('"gamma": 0.1')]
-    with pytest.raises(InvalidInputError, match="two values of alpha and of gamma at least, got 3 and 1"):
+    with pytest.raises(InvalidInputError, match="at least two values of alpha and of gamma, got 3 and 1"):
         plot_surface(one)
     assert plot_heatmap(one).shape == (2, 2)
 
 
 @both
 def test_refuses_rows_that_are_no_search_of_one_method_on_one_data_set(plot, rows):
-    with pytest.raises(InvalidInputError, match=r"must be of one dataset, got 2 .*rows\.dataset == "):
+    with pytest.raises(InvalidInputError, match=r"must have the same dataset, got 2 .*rows\.dataset == "):
         plot(pd.concat([rows, rows.assign(dataset="jaffe")]))
     with pytest.raises(InvalidInputError, match="have no number 'beta'"):
         plot(rows.assign(parameters='{"alpha": 1, "gamma": 1}'))

@@ -42,7 +42,7 @@ def test_no_resamples_leave_bars_alone(ax):
 
 
 def test_something_else_is_refused():
-    with pytest.raises(InvalidInputError, match="draws what view_importance returns; got dict"):
+    with pytest.raises(InvalidInputError, match="draws a result of view_importance; got dict"):
         plot_view_importance({})
 
 

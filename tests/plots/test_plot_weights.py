@@ -72,3 +72,27 @@ def test_more_kernels_make_a_higher_figure(fitted):
         for r in (2, 12, 40)
     ]
     assert heights == sorted(set(heights))
+
+
+@pytest.mark.parametrize("views", [{}, {"kernel_views": ("X",) * 3}], ids=["without views", "with one view"])
+def test_the_kernels_of_one_view_have_one_colour_and_no_mention_of_views(clusterer, ax, texts, views):
+    clusterer.view_names_, clusterer.view_shares_ = ("X",), np.ones(1)
+    for name, value in views.items():
+        setattr(clusterer, f"{name}_", value)
+    plot_weights(clusterer, ax=ax)
+    assert len({bar.get_facecolor() for bar in ax.patches}) == 1
+    assert texts(ax)[-1] == "3 kernels (dotted: equal shares, 33.3%)"
+
+
+def test_the_subtitle_lies_inside_a_new_figure_beside_long_names_of_kernels_and_views(fitted):
+    names = ("a long name of a view: polynomial", "another long name of a view: linear")
+    model = fitted(
+        kernel_shares=np.array([0.6, 0.4]),
+        kernel_names=names,
+        kernel_views=("a long name of a view", "another long name of a view"),
+        view_names=("a long name of a view", "another long name of a view"),
+        view_shares=np.array([0.6, 0.4]),
+    )
+    figure = plot_weights(model).figure
+    figure.canvas.draw()
+    assert figure.get_tightbbox().x1 <= figure.get_size_inches()[0]

@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kernelweave import Views, WeaveClustering
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Cosine, Gaussian
 from kernelweave.report import model_report, write_report
 from kernelweave.report._facts import read_facts
 from kernelweave.report._profiles import profiles
+from kernelweave.report._words import snippet
 
 
 class Page(HTMLParser):
@@ -180,3 +183,45 @@ def test_a_failure_leaves_nothing_behind(clusterer, tmp_path):
 def test_refuses_a_folder_that_is_not_there(clusterer, tmp_path):
     with pytest.raises(InvalidInputError, match="There is no folder"):
         write_report(clusterer, tmp_path / "no" / "report.html")
+
+
+@pytest.mark.parametrize("form", [list, tuple, Views, lambda tables: Views(dict(enumerate(tables)))])
+def test_features_of_views_are_named_in_every_form_that_fit_takes(form, clusterer):
+    marks = [1.0 * (clusterer.labels_ == k)[:, None] for k in range(3)]
+    assert [found[0][0].split(": ")[1] for found in profiles(form(marks), read_facts(clusterer))] == ["0", "0", "0"]
+    assert len({found[0][0] for found in profiles(form(marks), read_facts(clusterer))}) == 3
+
+
+def test_a_list_of_frames_keeps_the_names_of_their_columns(clusterer):
+    frames = [pd.DataFrame({f"mark {k}": 1.0 * (clusterer.labels_ == k)}) for k in range(3)]
+    found = profiles(frames, read_facts(clusterer))
+    assert [features[0][0] for features in found] == ["view 0: mark 0", "view 1: mark 1", "view 2: mark 2"]
+
+
+def test_features_of_one_view_are_named_without_it(clusterer):
+    table = pd.DataFrame({"mark": 1.0 * (clusterer.labels_ == 0)})
+    assert profiles({"only": table}, read_facts(clusterer))[0][0][0] == "mark"
+    assert profiles(Views([table]), read_facts(clusterer))[0][0][0] == "0"
+
+
+def test_rows_of_a_nested_list_are_samples_not_views(clusterer):
+    rows = np.column_stack([clusterer.labels_ == 0, clusterer.labels_ == 1]).astype(float)
+    assert profiles(rows.tolist(), read_facts(clusterer)) == profiles(rows, read_facts(clusterer))
+
+
+def test_refuses_samples_that_are_not_in_memory(clusterer):
+    with pytest.raises(InvalidInputError, match="X must be a table of numbers in memory; got function"):
+        profiles(lambda: iter([]), read_facts(clusterer))
+
+
+def test_true_classes_must_be_one_column(clusterer):
+    with pytest.raises(InvalidInputError, match=r"y must be one-dimensional, got shape \(90, 1\): pass one entry per"):
+        model_report(clusterer, y=np.zeros((90, 1)))
+
+
+def test_the_code_of_the_page_imports_the_kernels_that_were_given(blobs):
+    kernels = [Cosine(), 2 * Gaussian(t=0.5)]
+    model = WeaveClustering(3, kernels=kernels, random_state=0).fit(blobs[0])
+    namespace = {"X": blobs[0]}
+    exec(snippet(model, read_facts(model)), namespace)
+    np.testing.assert_array_equal(namespace["model"].labels_, model.labels_)

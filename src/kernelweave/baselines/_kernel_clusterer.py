@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.estimators._base import KernelEstimator
-from kernelweave.estimators._input import check_n_clusters
-from kernelweave.estimators._run import threads
+from kernelweave.estimators._estimator import KernelModel, check_n_clusters, threads
 
-__all__ = ["KernelClusterer", "generator"]
+__all__ = ["KernelClusterer", "generator", "objective_attributes", "weight_attributes"]
 
 
 def generator(random_state: np.random.RandomState) -> np.random.Generator:
@@ -23,7 +22,7 @@ def generator(random_state: np.random.RandomState) -> np.random.Generator:
     return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
 
 
-class KernelClusterer(ClusterMixin, KernelEstimator):
+class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters the samples that it sees through one kernel or several."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -31,8 +30,9 @@ class KernelClusterer(ClusterMixin, KernelEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The samples; or kernel matrices, if kernels are "precomputed": one of shape (n, n), or, for a model of
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            The samples; for a model of several kernels also a dict or list of tables, or `Views`, which samples may be
+            missing from; or kernel matrices, if kernels are "precomputed": one of shape (n, n), or, for a model of
             several, an array of shape (r, n, n) or a list or dict of (n, n).
         y : ignored
             There for scikit-learn's convention.
@@ -41,29 +41,35 @@ class KernelClusterer(ClusterMixin, KernelEstimator):
         -------
         self
         """
-        random_state = self._begin()
+        self._validate_params()
+        rng = check_random_state(self.random_state)
+        samples = self._in_memory(self._read(X))
+        check_n_clusters(self.n_clusters, samples.n_samples)
         with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            check_n_clusters(self.n_clusters, H.shape[1])
-            self._cluster(H, random_state)
+            bank, H = self._build_kernels(samples)
+            found = self._cluster(H, bank.names, rng)
+        self._keep({"kernel_names_": bank.names, "kernel_views_": bank.views, **found}, samples)
         return self
 
     @abstractmethod
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
-        """Set `labels_` and the other attributes from the kernel matrices H (r, n, n), which may be overwritten."""
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
+        """Return the fitted attributes, `labels_` among them, from kernel matrices H (r, n, n) and their names.
 
-    def _keep_weights(self, weights: Vector, coefficients: Vector) -> None:
-        """Keep the weights as their problem defines them, and every kernel's share in the combination."""
-        self.kernel_weights_ = weights
-        self.kernel_shares_ = coefficients / coefficients.sum()
-
-    def _keep_history(self, history: Vector) -> None:
-        """Keep the objective of every iteration."""
-        self.objective_history_ = history
-        self.objective_ = float(history[-1])
-        self.n_iter_ = len(history)
+        H may be overwritten.
+        """
 
     def _warn_cut_short(self, what: str) -> None:
-        """Say that the iterations were too few. Called by `_cluster`: the warning points at the caller of `fit`."""
-        msg = f"{type(self).__name__} stopped after {self.max_iter} iterations, {what}: raise max_iter."
+        """Warn that the iterations were too few. Called by `_cluster`: the warning points at the caller of `fit`."""
+        plural = "s" if self.max_iter != 1 else ""
+        msg = f"{type(self).__name__} stopped after {self.max_iter} iteration{plural}, {what}: raise max_iter."
         warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+
+
+def weight_attributes(weights: Vector, coefficients: Vector) -> dict[str, Any]:
+    """Return the weights as their problem defines them, and every kernel's share in the combination."""
+    return {"kernel_weights_": weights, "kernel_shares_": coefficients / coefficients.sum()}
+
+
+def objective_attributes(history: Vector) -> dict[str, Any]:
+    """Return the objective of every iteration, and of the last."""
+    return {"objective_history_": history, "objective_": float(history[-1]), "n_iter_": len(history)}

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_word, cluster_rows
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import objective_attributes, weight_attributes
+from kernelweave.baselines._spectral_step import Init, SpectralClusterer
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.paper.label_step import embedding
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._base import SeveralKernels
+from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.kernels.products import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]
 
 
-class AASC(SeveralKernels, KernelClusterer):
+class AASC(SpectralClusterer):
     r"""Clusters from the eigenvectors of several affinities, aggregated with learned weights.
 
     .. math:: \min_{F, v}\ \sum_k v_k^2\, \mathrm{Tr}(F^\top L_k F) \quad \text{s.t. }
@@ -99,17 +100,22 @@ class AASC(SeveralKernels, KernelClusterer):
     (1.0, True)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SpectralClusterer._parameter_constraints,
+        "scheme": [StrOptions({"positive", "released"})],
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        kernels: Any = "released-12",
-        scheme: str = "positive",
+        kernels: KernelsLike = "released-12",
+        scheme: Literal["positive", "released"] = "positive",
         max_iter: int = 50,
         tol: float = 1e-5,
-        init: str = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -122,31 +128,28 @@ class AASC(SeveralKernels, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _begin(self) -> np.random.RandomState:
-        check_word("scheme", self.scheme, _RULES)
-        check_word("init", self.init, ("k-means++", "released"))
-        return super()._begin()
-
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         if self.scheme == "positive":
             np.maximum(H, 0, out=H)
-        self._need_affinities(H)
+        _need_affinities(H, names)
         found = aggregate(H, self.n_clusters, _RULES[self.scheme], max_iter=self.max_iter, tol=self.tol)
-        self._keep_weights(found.v, found.v**2)
-        self._keep_history(found.history)
-        self.graph_ = combine(H, found.v**2)
-        self.embedding_ = unit_rows(found.F)
-        self.labels_ = cluster_rows(
-            self.embedding_, self.n_clusters, init=self.init, n_init=self.n_init, random_state=random_state
-        )
         if not found.converged:
             self._warn_cut_short("with weights still changing")
+        P = unit_rows(found.F)
+        return {
+            "labels_": self._rows_clustered(P, rng),
+            "graph_": combine(H, found.v**2),
+            "embedding_": P,
+            **weight_attributes(found.v, found.v**2),
+            **objective_attributes(found.history),
+        }
 
-    def _need_affinities(self, H: Matrix) -> None:
-        for name, W in zip(self.kernel_names_, H, strict=True):
-            if W.sum(dtype=np.float64) <= 0:
-                msg = f"{name!r} has no positive degree: AASC needs affinities, similarities that are not negative."
-                raise InvalidInputError(msg)
+
+def _need_affinities(H: Matrix, names: tuple[str, ...]) -> None:
+    for name, W in zip(names, H, strict=True):
+        if W.sum(dtype=np.float64) <= 0:
+            msg = f"{name!r} has no positive degree: AASC needs affinities, similarities that are not negative."
+            raise InvalidInputError(msg)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic, reached
-from kernelweave.estimators._base import OneKernel
-from kernelweave.estimators._run import threads
-from kernelweave.estimators._transductive import TransductiveClassifier
+from kernelweave._types import Mask, Matrix
+from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic
+from kernelweave.estimators._classifier import TransductiveClassifier
+from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Gaussian
 
 __all__ = ["GFHF"]
 
 
-class GFHF(OneKernel, TransductiveClassifier):
+class GFHF(TransductiveClassifier):
     r"""Classes from a few labels by harmonic functions: every unlabelled score is the mean of its neighbours'.
 
     .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
@@ -69,34 +69,17 @@ class GFHF(OneKernel, TransductiveClassifier):
 
     _default_kernel = Gaussian(t=0.1)
 
-    def __init__(self, kernel: Any = None, *, class_mass: bool = False, n_jobs: int | None = None) -> None:
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TransductiveClassifier._parameter_constraints,
+        "class_mass": ["boolean"],
+    }
+
+    def __init__(self, kernel: KernelLike = None, *, class_mass: bool = False, n_jobs: int | None = None) -> None:
         self.kernel = kernel
         self.class_mass = class_mass
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Find the classes of the unlabelled samples.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Labelled and unlabelled samples in any order; or their kernel matrix (n_samples, n_samples), if the kernel
-            is "precomputed".
-        y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            Y, labelled = self._read_labels(y, H)
-            self.graph_ = np.maximum(H[0], 0)
-            F = harmonic(self.graph_, Y, labelled)
-        if self.class_mass:
-            F = class_mass_normalised(F, labelled)
-        self._keep_labels(F, ~reached(self.graph_, labelled), advice="use a wider kernel")
-        self._remember(X, H)
-        return self
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        W = np.maximum(H[0], 0)
+        F = harmonic(W, Y, labelled)
+        return class_mass_normalised(F, labelled) if self.class_mass else F, {"graph_": W}

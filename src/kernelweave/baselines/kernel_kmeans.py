@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave._types import Matrix, RandomStateLike
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes
 from kernelweave.core.partitions.kernel_centres import centred_kernel, kernel_kmeans, seeded_centres, squared_loss
-from kernelweave.estimators._base import OneKernel
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["KernelKMeans"]
 
 
-class KernelKMeans(OneKernel, KernelClusterer):
+class KernelKMeans(KernelClusterer):
     r"""Clusters by k-means in the feature space of one kernel.
 
     .. math:: \min_{z}\ \sum_i \| \phi(x_i) - m_{z_i} \|^2, \qquad
@@ -71,10 +71,10 @@ class KernelKMeans(OneKernel, KernelClusterer):
         self,
         n_clusters: int = 8,
         *,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         max_iter: int = 300,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -84,11 +84,10 @@ class KernelKMeans(OneKernel, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         K = centred_kernel(H[0])
-        A = seeded_centres(K, self.n_clusters, self.n_init, generator(random_state))
+        A = seeded_centres(K, self.n_clusters, self.n_init, generator(rng))
         found = kernel_kmeans(K, A, squared_loss(), max_iter=self.max_iter)
-        self.labels_ = found.z
-        self._keep_history(found.history)
         if not found.converged:
             self._warn_cut_short("with labels still changing")
+        return {"labels_": found.z, **objective_attributes(found.history)}

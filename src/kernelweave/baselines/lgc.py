@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import linalg
-from sklearn.utils import check_scalar
+from sklearn.utils._param_validation import Interval
 
-from kernelweave._types import Matrix
-from kernelweave.core.graphs.propagation import reached
-from kernelweave.estimators._base import OneKernel
-from kernelweave.estimators._run import threads
-from kernelweave.estimators._transductive import TransductiveClassifier
+from kernelweave._types import Mask, Matrix
+from kernelweave.core.graphs.propagation import consistent
+from kernelweave.estimators._classifier import TransductiveClassifier
+from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Gaussian
-from kernelweave.kernels.products import inverse_roots
 
-__all__ = ["LGC", "consistent_scores"]
+__all__ = ["LGC"]
 
 
-class LGC(OneKernel, TransductiveClassifier):
+class LGC(TransductiveClassifier):
     r"""Classes from a few labels by local and global consistency: scores near the labels, and smooth on the graph.
 
     .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \Big\| \frac{f_i}{\sqrt{d_i}} - \frac{f_j}{\sqrt{d_j}} \Big\|^2
@@ -77,46 +74,22 @@ class LGC(OneKernel, TransductiveClassifier):
 
     _default_kernel = Gaussian(t=0.1)
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TransductiveClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "zero_diagonal": ["boolean"],
+    }
+
     def __init__(
-        self, kernel: Any = None, *, alpha: float = 0.99, zero_diagonal: bool = True, n_jobs: int | None = None
+        self, kernel: KernelLike = None, *, alpha: float = 0.99, zero_diagonal: bool = True, n_jobs: int | None = None
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.zero_diagonal = zero_diagonal
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Find the classes of the unlabelled samples.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Labelled and unlabelled samples in any order; or their kernel matrix (n_samples, n_samples), if the kernel
-            is "precomputed".
-        y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        check_scalar(self.alpha, "alpha", Real, min_val=0, max_val=1, include_boundaries="neither")
-        with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            Y, labelled = self._read_labels(y, H)
-            self.graph_ = np.maximum(H[0], 0)
-            if self.zero_diagonal:
-                np.fill_diagonal(self.graph_, 0)
-            F = consistent_scores(self.graph_, Y, self.alpha)
-        self._keep_labels(F, ~reached(self.graph_, labelled), advice="use a wider kernel")
-        self._remember(X, H)
-        return self
-
-
-def consistent_scores(W: Matrix, Y: Matrix, alpha: float) -> Matrix:
-    """F = (I - α D^-1/2 W D^-1/2)^-1 Y for W >= 0; a sample without similarities keeps its label."""
-    s = inverse_roots(W.sum(axis=1))
-    A = W * (-alpha * s) * s[:, None]
-    A.flat[:: len(A) + 1] += 1
-    return np.asarray(linalg.solve(A, Y, assume_a="pos", check_finite=False))
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        W = np.maximum(H[0], 0)
+        if self.zero_diagonal:
+            np.fill_diagonal(W, 0)
+        return consistent(W, Y, self.alpha).scores, {"graph_": W}

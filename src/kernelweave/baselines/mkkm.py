@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
-from kernelweave.baselines._spectral_step import check_word
+from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.core.paper.kernel_weights import parametrised_weights
 from kernelweave.core.partitions.assignment import best_start, own_distances, random_labels, reassigned
 from kernelweave.core.partitions.kernel_centres import (
@@ -19,7 +19,7 @@ from kernelweave.core.partitions.kernel_centres import (
     distance_rounding,
     plain_centres,
 )
-from kernelweave.estimators._base import SeveralKernels
+from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
 
@@ -28,7 +28,7 @@ Assign: TypeAlias = Callable[[Matrix, Labels, Vector], Labels]  # new labels fro
 _ASSIGN: dict[str, Assign] = {"refill": reassigned, "released": lambda D, _z, _slack: D.argmin(axis=1)}
 
 
-class MKKM(SeveralKernels, KernelClusterer):
+class MKKM(KernelClusterer):
     r"""Clusters by k-means on several kernels at once, whose weights are learned.
 
     .. math:: \min_{z, w}\ \sum_m w_m^2 \sum_i \| \phi_m(x_i) - m_{z_i}^{(m)} \|^2
@@ -98,16 +98,21 @@ class MKKM(SeveralKernels, KernelClusterer):
     (1.0, (150,))
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClusterer._parameter_constraints,
+        "empty": [StrOptions({"refill", "released"})],
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        kernels: Any = "released-12",
-        empty: str = "refill",
+        kernels: KernelsLike = "released-12",
+        empty: Literal["refill", "released"] = "refill",
         max_iter: int = 100,
         tol: float = 0.0,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -119,23 +124,21 @@ class MKKM(SeveralKernels, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _begin(self) -> np.random.RandomState:
-        check_word("empty", self.empty, _ASSIGN)
-        return super()._begin()
-
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         if self.empty == "refill":  # else the centre of an empty cluster is the origin, which must stay where it is
             for K in H:
                 centred_kernel(K)
-        z = random_labels(H.shape[1], self.n_clusters, self.n_init, generator(random_state))
+        z = random_labels(H.shape[1], self.n_clusters, self.n_init, generator(rng))
         found = multiple_kernel_kmeans(
             H, z, self.n_clusters, assign=_ASSIGN[self.empty], max_iter=self.max_iter, tol=self.tol
         )
-        self.labels_ = found.z
-        self._keep_weights(found.w, found.w**2)
-        self._keep_history(found.history)
         if not found.converged:
             self._warn_cut_short("with labels still changing")
+        return {
+            "labels_": found.z,
+            **weight_attributes(found.w, found.w**2),
+            **objective_attributes(found.history),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.baselines.mkkm import WeightedPartition
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.partitions.assignment import best_start, own_distances, rounding
@@ -19,14 +21,14 @@ from kernelweave.core.partitions.kernel_centres import (
     seeded_centres,
 )
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._base import SeveralKernels
+from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["RMKKM", "power_weights", "robust_multiple_kernel_kmeans"]
 
 _SWEEPS = 30  # of k-means between two updates of the weights, as released
 
 
-class RMKKM(SeveralKernels, KernelClusterer):
+class RMKKM(KernelClusterer):
     r"""Clusters by k-means on several kernels at once, robust to outliers, with learned weights.
 
     .. math:: \min_{z, m, w}\ \sum_i \sqrt{ \sum_m w_m \| \phi_m(x_i) - m_{z_i}^{(m)} \|^2 }
@@ -93,16 +95,21 @@ class RMKKM(SeveralKernels, KernelClusterer):
     (1.0, (150,))
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClusterer._parameter_constraints,
+        "gamma": [Interval(Real, 0, 1, closed="neither")],  # at 1 all weight is one kernel's
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        kernels: Any = "released-12",
+        kernels: KernelsLike = "released-12",
         gamma: float = 0.4,
         max_iter: int = 50,
         tol: float = 1e-6,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -114,33 +121,24 @@ class RMKKM(SeveralKernels, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _begin(self) -> np.random.RandomState:
-        random_state = super()._begin()
-        if self.gamma >= 1:
-            msg = f"gamma must be below 1, or all weight but one kernel's is 0; got {self.gamma}."
-            raise InvalidInputError(msg)
-        return random_state
-
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         if len(H) ** (-1 / self.gamma) < np.finfo(np.float64).tiny:
             msg = f"gamma={self.gamma:g} is too small for {len(H)} kernels: their weights are below 1e-300. Raise it."
             raise InvalidInputError(msg)
         for K in H:
             centred_kernel(K)
-        rng = generator(random_state)
+        draws = generator(rng)
         runs = [
             robust_multiple_kernel_kmeans(
-                H, self.n_clusters, gamma=self.gamma, max_iter=self.max_iter, tol=self.tol, rng=rng
+                H, self.n_clusters, gamma=self.gamma, max_iter=self.max_iter, tol=self.tol, rng=draws
             )
             for _ in range(self.n_init)
         ]
         costs = np.array([run.history[-1] for run in runs])
         best = runs[best_start(costs, rounding(float(costs.min()), H.dtype))]
-        self.labels_ = best.z
-        self._keep_weights(best.w, best.w)
-        self._keep_history(best.history)
         if not best.converged:
             self._warn_cut_short("with the objective still falling")
+        return {"labels_": best.z, **weight_attributes(best.w, best.w), **objective_attributes(best.history)}
 
 
 def robust_multiple_kernel_kmeans(

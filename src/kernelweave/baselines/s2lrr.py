@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_objective, low_rank_start
 from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
 
@@ -91,7 +91,7 @@ class S2LRR(SelfExpressiveClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         alpha: float = 0.5,
         lam: float = 5,

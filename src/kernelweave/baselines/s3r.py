@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
 from kernelweave.baselines.sparse_codes import code_objective, sparse_codes
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S3R"]
 
@@ -90,7 +90,7 @@ class S3R(SelfExpressiveClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         alpha: float = 0.1,
         lam: float = 20,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.baselines.adaptive_neighbours import (
@@ -16,14 +16,16 @@ from kernelweave.baselines.adaptive_neighbours import (
     view_weights,
 )
 from kernelweave.baselines.label_change import label_change, warn_if_changing
-from kernelweave.baselines.view_distances import checked_distances, feature_distances, gram_distances, views_of
-from kernelweave.core.graphs.propagation import harmonic, reached
+from kernelweave.baselines.view_distances import checked_distances, gram_distances
+from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._input import kernel_stack
-from kernelweave.estimators._run import threads
-from kernelweave.estimators._transductive import TransductiveClassifier
-from kernelweave.kernels import as_kernel
+from kernelweave.estimators._classifier import TransductiveClassifier
+from kernelweave.estimators._estimator import POSITIVE, KernelLike
+from kernelweave.kernels import Linear, Pair
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Bank, read_bank
 
 __all__ = ["SCAN"]
 
@@ -102,12 +104,18 @@ class SCAN(TransductiveClassifier):
     (2,)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TransductiveClassifier._parameter_constraints,
+        "lam": [POSITIVE, StrOptions({"auto"})],
+    }
+    _advice = "lower lam or raise n_neighbors"
+
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         n_neighbors: int = 9,
-        lam: float | str = "auto",
+        lam: float | Literal["auto"] = "auto",
         max_iter: int = 30,
         tol: float = 1e-5,
         n_jobs: int | None = None,
@@ -119,89 +127,52 @@ class SCAN(TransductiveClassifier):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the graph, the weights of the views and the classes of the unlabelled samples.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features), or list or dict of these
-            Labelled and unlabelled samples in any order: one table, or several with the same samples in their rows. If
-            the kernel is "precomputed" or "distances": an array of shape (v, n, n), a list or dict of (n, n), or one
-            (n, n).
-        y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        with threads(self.n_jobs):
-            given, D = self._distances(X)
-            Y, labelled = self._read_labels(y, D)
-            F = self._alternate(D, Y, labelled)
-        self._keep_labels(F, ~reached(self.graph_, labelled), advice="lower lam or raise n_neighbors")
-        self._remember(X, given)
-        return self
-
-    def _alternate(self, D: Matrix, Y: Matrix, labelled: Mask) -> Matrix:
-        """Update graph, labels and weights in turn, until the labels converge."""
-        k = min(self.n_neighbors, len(Y) - 2)
-        S = neighbour_start(D.mean(axis=0), k)
-        w = view_weights(D, S)
-        self.gamma_ = neighbour_ridge(_weighted(w, D), k)
-        self.lam_ = self.gamma_ if self.lam == "auto" else float(self.lam)
-        F = harmonic(S, Y, labelled)
-        history: list[tuple[float, float]] = []
-        while True:
-            S = neighbour_step(_weighted(w, D) + self.lam_ * label_distances(F, squared=True), self.gamma_)
-            F_before, F = F, harmonic(S, Y, labelled)
-            w = view_weights(D, S)
-            change = label_change(F, F_before)
-            history.append((neighbour_objective(D, S, F, gamma=self.gamma_, lam=self.lam_), change))
-            if change <= self.tol or len(history) == self.max_iter:
-                break
-        warn_if_changing("SCAN", change, tol=self.tol, max_iter=self.max_iter, stacklevel=3)
-        self.graph_, self.view_weights_, self.n_iter_ = S, w, len(history)
-        self.history_ = dict(zip(("objective", "change"), np.array(history).T, strict=True))
-        return F
-
-    def _distances(self, X: Any) -> tuple[Matrix, Matrix]:
-        """Return what was given in place of samples, if so, and squared distances (v, n, n)."""
-        if self._precomputed:
-            given, self.view_names_ = kernel_stack(X)
-            self.n_features_in_ = given.shape[1]
-            D = checked_distances(given) if self.kernel == "distances" else np.stack([gram_distances(K) for K in given])
-        else:
-            table = self._read_samples(X, reset=True)
-            views = views_of(X) or {"features": table}
-            kernel = None if self.kernel is None else as_kernel(self.kernel)
-            self.view_names_ = tuple(views)
-            given = D = np.stack([feature_distances(view, kernel) for view in views.values()])
-        if D.shape[1] < 3:
-            msg = f"SCAN compares the neighbours of a sample, so it needs at least 3 samples; got {D.shape[1]}."
-            raise InvalidInputError(msg)
-        return given, D
-
-    def _read_samples(self, X: Any, *, reset: bool) -> Any:
-        """Return the samples as one checked table, the features of all views side by side."""
-        views = list(views_of(X, None if reset else self.view_names_).values())
-        if views:
-            X = sparse.hstack(views, format="csr") if any(map(sparse.issparse, views)) else np.hstack(views)
-        return super()._read_samples(X, reset=reset)
-
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel in ("precomputed", "distances")
 
-    def _kernels(self) -> Any:
-        return self.kernel
+    def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
+        """Return the bank, and the squared distances (v, n, n) of the samples in every view."""
+        bank = read_bank(Linear() if self.kernel is None else self._kernel_spec(), samples)
+        self._check_memory(samples, len(bank))
+        n = samples.n_samples
+        if n < 3:
+            msg = f"SCAN compares the neighbours of a sample, so it needs at least 3 samples; got {n}."
+            raise InvalidInputError(msg)
+        if isinstance(samples, KernelStack) and self.kernel == "distances":
+            return bank, checked_distances(samples.matrices)
+        if isinstance(samples, Views) and self.kernel is None and samples.complete:
+            return bank, np.stack([Pair(table).sqdist for table in samples.tables])
+        return bank, np.stack([gram_distances(K) for K in bank.fit_grams(samples)])
 
-    def _numbers(self) -> dict[str, Any]:
-        parameters = super()._numbers()
-        if isinstance(self.lam, str) and self.lam == "auto":
-            del parameters["lam"]
-        return parameters
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        """Update graph, labels and weights in turn, until the labels converge; H holds squared distances D."""
+        D = H
+        k = min(self.n_neighbors, len(Y) - 2)
+        S = neighbour_start(D.mean(axis=0), k)
+        w = view_weights(D, S)
+        gamma = neighbour_ridge(_weighted(w, D), k)
+        lam = gamma if self.lam == "auto" else float(self.lam)
+        F = harmonic(S, Y, labelled)
+        history: list[tuple[float, float]] = []
+        while True:
+            S = neighbour_step(_weighted(w, D) + lam * label_distances(F, squared=True), gamma)
+            F_before, F = F, harmonic(S, Y, labelled)
+            w = view_weights(D, S)
+            change = label_change(F, F_before)
+            history.append((neighbour_objective(D, S, F, gamma=gamma, lam=lam), change))
+            if change <= self.tol or len(history) == self.max_iter:
+                break
+        warn_if_changing("SCAN", change, tol=self.tol, max_iter=self.max_iter, stacklevel=3)
+        return F, {
+            "graph_": S,
+            "view_weights_": w,
+            "kernel_shares_": w / w.sum(),
+            "gamma_": gamma,
+            "lam_": lam,
+            "n_iter_": len(history),
+            "history_": dict(zip(("objective", "change"), np.array(history).T, strict=True)),
+        }
 
 
 def _weighted(w: Matrix, D: Matrix) -> Matrix:

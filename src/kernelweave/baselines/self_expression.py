@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -15,12 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave._types import Mask, Matrix
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.core.graphs.propagation import harmonic, reached
+from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._base import OneKernel
-from kernelweave.estimators._run import threads
-from kernelweave.estimators._transductive import TransductiveClassifier
+from kernelweave.estimators._classifier import TransductiveClassifier
+from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
 from kernelweave.kernels import Linear
 
 __all__ = ["Codes", "SelfExpressiveClassifier"]
@@ -44,10 +43,16 @@ class _Round(NamedTuple):
     seconds: float
 
 
-class SelfExpressiveClassifier(OneKernel, TransductiveClassifier):
+class SelfExpressiveClassifier(TransductiveClassifier):
     """Classifies unlabelled samples by harmonic functions on the graph of codes that are learned with the labels."""
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TransductiveClassifier._parameter_constraints,
+        "code_max_iter": [AT_LEAST_ONE],
+        "code_tol": [NOT_NEGATIVE],
+    }
     _default_kernel = Linear()
+    _advice = "raise lam, so that fewer codes are empty"
 
     @abstractmethod
     def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
@@ -57,32 +62,11 @@ class SelfExpressiveClassifier(OneKernel, TransductiveClassifier):
     def _affinity(self, C: Matrix) -> Matrix:
         """Return the graph of the codes, not necessarily symmetric."""
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the codes, their graph and the classes of the unlabelled samples.
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        _check_gram(H[0])
+        return self._alternate(self._coder(H[0]), Y, labelled)
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Labelled and unlabelled samples in any order; or their Gram matrix (n_samples, n_samples), if the kernel
-            is "precomputed".
-        y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        with threads(self.n_jobs):
-            H = self._build_kernels(X)
-            _check_gram(H[0])
-            Y, labelled = self._read_labels(y, H)
-            F = self._alternate(self._coder(H[0]), Y, labelled)
-        self._keep_labels(F, ~reached(self.graph_, labelled), advice="raise lam, so that fewer codes are empty")
-        self._remember(X, H)
-        return self
-
-    def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> Matrix:
+    def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update codes given the labels, then labels given the codes, until the labels converge."""
         F = np.zeros_like(Y)
         rounds: list[_Round] = []
@@ -97,9 +81,8 @@ class SelfExpressiveClassifier(OneKernel, TransductiveClassifier):
             if change <= self.tol or len(rounds) == self.max_iter:
                 break
         self._warn(codes, change)
-        self.codes_, self.graph_, self.n_iter_ = codes.C, graph, len(rounds)
-        self.history_ = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
-        return F
+        history = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
+        return F, {"codes_": codes.C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
 
     def _warn(self, codes: Codes, change: float) -> None:
         name = type(self).__name__
@@ -108,8 +91,8 @@ class SelfExpressiveClassifier(OneKernel, TransductiveClassifier):
                 f"The codes of {name} still have a residual of {codes.residual:.2g} at code_max_iter="
                 f"{self.code_max_iter} (code_tol={self.code_tol:g}): raise code_max_iter or code_tol."
             )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
-        warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=4)
+            warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+        warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=5)
 
 
 def _check_gram(G: Matrix) -> None:

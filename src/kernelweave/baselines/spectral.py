@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_spectral_step, cluster_rows, spectral_rows
-from kernelweave.estimators._base import OneKernel
+from kernelweave._types import Matrix, RandomStateLike
+from kernelweave.baselines._spectral_step import Init, LaplacianKind, SpectralClusterer, spectral_rows
+from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["KernelSpectralClustering"]
 
 
-class KernelSpectralClustering(OneKernel, KernelClusterer):
+class KernelSpectralClustering(SpectralClusterer):
     r"""Clusters from the eigenvectors of one kernel's graph Laplacian (SC).
 
     With W the kernel matrix, negative similarities set to 0, and D the diagonal matrix of its row sums,
@@ -81,11 +80,11 @@ class KernelSpectralClustering(OneKernel, KernelClusterer):
         self,
         n_clusters: int = 8,
         *,
-        kernel: Any = None,
-        laplacian: str = "unnormalized",
-        init: str = "k-means++",
+        kernel: KernelLike = None,
+        laplacian: LaplacianKind = "unnormalized",
+        init: Init = "k-means++",
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -96,16 +95,9 @@ class KernelSpectralClustering(OneKernel, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _begin(self) -> np.random.RandomState:
-        check_spectral_step(laplacian=self.laplacian, init=self.init)
-        return super()._begin()
-
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         W = np.maximum(H[0], 0, out=H[0])
         if self.laplacian == "njw":
             np.fill_diagonal(W, 0)
-        self.graph_ = W
-        self.embedding_ = spectral_rows(W, self.n_clusters, self.laplacian)
-        self.labels_ = cluster_rows(
-            self.embedding_, self.n_clusters, init=self.init, n_init=self.n_init, random_state=random_state
-        )
+        P = spectral_rows(W, self.n_clusters, self.laplacian)
+        return {"labels_": self._rows_clustered(P, rng), "graph_": W, "embedding_": P}

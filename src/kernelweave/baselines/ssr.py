@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.baselines._spectral_step import check_spectral_step, cluster_rows, spectral_rows
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.baselines._spectral_step import Init, LaplacianKind, SpectralClusterer, spectral_rows
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.estimators._base import OneKernel
-from kernelweave.kernels import Kernel, Linear
+from kernelweave.estimators._estimator import KernelLike
+from kernelweave.kernels import Linear
 
 __all__ = ["SSR", "SimplexCodes", "simplex_codes"]
 
@@ -21,7 +20,7 @@ _CHECK_EVERY = 10  # steps: the certificate costs about as much as one
 _FORBIDDEN = 1e300  # the gradient of a sample's own entry, which must stay 0
 
 
-class SSR(OneKernel, KernelClusterer):
+class SSR(SpectralClusterer):
     r"""Clusters from a graph in which every sample is a convex combination of the others.
 
     .. math:: \min_A\ \tfrac12 \sum_i \Big\| \phi(x_i) - \sum_j A_{ji} \phi(x_j) \Big\|^2
@@ -92,19 +91,19 @@ class SSR(OneKernel, KernelClusterer):
     (True, True)
     """
 
-    _default_kernel: Kernel = Linear()
+    _default_kernel = Linear()
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        kernel: Any = None,
-        laplacian: str = "njw",
+        kernel: KernelLike = None,
+        laplacian: LaplacianKind = "njw",
         max_iter: int = 10_000,
         tol: float = 1e-6,
-        init: str = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -117,23 +116,22 @@ class SSR(OneKernel, KernelClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _begin(self) -> np.random.RandomState:
-        check_spectral_step(laplacian=self.laplacian, init=self.init)
-        return super()._begin()
-
-    def _cluster(self, H: Matrix, random_state: np.random.RandomState) -> None:
+    def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         codes = simplex_codes(H[0].astype(np.float64), tol=self.tol, max_iter=self.max_iter)
-        self.representation_ = codes.A.astype(H.dtype)
-        self.certificate_ = float(codes.gaps.max())
-        self.objective_ = float(codes.objectives.sum())
-        self.n_iter_ = codes.n_iter
-        self.graph_ = symmetric_part(self.representation_)
-        self.embedding_ = spectral_rows(self.graph_, self.n_clusters, self.laplacian)
-        self.labels_ = cluster_rows(
-            self.embedding_, self.n_clusters, init=self.init, n_init=self.n_init, random_state=random_state
-        )
+        A, certificate = codes.A.astype(H.dtype), float(codes.gaps.max())
         if not codes.converged:
-            self._warn_cut_short(f"with certificate {self.certificate_:.2g}")
+            self._warn_cut_short(f"with certificate {certificate:.2g}")
+        S = symmetric_part(A)
+        P = spectral_rows(S, self.n_clusters, self.laplacian)
+        return {
+            "labels_": self._rows_clustered(P, rng),
+            "representation_": A,
+            "certificate_": certificate,
+            "objective_": float(codes.objectives.sum()),
+            "n_iter_": codes.n_iter,
+            "graph_": S,
+            "embedding_": P,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,85 @@
-"""The options that commands share."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
-__all__ = ["Drop", "Files", "Force", "Id", "Json", "Kernels", "NoHeader", "OneHot", "Quiet", "Seed", "Views"]
+from kernelweave.errors import InvalidInputError
+
+__all__ = [
+    "METHODS",
+    "SOLVERS",
+    "Drop",
+    "Files",
+    "Force",
+    "Id",
+    "Json",
+    "Kernels",
+    "Method",
+    "MethodName",
+    "NoHeader",
+    "OneHot",
+    "Quiet",
+    "Seed",
+    "Solver",
+    "SolverName",
+    "Views",
+    "check_solver",
+    "one_of",
+]
+
+MethodName: TypeAlias = Literal["weave", "smkl"]
+SolverName: TypeAlias = Literal["auto", "dense", "local", "landmark"]
+METHODS: tuple[MethodName, ...] = ("weave", "smkl")
+SOLVERS: tuple[SolverName, ...] = ("auto", "dense", "local", "landmark")
 
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with a row for every sample: .csv .tsv .parquet .xlsx .npy .npz .mat .h5ad. "
-        "Several are views of the same samples, joined on --id.",
+        help="Tables with one row per sample: .csv .tsv .parquet .xlsx .npy .npz .mat .h5ad. "
+        "Several files are views of the same samples, joined on --id.",
         show_default=False,
     ),
 ]
-Views = Annotated[
-    list[str] | None, typer.Option("--view", metavar="NAME=FILE", help="A view with a name of its own; repeat it.")
-]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column that names the samples.")]
+Views = Annotated[list[str] | None, typer.Option("--view", metavar="NAME=FILE", help="A named view; can be repeated.")]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples.")]
 OneHot = Annotated[
-    list[str] | None, typer.Option("--one-hot", metavar="COLUMN", help="A category to spread over columns of 0 and 1.")
+    list[str] | None, typer.Option("--one-hot", metavar="COLUMN", help="A column to one-hot encode; can be repeated.")
 ]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; repeat it.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is a sample; columns are called 0, 1, ...")]
+Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to drop; can be repeated.")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no header; columns are named 0, 1, ...")]
 Kernels = Annotated[
     str | None, typer.Option(metavar="RECIPE", help="released-12, released-7, printed-12 or printed-7.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
+Method = Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")]
+Solver = Annotated[
+    str,
+    typer.Option(help="How weave builds its graph: dense, local or landmark; auto chooses by data size and memory."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random number generator.")]
+
+Word = TypeVar("Word", bound=str)
+
+
+def one_of(option: str, text: str, words: tuple[Word, ...]) -> Word:
+    """Return the word that the text of an option is; raise `InvalidInputError` if it is none of them."""
+    for word in words:
+        if word == text:
+            return word
+    msg = f"{option} must be {', '.join(words[:-1])} or {words[-1]}; got {text!r}."
+    raise InvalidInputError(msg)
+
+
+def check_solver(method: MethodName, solver: str) -> SolverName:
+    """Return the name of a solver; smkl has only one, so it accepts "auto" alone."""
+    name = one_of("--solver", solver, SOLVERS)
+    if method == "smkl" and name != "auto":
+        msg = f"--solver {name} needs --method weave: smkl has one solver of its own. Leave --solver out."
+        raise InvalidInputError(msg)
+    return name

@@ -1,65 +1,78 @@
-"""What a command has found: its files, and what it prints."""
+"""The outcome of a fit: the files of a command, and what it prints."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from kernelweave.cli._results import labels_of, rows_writer, write_all
+from kernelweave.cli._plural import counted
+from kernelweave.cli._results import confidence_of, label_rows, labels_of, rows_writer, write_all
 
 if TYPE_CHECKING:
-    from kernelweave.cli._samples import Samples
+    from sklearn.base import BaseEstimator
+
+    from kernelweave.cli._inputs import Inputs
 
 __all__ = ["FILES", "keep", "tell"]
 
 FILES = ("labels.csv", "weights.csv", "model.kw", "report.html")
+_SHOWN = 20  # groups that are printed
 
 
-def keep(model: Any, samples: Samples, folder: Path, **content: Any) -> dict[str, Path]:
-    """Write labels.csv, weights.csv, model.kw and report.html of a fitted model."""
+def keep(
+    model: BaseEstimator, inputs: Inputs, folder: Path, *, labelled: Sequence[bool] | None = None
+) -> dict[str, Path]:
+    """Write labels.csv, weights.csv, model.kw and report.html of a fitted model; return their paths."""
     from kernelweave.report import write_report
 
     shares = [(name, f"{share:.6f}") for name, share in zip(model.kernel_names_, model.kernel_shares_, strict=True)]
-    content |= {"X": samples.X, "ids": samples.ids, "command": shlex.join(["kernelweave", *sys.argv[1:]])}
+    command = shlex.join(["kernelweave", *sys.argv[1:]])
+
+    def write_page(path: Path) -> None:
+        write_report(model, path, X=inputs.X, ids=inputs.ids, labelled=labelled, command=command)
+
     return write_all(
         folder,
         {
-            "labels.csv": rows_writer(("id", "label", "confidence"), labels_of(model, samples.ids)),
+            "labels.csv": rows_writer(
+                ("id", "label", "confidence"), label_rows(inputs.ids, labels_of(model), confidence_of(model))
+            ),
             "weights.csv": rows_writer(("kernel", "share"), shares),
             "model.kw": model.save,
-            "report.html": lambda path: write_report(model, path, **content),
+            "report.html": write_page,
         },
     )
 
 
-def tell(model: Any, files: dict[str, Path], *, as_json: bool, **more: Any) -> None:
-    """Print what was found and where it lies."""
+def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_labelled: int | None = None) -> None:
+    """Print the sizes of the clusters or classes, and the paths of the files."""
     import numpy as np
 
-    kind = "clusters" if hasattr(model, "labels_") else "classes"
-    labels = np.asarray(model.labels_ if kind == "clusters" else model.transduction_).astype(str)
+    labels = labels_of(model).astype(str)
     names, sizes = np.unique(labels, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
+    noun = "cluster" if hasattr(model, "labels_") else "class"
     if as_json:
         found = {
             "model": type(model).__name__,
             "n_samples": len(labels),
-            kind: {str(names[k]): int(sizes[k]) for k in order},
+            "clusters" if noun == "cluster" else "classes": {str(names[k]): int(sizes[k]) for k in order},
             "weights": dict(zip(model.kernel_names_, map(float, model.kernel_shares_), strict=True)),
-            **more,
+            **({} if n_labelled is None else {"n_labelled": n_labelled}),
             "files": {name: str(path) for name, path in files.items()},
         }
         typer.echo(json.dumps(found, indent=2))
         return
-    typer.echo(f"{len(labels)} samples in {len(names)} {kind}:")
-    for k in order[:20]:
-        typer.echo(f"  {names[k]:>12} {sizes[k]:6} samples")
-    if len(names) > 20:
-        typer.echo(f"  ... and {len(names) - 20} more")
+    typer.echo(f"{counted(len(labels), 'sample')} in {counted(len(names), noun)}:")
+    for k in order[:_SHOWN]:
+        typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
+    if len(names) > _SHOWN:
+        typer.echo(f"  ... and {len(names) - _SHOWN} more")
     for path in files.values():
         typer.echo(str(path))

@@ -1,28 +1,31 @@
-"""From a file of the user to a table: one reader for each format, none of which runs code from the file."""
+"""Readers of table files, one per format. None of them runs code from the file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError, MissingPackageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    Reader: TypeAlias = Callable[[Path, frozenset[str], bool], pd.DataFrame]
+
 __all__ = ["read_file"]
 
 
 def read_file(path: Path, *, named: Collection[str] = (), header: bool = True) -> pd.DataFrame:
-    """Return a file as a table; columns that are `named` (ids, labels) come as text where the file holds text.
+    """Return a file as a table; the columns in `named` (ids, labels) are read as text in formats of text.
 
-    Of a file of arrays (.npz, .mat) the table is its one matrix, and vectors of the same length join it only if named:
-    others may be classes, which no method must see.
+    A file of arrays (.npz, .mat) must hold one matrix, which is the table. Vectors of the same length are added as
+    columns only if they are named: others may be the true classes, which are not features.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        msg = f"{path}: files of type {path.suffix or '(none)'} are not read; known are {' '.join(_READERS)}."
+        msg = f"{path}: files of type {path.suffix or '(none)'} are not read; use one of {' '.join(_READERS)}."
         raise InvalidInputError(msg)
     if not path.exists():
         msg = f"{path}: there is no such file."
@@ -37,9 +40,9 @@ def read_file(path: Path, *, named: Collection[str] = (), header: bool = True) -
         table = reader(path, frozenset(named), header)
     except (InvalidInputError, MissingPackageError, KeyboardInterrupt, MemoryError):
         raise
-    except Exception as error:  # every reader has its own errors for a file that is not what its name says
+    except Exception as error:  # every reader raises errors of its own for a file of another format
         reason = " ".join(str(error).split()) or type(error).__name__
-        if "pickle" in reason:  # numpy goes on to advise how to load it all the same
+        if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
             reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
         msg = f"{path} cannot be read as {path.suffix}: {reason[:300]}"
         raise InvalidInputError(msg) from error
@@ -50,7 +53,7 @@ def read_file(path: Path, *, named: Collection[str] = (), header: bool = True) -
     return table
 
 
-def _delimited(separator: str) -> Callable[..., pd.DataFrame]:
+def _delimited(separator: str) -> Reader:
     def read(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
         pd = _pandas()
         # without index_col=False, rows that are one entry longer than the header shift all columns by one
@@ -65,14 +68,14 @@ def _delimited(separator: str) -> Callable[..., pd.DataFrame]:
             index_col=False,
         )
         if header and len(table.columns) > 1 and all(_is_number(name) for name in table.columns):
-            msg = f"{path}: its first row holds only numbers, which are no header: add one, or pass --no-header."
+            msg = f"{path}: its first row holds only numbers, so it is not a header: add one, or pass --no-header."
             raise InvalidInputError(msg)
         return table
 
     return read
 
 
-def _is_number(text: Any) -> bool:
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -119,8 +122,8 @@ def _mat(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
     return _matrix_table({name: _vector(value) for name, value in arrays.items()}, named, path)
 
 
-def _vector(value: Any) -> Any:
-    """Return MATLAB's (n, 1) and (1, n) as what they are."""
+def _vector(value: Array) -> Array:
+    """Return MATLAB's (n, 1) and (1, n) matrices as vectors."""
     return value.ravel() if value.ndim == 2 and 1 in value.shape and max(value.shape) > 1 else value
 
 
@@ -134,17 +137,17 @@ def _h5ad(path: Path, named: frozenset[str], header: bool) -> pd.DataFrame:
     table = data.to_df()
     for name in named & set(data.obs):
         table[name] = data.obs[name]
-    for name in named - set(table):  # cells have names of their own
+    for name in named - set(table):  # an AnnData file names its cells
         table[name] = data.obs_names
     return table.reset_index(drop=True)
 
 
-def _matrix_table(arrays: dict[str, Any], named: frozenset[str], path: Path) -> pd.DataFrame:
+def _matrix_table(arrays: dict[str, Array], named: frozenset[str], path: Path) -> pd.DataFrame:
     pd = _pandas()
     matrices = {name: value for name, value in arrays.items() if value.ndim == 2 and name not in named}
     if len(matrices) != 1:
         found = ", ".join(f"{name} {value.shape}" for name, value in arrays.items()) or "nothing"
-        msg = f"{path} must hold one matrix of samples by features; it holds {found}."
+        msg = f"{path} must hold one matrix of shape (n_samples, n_features); it holds {found}."
         raise InvalidInputError(msg)
     (name, matrix), *_ = matrices.items()
     table = pd.DataFrame(matrix, columns=[f"{name}[{j}]" for j in range(matrix.shape[1])])
@@ -163,7 +166,7 @@ def _pandas() -> Any:
     return pandas
 
 
-_READERS: dict[str, Callable[..., Any]] = {
+_READERS: dict[str, Reader] = {
     ".csv": _delimited(","),
     ".tsv": _delimited("\t"),
     ".parquet": _parquet,

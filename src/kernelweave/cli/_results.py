@@ -1,4 +1,4 @@
-"""The folder of results: written as a whole or not at all, and never over what is there unless asked."""
+"""The folder of results. Its files are written together or not at all, and overwritten only with --force."""
 
 from __future__ import annotations
 
@@ -6,36 +6,50 @@ import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave._types import Array, Vector
+from kernelweave.cli._plural import counted
 from kernelweave.errors import ResultsError
 
-__all__ = ["check_target", "label_rows", "labels_of", "model_path", "read_ids", "rows_writer", "write_all"]
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+__all__ = [
+    "check_target",
+    "confidence_of",
+    "label_rows",
+    "labels_of",
+    "model_path",
+    "read_ids",
+    "rows_writer",
+    "write_all",
+]
 
 
 def check_target(folder: Path, names: Sequence[str], *, force: bool) -> None:
-    """Refuse a folder that cannot take the results, before anything is computed."""
+    """Raise `ResultsError` if the results cannot be written to a folder, before anything is computed."""
     if folder.exists() and not folder.is_dir():
         msg = f"{folder} is a file, so no results can be written into it: choose another --out."
         raise ResultsError(msg)
     there = [name for name in names if (folder / name).exists()]
     if there and not force:
-        msg = f"{folder} holds results already ({', '.join(there)}): pass --force to replace them, or another --out."
+        msg = f"{folder} holds results already ({', '.join(there)}): pass --force to overwrite them, or another --out."
         raise ResultsError(msg)
     above = folder
     while not above.exists() and above != above.parent:
         above = above.parent
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        msg = f"{folder} cannot be made, since {above} is not a folder that you may write to: choose another --out."
+        msg = f"{folder} cannot be made, since {above} is not a folder with write permission: choose another --out."
         raise ResultsError(msg)
 
 
-def write_all(folder: Path, writers: Mapping[str, Callable[[Path], Any]]) -> dict[str, Path]:
-    """Write every file to a folder beside its place, then move all of them there; a failure leaves nothing behind."""
+def write_all(folder: Path, writers: Mapping[str, Callable[[Path], object]]) -> dict[str, Path]:
+    """Write all files to a temporary folder, then move them to `folder`; a failure leaves nothing behind."""
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +70,7 @@ def write_all(folder: Path, writers: Mapping[str, Callable[[Path], Any]]) -> dic
     return {name: folder / name for name in writers}
 
 
-def rows_writer(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Callable[[Path], None]:
+def rows_writer(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Callable[[Path], None]:
     """Return a function that writes a CSV file."""
 
     def write(path: Path) -> None:
@@ -66,22 +80,25 @@ def rows_writer(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Callable[
     return write
 
 
-def labels_of(model: Any, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return id, label and confidence of every sample."""
-    labels = model.labels_ if hasattr(model, "labels_") else model.transduction_
-    confidence = (
-        model.confidence_ if hasattr(model, "confidence_") else np.asarray(model.label_distributions_).max(axis=1)
-    )
-    return label_rows(ids, labels, confidence)
+def labels_of(model: BaseEstimator) -> Array:
+    """Return the cluster or class of every training sample."""
+    return np.asarray(model.labels_ if hasattr(model, "labels_") else model.transduction_)
 
 
-def label_rows(ids: Sequence[str], labels: Any, confidence: Any) -> list[tuple[str, str, str]]:
-    """Return rows of labels.csv."""
+def confidence_of(model: BaseEstimator) -> Vector:
+    """Return the confidence of a clusterer in its clusters, or the largest class probability of a classifier."""
+    if hasattr(model, "confidence_"):
+        return np.asarray(model.confidence_)
+    return np.asarray(np.asarray(model.label_distributions_).max(axis=1))
+
+
+def label_rows(ids: Sequence[str], labels: Array, confidence: Vector) -> list[tuple[str, str, str]]:
+    """Return the rows of labels.csv: id, label and confidence of every sample."""
     return [(i, str(label), f"{sure:.4f}") for i, label, sure in zip(ids, labels, confidence, strict=True)]
 
 
 def model_path(result: Path) -> Path:
-    """Return the model of a folder of results, or the model itself."""
+    """Return the path of the model in a folder of results; a path of a file is returned as it is."""
     path = result / "model.kw" if result.is_dir() else result
     if not path.exists():
         msg = f"{path}: there is no such model. Pass the folder that `kernelweave cluster` or `classify` wrote."
@@ -90,7 +107,7 @@ def model_path(result: Path) -> Path:
 
 
 def read_ids(labels: Path, n: int) -> list[str] | None:
-    """Return the ids in labels.csv, if it is there and of this model."""
+    """Return the ids in labels.csv, or None if there is no such file; raise if it does not have `n` samples."""
     if not labels.exists():
         return None
     try:
@@ -100,6 +117,9 @@ def read_ids(labels: Path, n: int) -> list[str] | None:
         msg = f"{labels} cannot be read: {error}."
         raise ResultsError(msg) from error
     if len(ids) != n:
-        msg = f"{labels} names {len(ids)} samples, but the model has {n}: the two do not belong together."
+        msg = (
+            f"{labels} names {counted(len(ids), 'sample')}, but the model has {n}: it belongs to another model. "
+            "Remove it to number the samples instead."
+        )
         raise ResultsError(msg)
     return ids

@@ -1,4 +1,4 @@
-"""That something is going on: a spinner on a terminal, one line elsewhere, and nothing for quick commands."""
+"""Progress of one long step: a spinner on a terminal, one line elsewhere, and nothing for quick steps."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from kernelweave.errors import InvalidInputError, KernelweaveError
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 __all__ = ["working"]
 
-_QUICK = 2.0  # seconds; what is done by then needs no progress
+_QUICK = 2.0  # seconds; a shorter step shows no progress
 
 
 @contextmanager
 def working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show on the standard error stream that `what` takes its time, and say there what the work warns of.
+    """Show `what` on the standard error stream while the step runs, and print its warnings as notes.
 
-    A ValueError of the work is the user's input: it is said in its own words, without a traceback.
+    A ValueError raised by the step is about the user's input: it becomes an `InvalidInputError` with the same message.
     """
     begun = time.monotonic()
-    shown: list[Any] = []
+    shown: list[Progress | None] = []
     timer = threading.Timer(_QUICK, lambda: shown.append(_show(what)))
     timer.daemon = True
     if not quiet:
@@ -54,8 +57,8 @@ def working(what: str, *, quiet: bool) -> Iterator[None]:
         typer.echo(f"{what}: {time.monotonic() - begun:.1f} s", err=True)
 
 
-def _show(what: str) -> Any:
-    """Start a spinner and return it; without a terminal a line must do."""
+def _show(what: str) -> Progress | None:
+    """Start a spinner and return it; without a terminal, print one line instead."""
     if not sys.stderr.isatty():
         typer.echo(f"{what} ...", err=True)
         return None

@@ -1,20 +1,22 @@
-"""`kernelweave classify`: classes from a few labels in a column."""
+"""`kernelweave classify`: classes of all samples, from the few labels in a column."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["classify"]
 
 
 def classify(
-    labels: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the classes; blank is unlabelled.")],
+    labels: Annotated[str, typer.Option(metavar="COLUMN", help="The column of the classes; empty means unlabelled.")],
     files: option.Files = None,
     view: option.Views = None,
     id: option.Id = None,
@@ -22,40 +24,45 @@ def classify(
     drop: option.Drop = None,
     no_header: option.NoHeader = False,
     kernels: option.Kernels = None,
-    method: Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")] = "weave",
+    method: option.Method = "weave",
+    solver: option.Solver = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-classes if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Give every sample a class, from the few whose class a column tells, and write labels, weights, model and report.
+    """Predict the class of every sample from a column with few labels, and write labels, weights, model and report.
 
     kernelweave classify data.csv --labels species
     """
+    from kernelweave.cli._inputs import partial_labels, read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
+    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target
-    from kernelweave.cli._samples import partial_labels, read_samples
     from kernelweave.cli._working import working
 
+    model = _model(method, solver)
+    if kernels:
+        model.set_params(kernels=kernels)
     folder = out or Path(f"{files[0].stem if files else 'views'}-classes")
-    model = _model(method, kernels)
     check_target(folder, FILES, force=force)
     with working("Reading", quiet=quiet):
-        samples = read_samples(
+        inputs = read_inputs(
             files or (), view or (), id=id, labels=labels, one_hot=one_hot or (), drop=drop or (), header=not no_header
         )
-    given = [label is not None for label in samples.labels or ()]
-    with working(f"Classifying {len(given)} samples from {sum(given)} labels", quiet=quiet):
-        model.fit(samples.X, partial_labels(samples.labels or []))
+    known = inputs.labels or []
+    given = [label is not None for label in known]
+    text = f"Classifying {counted(len(given), 'sample')} from {counted(sum(given), 'label')}"
+    with working(text, quiet=quiet):
+        model.fit(inputs.X, partial_labels(known))
     with working("Writing the results", quiet=quiet):
-        written = keep(model, samples, folder, labelled=given)
+        written = keep(model, inputs, folder, labelled=given)
     tell(model, written, as_json=json, n_labelled=sum(given))
 
 
-def _model(method: str, kernels: str | None) -> Any:
+def _model(method: str, solver: str) -> BaseEstimator:
+    name = option.one_of("--method", method, option.METHODS)
+    chosen = option.check_solver(name, solver)
     from kernelweave import SMKLClassifier, WeaveClassifier
 
-    if method not in ("weave", "smkl"):
-        msg = f"--method must be weave or smkl; got {method!r}."
-        raise InvalidInputError(msg)
-    return (WeaveClassifier if method == "weave" else SMKLClassifier)(**({"kernels": kernels} if kernels else {}))
+    return WeaveClassifier(solver=chosen) if name == "weave" else SMKLClassifier()

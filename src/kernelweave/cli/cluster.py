@@ -1,14 +1,17 @@
-"""`kernelweave cluster`: groups of alike samples in tables."""
+"""`kernelweave cluster`: clusters of the samples in tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kernelweave.cli import _arguments as option
 from kernelweave.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["cluster"]
 
@@ -22,7 +25,8 @@ def cluster(
     drop: option.Drop = None,
     no_header: option.NoHeader = False,
     kernels: option.Kernels = None,
-    method: Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")] = "weave",
+    method: option.Method = "weave",
+    solver: option.Solver = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-clusters if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
@@ -33,34 +37,45 @@ def cluster(
 
     kernelweave cluster data.csv -k 5 --id name
     """
+    from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
+    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target
-    from kernelweave.cli._samples import read_samples
     from kernelweave.cli._working import working
 
-    number = _number(clusters, method)
+    model = _model(method, solver, clusters, seed)
+    if kernels:
+        model.set_params(kernels=kernels)
     folder = out or Path(f"{_name(files, view)}-clusters")
     check_target(folder, FILES, force=force)
     with working("Reading", quiet=quiet):
-        samples = read_samples(
+        inputs = read_inputs(
             files or (), view or (), id=id, one_hot=one_hot or (), drop=drop or (), header=not no_header
         )
-    with working(f"Clustering {len(samples.ids)} samples", quiet=quiet):
-        model = _model(method, number, kernels, seed).fit(samples.X)
+    with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
+        model.fit(inputs.X)
     with working("Writing the results", quiet=quiet):
-        written = keep(model, samples, folder)
+        written = keep(model, inputs, folder)
     tell(model, written, as_json=json)
 
 
-def _number(text: str, method: str) -> int | str:
-    if method not in ("weave", "smkl"):
-        msg = f"--method must be weave or smkl; got {method!r}."
+def _model(method: str, solver: str, clusters: str, seed: int) -> BaseEstimator:
+    name = option.one_of("--method", method, option.METHODS)
+    chosen = option.check_solver(name, solver)
+    number = _number(clusters)
+    from kernelweave import SMKLClustering, WeaveClustering
+
+    if name == "weave":
+        return WeaveClustering(number, solver=chosen, random_state=seed)
+    if number == "auto":
+        msg = "--method smkl needs the number of clusters, such as -k 5; only weave can choose it (auto)."
         raise InvalidInputError(msg)
+    return SMKLClustering(number, random_state=seed)
+
+
+def _number(text: str) -> int | Literal["auto"]:
     if text == "auto":
-        if method == "smkl":
-            msg = "--method smkl needs the number of clusters, such as -k 5; only weave can choose it (auto)."
-            raise InvalidInputError(msg)
-        return text
+        return "auto"
     if not text.isdecimal() or int(text) < 1:
         msg = f"-k must be a positive whole number, or auto; got {text!r}."
         raise InvalidInputError(msg)
@@ -69,10 +84,3 @@ def _number(text: str, method: str) -> int | str:
 
 def _name(files: list[Path] | None, views: list[str] | None) -> str:
     return files[0].stem if files else "views" if views else "data"
-
-
-def _model(method: str, number: int | str, kernels: str | None, seed: int) -> Any:
-    from kernelweave import SMKLClustering, WeaveClustering
-
-    kind = WeaveClustering if method == "weave" else SMKLClustering
-    return kind(number, random_state=seed, **({"kernels": kernels} if kernels else {}))

@@ -1,4 +1,4 @@
-"""`kernelweave predict`: what a fitted model says of new samples."""
+"""`kernelweave predict`: clusters or classes of new samples from a fitted model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import csv
 import json as jsonlib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelweave.cli import _arguments as option
+from kernelweave.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["predict"]
 
@@ -23,25 +27,25 @@ def predict(
     one_hot: option.OneHot = None,
     drop: option.Drop = None,
     no_header: option.NoHeader = False,
-    out: Annotated[Path | None, typer.Option(help="CSV file to write; else they are printed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file to write; printed if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Say the cluster or class of new samples, with its confidence.
+    """Predict the cluster or class of new samples, with its confidence.
 
     kernelweave predict data-clusters new.csv --id name
     """
-    import kernelweave
+    from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
-    from kernelweave.cli._samples import read_samples
     from kernelweave.cli._working import working
 
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     with working("Reading", quiet=quiet):
-        fitted = kernelweave.load(model_path(model))
-        samples = read_samples(
+        fitted = _predictor(model_path(model))
+        inputs = read_inputs(
             files or (),
             view or (),
             id=id,
@@ -51,8 +55,8 @@ def predict(
             columns=_features(fitted),
             least=1,
         )
-    with working(f"Predicting {len(samples.ids)} samples", quiet=quiet):
-        found = label_rows(samples.ids, fitted.predict(samples.X), fitted.predict_proba(samples.X).max(axis=1))
+    with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
+        found = label_rows(inputs.ids, fitted.predict(inputs.X), fitted.predict_proba(inputs.X).max(axis=1))
     head = ("id", "label", "confidence")
     if out is not None:
         write_all(out.parent, {out.name: rows_writer(head, found)})
@@ -63,6 +67,17 @@ def predict(
         csv.writer(sys.stdout, lineterminator="\n").writerows([head, *found])
 
 
-def _features(fitted: Any) -> list[str] | None:
+def _predictor(path: Path) -> BaseEstimator:
+    """Return the model in a file; raise if it answers only for the samples it was fitted on."""
+    import kernelweave
+
+    fitted = kernelweave.load(path)
+    if not hasattr(fitted, "predict_proba"):
+        msg = f"{path} holds a {type(fitted).__name__}, which has no answer for new samples: use a model that predicts."
+        raise InvalidInputError(msg)
+    return fitted
+
+
+def _features(fitted: BaseEstimator) -> list[str] | None:
     names = getattr(fitted, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]

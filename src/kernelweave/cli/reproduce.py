@@ -1,4 +1,4 @@
-"""`kernelweave reproduce`: run an experiment and set its figures beside the published ones."""
+"""`kernelweave reproduce`: run an experiment and compare its figures with the published ones."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ def reproduce(
     name: Annotated[str, typer.Argument(help="table1, table2, table3, figure1, leak, or the path of a TOML file.")],
     datasets: Annotated[str | None, typer.Option(help="Only these data sets, such as yale,jaffe.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these methods, such as SMKL,KGL.")] = None,
-    preset: Annotated[str, typer.Option(help="quick, or full for the paper's whole protocol.")] = "quick",
-    jobs: Annotated[int, typer.Option(help="Processes; -1 takes every core.")] = 1,
+    preset: Annotated[str, typer.Option(help="quick, or full for the whole protocol of the paper.")] = "quick",
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; results/NAME-PRESET if not given.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on in a folder that holds rows of another preset or version.")
+        bool, typer.Option("--resume", help="Continue in a folder with rows of another preset or version.")
     ] = False,
-    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers see --out.")] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers can read --out.")] = None,
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
     ] = None,
 ) -> None:
     """Run an experiment of the paper, or your own, and write its rows and tables.
 
-    Finished tasks are kept: after a crash or Ctrl-C, the same command goes on where the run ended.
+    Finished tasks are kept: after a crash or Ctrl-C, the same command resumes the run.
     """
-    from kernelweave.cli._progress import Progress
+    from kernelweave.cli._progress_bar import ProgressBar
     from kernelweave.experiments import load_spec, run_experiment
 
     spec = load_spec(name, preset)
     folder = out or Path("results") / f"{spec.name}-{preset}"
     try:
-        with Progress() as progress:
+        with ProgressBar() as progress:
             rows = run_experiment(
                 spec,
                 folder,
@@ -55,7 +55,7 @@ def reproduce(
                 watch=progress,
             )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to go on.", err=True)
+        typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     _tell(rows, spec, folder)
 
@@ -65,9 +65,10 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _tell(rows: pandas.DataFrame, spec: Spec, folder: Path) -> None:
+    from kernelweave.cli._plural import counted
     from kernelweave.experiments.tables import write_tables
 
     failed = int((rows["outcome"] == "FAILED").sum())
-    typer.echo(f"{len(rows)} rows ({failed} failed) in {folder / 'results.parquet'} and results.csv")
+    typer.echo(f"{counted(len(rows), 'row')} ({failed} failed) in {folder / 'results.parquet'} and results.csv")
     for path in write_tables(rows, spec.with_rows(rows), folder):
         typer.echo(str(path))

@@ -1,9 +1,10 @@
-"""Where the file of a data set is: in the user's folder, in the cache, or at its source."""
+"""The file of a data set: in a folder of the user, in the cache, or downloaded."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -15,8 +16,8 @@ __all__ = ["ENV_DATA", "locate"]
 ENV_DATA = "KERNELWEAVE_DATA"
 
 
-def locate(info: DatasetInfo, data_home: str | os.PathLike[str] | None, *, download: bool) -> Path:
-    """Path of the checked file; a user's folder is only read, downloads go to the cache."""
+def locate(info: DatasetInfo, data_home: os.PathLike[str] | str | None, *, download: bool) -> Path:
+    """Return the path of the checked file; a user's folder is only read, downloads go to the cache."""
     if data_home is not None:
         return _in_folder(info, Path(data_home), "data_home")
     if os.environ.get(ENV_DATA):
@@ -54,7 +55,7 @@ def _downloaded(info: DatasetInfo) -> Path:
     folder = _cache_folder(pooch)
     try:
         path = pooch.retrieve(info.url, f"sha256:{info.sha256}", fname=info.filename, path=folder)
-    except OSError as error:  # requests' errors are OSErrors too
+    except OSError as error:  # includes the errors of requests
         msg = f"{info.name!r} is not in the cache {folder} and could not be fetched: {error}. {_by_hand(info)}"
         raise DataUnavailableError(msg) from error
     except ValueError as error:
@@ -65,14 +66,13 @@ def _downloaded(info: DatasetInfo) -> Path:
 
 def _pooch(info: DatasetInfo) -> ModuleType:
     try:
-        import pooch
+        return import_module("pooch")  # an optional dependency without type annotations
     except ImportError as error:
         msg = (
             f"Fetching {info.name!r} needs the package pooch, which is not installed: run pip install "
             f"'kernelweave[data]'. {_by_hand(info)}"
         )
         raise DataUnavailableError(msg) from error
-    return pooch
 
 
 def _cache_folder(pooch: ModuleType) -> Path:

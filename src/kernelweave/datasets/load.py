@@ -1,4 +1,4 @@
-"""A data set by its name."""
+"""Load a data set by its name."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import os
 from sklearn.utils import Bunch
 
 from kernelweave.datasets.fetch import locate
-from kernelweave.datasets.readers import READERS, Table
+from kernelweave.datasets.readers import READERS, LabelledTable
 from kernelweave.datasets.registry import DatasetInfo, dataset_info
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["load_dataset"]
 
 
-def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Bunch:
-    """Load one of the paper's data sets: samples, classes and origin, as they were published.
+def load_dataset(name: str, *, data_home: os.PathLike[str] | str | None = None, download: bool = True) -> Bunch:
+    """Load one of the paper's data sets, with its samples, classes and origin as published.
 
     Parameters
     ----------
     name : str
-        One of `list_datasets`, in capitals or not.
+        One of `list_datasets`; upper and lower case are the same.
     data_home : path-like, default=None
-        Folder that holds the files under their published names. It is only read: nothing is downloaded into
-        it. Defaults to the environment variable ``KERNELWEAVE_DATA``; without either, the file is downloaded
-        once (this needs ``pip install 'kernelweave[data]'``) and kept in the user's cache.
+        Folder that holds the files under their published names. It is only read: nothing is downloaded into it.
+        Defaults to the environment variable ``KERNELWEAVE_DATA``. Without either, the file is downloaded once (this
+        needs ``pip install 'kernelweave[data]'``) and kept in the user's cache.
     download : bool, default=True
-        Whether a file that is not in the cache may be downloaded. Of no effect with a data folder.
+        Whether a file that is not in the cache may be downloaded. Has no effect with a data folder.
 
     Returns
     -------
@@ -36,9 +36,9 @@ def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, 
         target : ndarray of shape (n_samples,)
             Classes as int64 from 0.
         target_names : ndarray of str or None
-            Names of the classes where the file has them (yeast).
+            Names of the classes, if the file has them (yeast).
         name, description : str
-            What the data set is.
+            The name of the data set, and what it holds.
         provenance : dict
             file, url, sha256, source, citation and preprocessing.
 
@@ -47,7 +47,7 @@ def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, 
     InvalidInputError
         If the name is unknown, or a file is not the published one.
     DataUnavailableError
-        If the file is not in the folder, or could not be downloaded. The message says what to put where.
+        If the file is not in the folder, or could not be downloaded. The message says which file to save where.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def load_dataset(name: str, *, data_home: str | os.PathLike[str] | None = None, 
     )
 
 
-def _check_shape(info: DatasetInfo, table: Table, path: os.PathLike[str]) -> None:
+def _check_shape(info: DatasetInfo, table: LabelledTable, path: os.PathLike[str]) -> None:
     expected = info.n_samples, info.n_features, info.n_samples, info.n_classes
     got = *table.data.shape, len(table.target), len(set(table.target.tolist()))
     if got != expected:

@@ -1,35 +1,36 @@
-"""Files of the data sets, read into a table and labels."""
+"""Read the files of the data sets into a table and labels."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.io
 import scipy.sparse as sp
 
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["READERS", "Table", "read_mat", "read_yeast"]
+__all__ = ["READERS", "LabelledTable", "read_mat", "read_yeast"]
 
 YEAST_NUMBERS = 8
 
 
-class Table(NamedTuple):
-    """One file's content: samples in rows, a class per sample, class names where the file has them."""
+class LabelledTable(NamedTuple):
+    """The content of a file: samples in rows, one class per sample, and class names if the file has them."""
 
     data: npt.NDArray[np.float64] | sp.csr_array
     target: npt.NDArray[np.int64]
     target_names: npt.NDArray[np.str_] | None
 
 
-def read_mat(path: Path) -> Table:
-    """Read a MATLAB file with samples ``X`` and classes ``y``; what is sparse in the file stays sparse."""
+def read_mat(path: Path) -> LabelledTable:
+    """Read a MATLAB file with samples ``X`` and classes ``y``; a sparse X stays sparse."""
     try:
         content = scipy.io.loadmat(str(path), appendmat=False, variable_names=("X", "y"))
-    # A damaged file fails anywhere in scipy's reader: zlib, struct, index and type errors all occur.
+    # scipy's reader raises errors of many types for a damaged file: zlib, struct, index and type errors.
     except Exception as error:
         msg = f"{path} cannot be read as a MATLAB file ({type(error).__name__}: {error}): fetch it again."
         raise InvalidInputError(msg) from error
@@ -38,12 +39,12 @@ def read_mat(path: Path) -> Table:
         msg = f"{path} has no variable {' and no '.join(missing)}: expected samples X and classes y."
         raise InvalidInputError(msg)
     X = _matrix(path, content["X"])
-    # A class is a name: 1-based in these files, 0-based for the user.
+    # classes count from 1 in these files and from 0 for the user
     _, target = np.unique(np.ravel(content["y"]), return_inverse=True)
-    return Table(X, target.astype(np.int64), None)
+    return LabelledTable(X, target.astype(np.int64), None)
 
 
-def _matrix(path: Path, X: Any) -> npt.NDArray[np.float64] | sp.csr_array:
+def _matrix(path: Path, X: Samples) -> npt.NDArray[np.float64] | sp.csr_array:
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         msg = f"X in {path} must be a table of numbers, got shape {X.shape} of type {X.dtype}: fetch it again."
         raise InvalidInputError(msg)
@@ -52,7 +53,7 @@ def _matrix(path: Path, X: Any) -> npt.NDArray[np.float64] | sp.csr_array:
     return np.ascontiguousarray(X, dtype=np.float64)
 
 
-def read_yeast(path: Path) -> Table:
+def read_yeast(path: Path) -> LabelledTable:
     """Read UCI's yeast: 8 numbers per protein, then its sequence name one-hot encoded, sparse."""
     names, numbers, places = [], [], []
     try:
@@ -83,12 +84,14 @@ def read_yeast(path: Path) -> Table:
         raise InvalidInputError(msg)
     classes, target = np.unique(places, return_inverse=True)
     data = sp.hstack([sp.csr_array(np.array(numbers)), _one_hot(names)], format="csr")
-    return Table(data, target.astype(np.int64), classes)
+    return LabelledTable(data, target.astype(np.int64), classes)
 
 
 def _one_hot(names: list[str]) -> sp.csr_array:
     distinct, column = np.unique(names, return_inverse=True)
-    row = np.arange(len(names), dtype=np.int32)  # 32 bits, as in the .mat files: some estimators take no other
+    row = np.arange(
+        len(names), dtype=np.int32
+    )  # 32 bits, as in the .mat files: some estimators refuse other index types
     return sp.csr_array((np.ones(len(names)), (row, column.astype(np.int32))), shape=(len(names), len(distinct)))
 
 

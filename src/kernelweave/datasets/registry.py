@@ -1,4 +1,4 @@
-"""What is known of each data set before it is read: where it is, what it holds, whom to cite."""
+"""The data sets of the paper: their files, shapes, sources and citations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernelweave.errors import InvalidInputError
 
 __all__ = ["DATASETS", "DatasetInfo", "dataset_info", "list_datasets"]
 
-# The commit is pinned so that the files behind the addresses stay the ones whose checksums stand below.
+# The commit is pinned, so that the files match the checksums below.
 RMKKM = "https://raw.githubusercontent.com/csliangdu/RMKKM/5f0cd9a3ae19/data/"
 RMKKM_SOURCE = "github.com/csliangdu/RMKKM, commit 5f0cd9a3ae19, data/"
 TREC = (
@@ -20,7 +20,7 @@ TREC = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetInfo:
-    """What is known of one data set: its file, its shape, its origin."""
+    """The file, shape and origin of a data set."""
 
     name: str
     filename: str
@@ -89,9 +89,9 @@ DATASETS: tuple[DatasetInfo, ...] = (
         description=(
             "Proteins and the place in the cell where each is found. Sparse. Columns 0 to 7 are the measured "
             "numbers (mcg, gvh, alm, mit, erl, pox, vac, nuc); columns 8 to 1469 are the 1462 sequence names in "
-            "alphabetical order, one-hot. Only with the names has the table the 1470 columns that the paper gives "
-            "(it calls the data microarray data); data[:, :8] is the table without them. Scaling rows to unit "
-            "length ruins this data set."
+            "alphabetical order, one-hot. The table has the 1470 columns that the paper states only with the names "
+            "(the paper calls it microarray data); data[:, :8] is the table without them. Scaling rows to unit "
+            "length gives worse results on this data set."
         ),
         format="yeast",
     ),
@@ -170,7 +170,7 @@ DATASETS: tuple[DatasetInfo, ...] = (
 
 
 def list_datasets() -> list[str]:
-    """Names that `load_dataset` knows, in the order of the paper's tables.
+    """Return the names of the data sets, in the order of the paper's tables.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def dataset_info(name: str) -> DatasetInfo:
     Parameters
     ----------
     name : str
-        One of `list_datasets`, in capitals or not.
+        One of `list_datasets`; upper and lower case are the same.
 
     Returns
     -------

@@ -1,50 +1,50 @@
-"""Which samples carry a label: train sets as data, drawn before any method sees them."""
+"""Random choices of the samples that keep their label."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from kernelweave._types import Array, Mask, RandomStateLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.labels import encode_labels
 
 __all__ = ["label_split", "mask_labels"]
 
-Codes = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
+Codes: TypeAlias = npt.NDArray[np.intp]
 
 
 def label_split(
     y: npt.ArrayLike,
     fraction: float,
     protocol: Literal["per-class", "same-positions", "uniform"] = "per-class",
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> Mask:
-    """Mask of the samples that keep their label, drawn at random.
+    """Draw the samples that keep their label, and return them as a mask.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Classes: integers, text or any other labels that can be sorted.
+        Classes: integers, strings or any other labels that can be sorted.
     fraction : float
         Share of the samples to label, above 0 and below 1.
     protocol : {"per-class", "same-positions", "uniform"}, default="per-class"
         How the samples are drawn.
 
-        - "per-class": in every class on its own, ``fraction`` of its samples, rounded (halves up), at least
-          one. Every class is labelled, in its proportion.
-        - "same-positions": as the program released with the paper. One set of positions is drawn below the
-          size m of the smallest class, ``fraction * m`` of them, rounded down, at least one; in every class
-          the samples at these positions (in the order of ``y``) are labelled. Every class gets equally many
-          labels, so with unequal classes fewer than ``fraction`` of all samples are labelled. Where samples
-          correspond across classes (the same pose, the same light) the draws vary more than "per-class".
-        - "uniform": ``fraction`` of all samples, rounded (halves up), at least one, whatever their class.
-          Small classes may get no label at all.
+        - "per-class": ``fraction`` of the samples of each class, rounded (halves up), at least one. Every class
+          is labelled in proportion to its size.
+        - "same-positions": as in the program released with the paper. One set of positions is drawn below the
+          size m of the smallest class: ``fraction * m`` of them, rounded down, at least one. The samples at these
+          positions (in the order of ``y``) are labelled in every class. All classes get the same number of labels, so
+          with classes of unequal size fewer than ``fraction`` of all samples are labelled. If samples correspond
+          across classes (the same pose, the same light), the draws vary more than with "per-class".
+        - "uniform": ``fraction`` of all samples, rounded (halves up), at least one, regardless of their class.
+          Small classes may get no label.
     random_state : int, RandomState or None, default=None
         Pass an int for the same draw at every call.
 
@@ -64,9 +64,9 @@ def label_split(
 
     Notes
     -----
-    The released program cuts the file into c blocks of ``floor(n / c)`` samples and takes these for the
-    classes. Here "same-positions" goes by the labels: the same thing on sorted classes of equal size (yale,
-    ba, coil20), and right where they are neither.
+    The released program cuts the file into c blocks of ``floor(n / c)`` samples and treats these as the classes.
+    Here "same-positions" uses the labels instead. Both agree if the classes are sorted and of equal size (yale, ba,
+    coil20); otherwise the blocks are not the classes.
 
     Examples
     --------
@@ -85,17 +85,17 @@ def label_split(
     return labelled
 
 
-def mask_labels(y: npt.ArrayLike, labelled: npt.ArrayLike, unlabelled: Any = -1) -> npt.NDArray[Any]:
-    """Copy of the labels in which all but the labelled samples carry a marker.
+def mask_labels(y: npt.ArrayLike, labelled: npt.ArrayLike, unlabelled: object = -1) -> Array:
+    """Return a copy of the labels with a marker for every sample that is not labelled.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Classes of all samples.
     labelled : array-like of bool of shape (n_samples,)
-        True where the label is kept, as from `label_split`.
+        True where the label is kept, as returned by `label_split`.
     unlabelled : object, default=-1
-        The marker. scikit-learn's semi-supervised estimators take -1.
+        The marker. scikit-learn's semi-supervised estimators use -1.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def mask_labels(y: npt.ArrayLike, labelled: npt.ArrayLike, unlabelled: Any = -1)
     Raises
     ------
     InvalidInputError
-        If ``labelled`` is no mask for ``y``, or the marker is itself one of the classes.
+        If ``labelled`` is not a mask of the samples, or the marker is one of the classes.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def mask_labels(y: npt.ArrayLike, labelled: npt.ArrayLike, unlabelled: Any = -1)
     return partial
 
 
-def _common_type(classes: npt.NDArray[Any], marker: Any) -> type:
+def _common_type(classes: Array, marker: object) -> type:
     if classes.dtype.kind in "biu" and isinstance(marker, Integral):
         return np.int64
     if classes.dtype.kind == "f" and isinstance(marker, Real):
@@ -154,7 +154,7 @@ def _uniform(codes: Codes, fraction: float, rng: np.random.RandomState) -> Codes
 
 
 def _whole(count: float) -> int:
-    # 0.29 * 100 is 28.999999999999996: the slack keeps a whole number whole.
+    # 0.29 * 100 is 28.999999999999996, which must not be rounded down to 28
     return max(1, int(count + 1e-9))
 
 

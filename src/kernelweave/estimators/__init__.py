@@ -1,11 +1,11 @@
 """The scikit-learn estimators."""
 
-from kernelweave.estimators._saving import load
 from kernelweave.estimators.classification import KGLClassifier, PMKLClassifier, SMKLClassifier
 from kernelweave.estimators.clustering import KGLClustering, PMKLClustering, SMKLClustering
 from kernelweave.estimators.importance import ViewImportance, view_importance
 from kernelweave.estimators.path import smkl_path
-from kernelweave.estimators.weave import WeaveClassifier, WeaveClustering
+from kernelweave.estimators.weave_classifier import WeaveClassifier
+from kernelweave.estimators.weave_clustering import WeaveClustering
 
 __all__ = [
     "KGLClassifier",
@@ -17,7 +17,6 @@ __all__ = [
     "ViewImportance",
     "WeaveClassifier",
     "WeaveClustering",
-    "load",
     "smkl_path",
     "view_importance",
 ]

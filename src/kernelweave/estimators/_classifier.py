@@ -1,33 +1,99 @@
-"""What the classifiers of the SMKL family share."""
+"""What classifiers from a few labels share: labels in and out, and answers for training and new samples."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Matrix
+from kernelweave._types import Array, Mask, Matrix
 from kernelweave.core.graphs.propagation import reached
-from kernelweave.estimators._base import GraphEstimator
-from kernelweave.estimators._inductive import InductiveClassifier
-from kernelweave.estimators._run import threads
-from kernelweave.solve import Problem, Solution, State
+from kernelweave.errors import UndecidedWarning
+from kernelweave.estimators._answers import answers, warned_answers
+from kernelweave.estimators._estimator import KernelModel, threads
+from kernelweave.samples.digests import Seen
+from kernelweave.samples.partial_labels import encode_partial_labels
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.reader import SampleSet, labels_in_order
+from kernelweave.samples.views import Views
+from kernelweave.weave.graph_model import GraphModel
 
-__all__ = ["GraphClassifier"]
+__all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot", "read_labels"]
 
 
-class GraphClassifier(InductiveClassifier, GraphEstimator):
-    """Classifies unlabelled samples from a few labels by harmonic functions on the learned graph."""
+class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
+    """Classifies the samples that it is fitted on, and new ones by the scores of their neighbours on the graph."""
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            New ones or not; if kernels are "precomputed", the kernels of the samples with the training samples:
+            (r, m, n), a list or dict of (m, n), or one (m, n).
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            One of `classes_` for every sample; the first for a new sample that is similar to nothing, with a warning.
+        """
+        check_is_fitted(self)
+        found: Array = self.classes_[warned_answers(self, X).distributions.argmax(axis=1)]
+        return found
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Rows sum to one; the columns follow `classes_`. A new sample that is similar to no sample with a class has
+            equal entries, with a warning.
+        """
+        check_is_fitted(self)
+        return warned_answers(self, X).distributions
+
+    def undecided(self, X: Any) -> Mask:
+        """Return which samples are similar to no training sample with a class.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            As in `predict`.
+
+        Returns
+        -------
+        array of bool of shape (n_samples,)
+            True for the samples that `predict_proba` gives equal probabilities.
+        """
+        check_is_fitted(self)
+        return answers(self, X).undecided
+
+
+class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
+    """Classifies the unlabelled samples among those it is fitted on, and answers for these only."""
+
+    _advice: ClassVar[str] = "use a wider kernel"  # where no label reaches some samples
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the graph, the consensus kernel, the weights and the classes of the unlabelled samples.
+        """Find the classes of the unlabelled samples, and what the model learns with them.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
             Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
-            missing from; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or dict
-            of (n, n), or one (n, n).
+            missing from; or kernel matrices, if the kernel is "precomputed".
         y : array of shape (n_samples,)
             The class of every labelled sample, and -1 for the unlabelled ones.
 
@@ -35,19 +101,110 @@ class GraphClassifier(InductiveClassifier, GraphEstimator):
         -------
         self
         """
-        random_state = self._begin()
+        self._validate_params()
+        samples = self._in_memory(self._read(X))
+        classes, codes = read_labels(y, samples)
         with threads(self.n_jobs):
-            problem = self._problem(self._build_kernels(X), y)
-            self._learn(problem, random_state)
-        self._remember(X, problem.H)
+            bank, H = self._build_kernels(samples)
+            Y, labelled = one_hot(codes, len(classes), H.dtype)
+            F, found = self._classify(H, Y, labelled)
+        undecided = ~reached(found["graph_"], labelled)
+        found |= {"kernel_names_": bank.names, "kernel_views_": bank.views}
+        found |= class_attributes(classes, F, undecided, samples, advice=self._advice)
+        self._keep(found, samples)
         return self
 
-    def _problem(self, H: Matrix, y: Any) -> Problem:
-        Y, labelled = self._read_labels(y, H)
-        return Problem(H, len(self.classes_), Y, labelled)
+    @abstractmethod
+    def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+        """Return the label scores (n, c), and fitted attributes, `graph_` among them; H may be overwritten."""
 
-    def _learn(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
-        """Solve the problem and read the classes off the label scores."""
-        solution = self._solve(problem, random_state, start)
-        self._keep_labels(self.embedding_, ~reached(self.graph_, problem.labelled))
-        return solution
+    def predict(self, X: Any) -> Array:
+        """Return the class of samples that were part of `fit`.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            Training samples, in any order and number; the same kernel matrices as in `fit` if they were precomputed.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            One of `classes_` for every sample.
+        """
+        probabilities = self.predict_proba(X)  # first: it says so if the model is not fitted
+        found: Array = self.classes_[probabilities.argmax(axis=1)]
+        return found
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return the probability of every class for samples that were part of `fit`.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            Training samples, in any order and number; the same kernel matrices as in `fit` if they were precomputed.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Rows sum to one; the columns follow `classes_`.
+        """
+        check_is_fitted(self)
+        found: Matrix = self.label_distributions_[self._seen.rows(self._in_memory(self._read_again(X)))]
+        return found
+
+
+def read_labels(y: Any, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
+    """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
+    names = samples.sample_names if isinstance(samples, Views) else None
+    return encode_partial_labels(labels_in_order(y, names), n_samples=samples.n_samples)
+
+
+def one_hot(codes: NDArray[np.intp], n_classes: int, dtype: np.dtype[Any]) -> tuple[Matrix, Mask]:
+    """Return labels as Y (n, c), rows of unlabelled samples 0, and the mask of labelled samples."""
+    labelled = codes >= 0
+    Y = np.zeros((len(codes), n_classes), dtype=dtype)
+    Y[labelled, codes[labelled]] = 1
+    return Y, labelled
+
+
+def class_attributes(
+    classes: Array,
+    F: Matrix,
+    undecided: Mask,
+    samples: SampleSet,
+    model: GraphModel | None = None,
+    *,
+    advice: str = "choose parameters that cut fewer edges",
+) -> dict[str, Any]:
+    """Return the fitted attributes of a classifier from label scores.
+
+    Samples that no label reaches get the uniform distribution, and are marked.
+    """
+    F = np.maximum(F, 0)
+    undecided = undecided | (F.sum(axis=1) == 0)  # scores may underflow at the end of a chain of weak edges
+    F[undecided] = 1
+    P = F / F.sum(axis=1, keepdims=True)
+    _warn_undecided(undecided, advice)
+    found = {
+        "classes_": classes,
+        "undecided_": undecided,
+        "label_distributions_": P,
+        "transduction_": classes[P.argmax(axis=1)],
+    }
+    if model is None:
+        return {**found, "_seen": Seen(samples.digests())}  # type: ignore[union-attr]
+    if not model.joiner.chunked:
+        model = model.remembering(Seen(samples.digests()), P, undecided, model.coordinates)  # type: ignore[union-attr]
+    return {**found, "_graph_model": model}
+
+
+def _warn_undecided(undecided: Mask, advice: str) -> None:
+    count = int(np.count_nonzero(undecided))
+    if count > 0:
+        msg = (
+            f"{count} of {len(undecided)} samples {'lies' if count == 1 else 'lie'} in parts of the learned graph that "
+            f"hold no label (first such sample: {np.flatnonzero(undecided)[0]}), so their class is undefined: they "
+            "get uniform probabilities and are marked in undecided_. Label at least one sample in each part, or "
+            f"{advice}."
+        )
+        warnings.warn(msg, UndecidedWarning, stacklevel=4)

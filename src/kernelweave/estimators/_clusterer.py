@@ -1,71 +1,112 @@
-"""What the clusterers of the SMKL family share."""
+"""What clusterers on a graph share: answers for new samples, with their confidence."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Matrix
-from kernelweave.core.graphs.membership import cluster_means, memberships, nearness
-from kernelweave.estimators._base import GraphEstimator
-from kernelweave.estimators._input import check_n_clusters
-from kernelweave.estimators._new_samples import PredictsClusters
-from kernelweave.estimators._partition import partition, settled_partition
-from kernelweave.estimators._run import threads
-from kernelweave.solve import Problem, Solution, State
+from kernelweave._types import Labels, Mask, Matrix
+from kernelweave.estimators._answers import answers, coordinates, warned_answers
+from kernelweave.estimators._estimator import KernelModel
+from kernelweave.samples.digests import Seen
+from kernelweave.samples.reader import SampleSet
+from kernelweave.weave.graph_model import GraphModel, margins
 
-__all__ = ["GraphClusterer"]
-
-_OF_THE_PAPER = ("released", "printed")
+__all__ = ["GraphClusterer", "cluster_attributes"]
 
 
-class GraphClusterer(ClusterMixin, PredictsClusters, GraphEstimator):
-    """Clusters the samples by k-means on the embedding that was learned with the graph."""
+class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
+    """Clusters samples by a graph, says how sure it is, and where new samples belong."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the graph, the consensus kernel, the weights and the clusters.
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the cluster of every sample: that of `fit` for training samples, the likeliest one for new ones.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
-            The samples; a dict or list of tables, or `Views`, which samples may be missing from; or kernel matrices,
-            if kernels are "precomputed": an array of shape (r, n, n), a list or dict of (n, n), or one (n, n).
-        y : ignored
-            There for scikit-learn's convention.
+        X : samples, as in `fit`
+            New ones or not; if kernels are "precomputed", the kernels of the samples with the training samples:
+            (r, m, n), a list or dict of (m, n), or one (m, n).
 
         Returns
         -------
-        self
+        array of shape (n_samples,)
+            Clusters, numbered as in `labels_`. A sample that is similar to nothing is in cluster 0, with a warning.
         """
-        random_state = self._begin()
-        with threads(self.n_jobs):
-            problem = self._problem(self._build_kernels(X), y)
-            self._learn(problem, random_state)
-        self._remember(X, problem.H)
-        return self
+        check_is_fitted(self)
+        F, _, known = warned_answers(self, X)
+        found = F.argmax(axis=1).astype(np.int32)
+        return np.where(known >= 0, self.labels_[known], found)
 
-    def _problem(self, H: Matrix, y: Any) -> Problem:
-        check_n_clusters(self.n_clusters, H.shape[1])
-        return Problem(H, self.n_clusters)
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return how far every sample belongs to every cluster: `membership_` of training samples, votes for new ones.
 
-    def _learn(self, problem: Problem, random_state: np.random.RandomState, start: State | None = None) -> Solution:
-        """Solve the problem and cluster the embedding."""
-        solution = self._solve(problem, random_state, start)
-        self.labels_ = self._partition(random_state)
-        self._keep_membership(memberships(self.graph_, self.embedding_, self.labels_, self.n_clusters))
-        return solution
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            As in `predict`.
 
-    def _partition(self, random_state: np.random.RandomState) -> NDArray[np.int32]:
-        """Return the clusters of the embedding; the paper's schemes keep the plain k-means of the paper."""
-        find = partition if self.scheme in _OF_THE_PAPER else settled_partition
-        return find(self.embedding_, self.n_clusters, n_init=self.n_init, random_state=random_state)
+        Returns
+        -------
+        array of shape (n_samples, n_clusters)
+            Rows sum to one. A new sample that is similar to nothing has equal entries, with a warning.
+        """
+        check_is_fitted(self)
+        return warned_answers(self, X).distributions
 
-    def _extend(self, S: Any) -> Matrix:
-        """Return the nearness to the clusters' means."""
-        # no votes: on a dense graph every sample has one, and large clusters would win
-        P, reached = self._place(S)
-        F = nearness(P, *cluster_means(self.embedding_, self.labels_, self.n_clusters))
-        return np.where(reached[:, None], F, 0).astype(P.dtype)
+    def transform(self, X: Any) -> Matrix:
+        """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            Coordinates; 0 for a new sample that is similar to nothing.
+        """
+        check_is_fitted(self)
+        return coordinates(self, X)
+
+    def undecided(self, X: Any) -> Mask:
+        """Return which samples are similar to no training sample.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+            As in `predict`.
+
+        Returns
+        -------
+        array of bool of shape (n_samples,)
+            True for the samples that `predict_proba` gives equal probabilities.
+        """
+        check_is_fitted(self)
+        return answers(self, X).undecided
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+
+def cluster_attributes(
+    model: GraphModel, samples: SampleSet, labels: Labels, membership: Matrix, embedding: Matrix
+) -> dict[str, Any]:
+    """Return the fitted attributes of a clusterer; training samples are remembered if they are in memory."""
+    confidence, margin = margins(membership, labels)
+    if not model.joiner.chunked:
+        seen = Seen(samples.digests())  # type: ignore[union-attr]
+        model = model.remembering(seen, membership, np.zeros(len(labels), dtype=bool), embedding)
+    return {
+        "labels_": labels,
+        "membership_": membership,
+        "confidence_": confidence,
+        "margin_": margin,
+        "embedding_": embedding,
+        "_graph_model": model,
+    }

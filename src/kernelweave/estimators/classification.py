@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from kernelweave._types import Vector
-from kernelweave.estimators._base import OneKernel, SeveralKernels, smkl_scheme
-from kernelweave.estimators._classifier import GraphClassifier
-from kernelweave.solve import Scheme, kgl, pmkl
+from kernelweave._types import Dtype, RandomStateLike
+from kernelweave.estimators._docs import documented
+from kernelweave.estimators._estimator import KernelLike, KernelsLike
+from kernelweave.estimators._learned import LearnedClassifier, SchemeName, betas
+from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
 
 
-class SMKLClassifier(SeveralKernels, GraphClassifier):
+@documented
+class SMKLClassifier(LearnedClassifier):
     r"""Classes from a few labels and a graph learned together with a consensus of several self-weighted kernels.
 
     .. math:: \min_{S, P, K}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2 + \alpha\,\mathrm{Tr}(P^\top L P)
@@ -22,77 +25,23 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
 
     Parameters
     ----------
-    kernels : str, KernelBank, list or dict of kernels, default="released-7"
-        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices. With several views a dict may give each its own, by the names of the
-        views: ``{"words": Cosine(), "links": "released-7"}``; anything else goes for every view.
-    views : dict of columns, default=None
-        The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
-        ``{"words": slice(0, 500), "links": slice(500, None)}``; every view gets its own kernels. Not with several
-        tables, which are views by themselves.
-    alpha : float, default=1e-5
-        Weight of the smoothness of the label scores P on the graph; at least 0.
-    beta : float, default=None
-        Weight of the distance between the kernels and their consensus, as the paper defines it. What a value means
-        depends on n_samples: prefer `relative_beta`.
-    relative_beta : float, default=None
-        The same weight free of scale: `beta` times the sum of the weights w at the mean of the kernels. K then moves
-        from the weighted mean of the kernels by about 1 / (2 relative_beta) times the residual of the graph. Give
-        `beta` or `relative_beta`, not both; with neither it is 30.
-    gamma : float, default=1
-        Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
-        Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and
-        never raise the objective, with K and w solved at once; S >= 0 is imposed on the graph at the end, not in every
-        iteration. "released": the public program that made the paper's figures. "printed": Algorithm 1 as printed,
-        from a random start. "exact": every step solved to optimality, S >= 0 included.
-    max_iter : int, default=100
-        The most iterations.
-    tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
-    random_state : int, RandomState or None, default=None
-        Seed of the "printed" start; the other schemes are deterministic.
-    n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
-    verbose : int, default=0
-        1 writes a line per iteration to the standard error stream.
-    dtype : {None, "float32", "float64"}, default=None
-        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
+    %(kernels: number=7)
+    %(alpha: P=label scores)
+    %(betas)
+    %(gamma: gamma=1)
+    %(scheme)
+    %(start)
+    %(run)
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)
-        The class labels.
-    transduction_ : array of shape (n_samples,)
-        The class of every sample of `fit`, given or inferred.
-    label_distributions_ : array of shape (n_samples, n_classes)
-        The probability of every class for every sample of `fit`.
-    undecided_ : array of bool of shape (n_samples,)
-        Which samples no label reaches on the graph; their distribution is uniform.
-    kernel_weights_ : array of shape (n_kernels,)
-        The weights w of the paper; `kernel_shares_` is the same scaled to sum to one.
-    kernel_names_ : tuple of str
-        The kernels' names in the order of the weights.
-    view_names_, view_shares_, kernel_views_
-        If there are views: their names, the share of each in the consensus, and the view of every kernel.
-    graph_ : array of shape (n_samples, n_samples)
-        The learned graph S.
-    consensus_kernel_ : array of shape (n_samples, n_samples)
-        The learned kernel K.
-    embedding_ : array of shape (n_samples, n_classes)
-        The harmonic label scores P; known labels are one-hot.
-    n_iter_ : int
-        The number of iterations.
-    history_ : History
-        Terms of the objective, change of the graph, weights and seconds of every iteration.
-    outcome_ : Outcome
-        Why the solver stopped, with a sentence as its value.
-    n_features_in_ : int
-        The number of features seen in `fit`; of samples, if kernels are "precomputed".
+    %(classes)
+    %(weights_of_the_model: weights=w of the paper; `kernel_shares_` is the same scaled to sum to one.)
+    %(solution: width=n_classes | embedding=The harmonic label scores P; known labels are one-hot.)
 
     References
     ----------
-    Kang, Lu, Yi, Xu: Self-weighted Multiple Kernel Learning for Graph-based Classifier and Semi-supervised
+    Kang, Lu, Yi, Xu: Self-weighted Multiple Kernel Learning for Graph-based Clustering and Semi-supervised
     Classification. IJCAI 2018.
 
     Examples
@@ -109,19 +58,19 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
     def __init__(
         self,
         *,
-        kernels: Any = "released-7",
-        views: Any = None,
+        kernels: KernelsLike = "released-7",
+        views: Mapping[str, Any] | None = None,
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
         gamma: float = 1,
-        scheme: str = "safeguarded",
+        scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        dtype: Any = None,
+        dtype: Dtype = None,
     ) -> None:
         self.kernels = kernels
         self.views = views
@@ -138,10 +87,17 @@ class SMKLClassifier(SeveralKernels, GraphClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return smkl_scheme(self, classify=True)
+        return smkl(
+            self.scheme,
+            alpha=self.alpha,
+            gamma=self.gamma,
+            classify=True,
+            **betas(self.beta, self.relative_beta),
+        )
 
 
-class KGLClassifier(OneKernel, GraphClassifier):
+@documented
+class KGLClassifier(LearnedClassifier):
     r"""Classes from a few labels and a graph learned on one kernel.
 
     .. math:: \min_{S, P}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2 + \alpha\,\mathrm{Tr}(P^\top L P)
@@ -149,34 +105,18 @@ class KGLClassifier(OneKernel, GraphClassifier):
 
     Parameters
     ----------
-    kernel : kernel, str or callable, default=None
-        The kernel: a `Kernel`, the name of a scikit-learn metric, a function of two samples, or "precomputed":
-        then `fit` takes an (n, n) matrix. None is `Gaussian(t=1)`.
-    alpha : float, default=1e-5
-        Weight of the smoothness of the label scores P on the graph; at least 0.
-    gamma : float, default=1
-        Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
-        Which version of the algorithm runs, see `SMKLClassifier`.
-    max_iter : int, default=100
-        The most iterations.
-    tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
-    random_state : int, RandomState or None, default=None
-        Seed of the "printed" start; the other schemes are deterministic.
-    n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
-    verbose : int, default=0
-        1 writes a line per iteration to the standard error stream.
-    dtype : {None, "float32", "float64"}, default=None
-        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
+    %(kernel)
+    %(alpha: P=label scores)
+    %(gamma: gamma=1)
+    %(scheme)
+    %(start)
+    %(run)
 
     Attributes
     ----------
-    classes_, transduction_, label_distributions_, undecided_
-        As in `SMKLClassifier`.
-    graph_, consensus_kernel_, embedding_, n_iter_, history_, outcome_
-        As in `SMKLClassifier`; the consensus is the kernel itself, and `kernel_weights_` is one.
+    %(classes)
+    %(weights_of_the_model: weights=of the kernel, which is one.)
+    %(solution: width=n_classes | embedding=The harmonic label scores P; known labels are one-hot.)
 
     Examples
     --------
@@ -191,16 +131,16 @@ class KGLClassifier(OneKernel, GraphClassifier):
     def __init__(
         self,
         *,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         alpha: float = 1e-5,
         gamma: float = 1,
-        scheme: str = "safeguarded",
+        scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        dtype: Any = None,
+        dtype: Dtype = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -217,7 +157,8 @@ class KGLClassifier(OneKernel, GraphClassifier):
         return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
 
 
-class PMKLClassifier(SeveralKernels, GraphClassifier):
+@documented
+class PMKLClassifier(LearnedClassifier):
     r"""Classes from a few labels and a graph learned together with a parametrised combination of kernels.
 
     .. math:: \min_{S, P, \theta}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2
@@ -228,37 +169,18 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
 
     Parameters
     ----------
-    kernels : str, KernelBank, list or dict of kernels, default="released-7"
-        As in `SMKLClassifier`.
-    views : dict of columns, default=None
-        The columns of each view in one X, by name, see `SMKLClassifier`.
-    alpha : float, default=1e-5
-        Weight of the smoothness of the label scores P on the graph; at least 0.
-    gamma : float, default=0.1
-        Weight of the ridge on the graph; raise it if the solver meets a singular system.
-    scheme : {"safeguarded", "released", "printed", "exact"}, default="safeguarded"
-        Which version of the algorithm runs, see `SMKLClassifier`.
-    max_iter : int, default=100
-        The most iterations.
-    tol : float, default=1e-5
-        Stop when the relative change of the graph falls below it (3e-5 at the least in single precision).
-    random_state : int, RandomState or None, default=None
-        Seed of the "printed" start; the other schemes are deterministic.
-    n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
-    verbose : int, default=0
-        1 writes a line per iteration to the standard error stream.
-    dtype : {None, "float32", "float64"}, default=None
-        The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
+    %(kernels: number=7)
+    %(alpha: P=label scores)
+    %(gamma: gamma=0.1)
+    %(scheme)
+    %(start)
+    %(run)
 
     Attributes
     ----------
-    classes_, transduction_, label_distributions_, undecided_
-        As in `SMKLClassifier`.
-    graph_, consensus_kernel_, embedding_, n_iter_, history_, outcome_
-        As in `SMKLClassifier`.
-    kernel_weights_ : array of shape (n_kernels,)
-        The weights θ of the paper, whose roots sum to one; `kernel_shares_` is θ scaled to sum to one.
+    %(classes)
+    %(weights_of_the_model: weights=θ of the paper, whose roots sum to one; `kernel_shares_` is θ scaled to sum to one.)
+    %(solution: width=n_classes | embedding=The harmonic label scores P; known labels are one-hot.)
 
     Examples
     --------
@@ -270,20 +192,22 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
     1.0
     """
 
+    _weights_sum_to_one = False  # K = Σ θ_i H_i
+
     def __init__(
         self,
         *,
-        kernels: Any = "released-7",
-        views: Any = None,
+        kernels: KernelsLike = "released-7",
+        views: Mapping[str, Any] | None = None,
         alpha: float = 1e-5,
         gamma: float = 0.1,
-        scheme: str = "safeguarded",
+        scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        dtype: Any = None,
+        dtype: Dtype = None,
     ) -> None:
         self.kernels = kernels
         self.views = views
@@ -299,6 +223,3 @@ class PMKLClassifier(SeveralKernels, GraphClassifier):
 
     def _scheme(self) -> Scheme:
         return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
-
-    def _row_weights(self) -> Vector:
-        return self.kernel_weights_  # K = Σ θ_i H_i: they need not sum to one

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.affinity import modularity
+from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave.core.graphs.pieces import modularity
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._views import labels_in_order
-from kernelweave.samples import Views
+from kernelweave.samples.reader import labels_in_order
+from kernelweave.samples.views import Views
 
 __all__ = ["ViewImportance", "view_importance"]
 
@@ -92,7 +92,13 @@ class ViewImportance:
 
 
 def view_importance(
-    model: Any, X: Any, y: Any = None, *, n_resamples: int = 10, fraction: float = 0.8, random_state: Any = None
+    model: BaseEstimator,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    n_resamples: int = 10,
+    fraction: float = 0.8,
+    random_state: RandomStateLike = None,
 ) -> ViewImportance:
     """Tell which views a model relies on, how sure that is, and what happens without each.
 
@@ -133,15 +139,15 @@ def view_importance(
     rng = check_random_state(random_state)
     classes = is_classifier(model)
     fitted = _fit(model, X, y if classes else None)
-    if not hasattr(fitted, "view_names_"):
-        msg = "There are no views to compare: pass several tables, or give the model the parameter `views`."
-        raise InvalidInputError(msg)
-    views = fitted._samples(X, reset=False)
     names = fitted.view_names_
     if len(names) < 2:
-        msg = f"Leaving out the only view {names[0]!r} leaves nothing: importance needs two views at the least."
+        msg = (
+            f"There is only one view, {names[0]!r}: importance compares two or more. Pass several tables, or give the "
+            "model the parameter `views`."
+        )
         raise InvalidInputError(msg)
-    y = None if y is None else np.asarray(labels_in_order(fitted, y))
+    views = fitted._read_again(X)
+    y = None if y is None else np.asarray(labels_in_order(y, views.sample_names))
     if y is not None and len(y) != views.n_samples:
         msg = f"y has {len(y)} labels for {views.n_samples} samples: pass one per sample."
         raise InvalidInputError(msg)
@@ -170,7 +176,7 @@ def view_importance(
 class _Part:
     """Models of a part of the samples or of the views."""
 
-    model: Any
+    model: BaseEstimator
     views: Views
     y: NDArray[Any] | None
     classes: bool
@@ -202,17 +208,17 @@ class _Part:
         return model.set_params(**changes)
 
 
-def _fit(model: Any, X: Any, y: Any) -> Any:
+def _fit(model: BaseEstimator, X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one of many fits: what they warn of shows in how far they differ
         return clone(model).fit(X) if y is None else clone(model).fit(X, y)
 
 
-def _labels(model: Any) -> NDArray[Any]:
+def _labels(model: BaseEstimator) -> NDArray[Any]:
     return model.transduction_ if hasattr(model, "transduction_") else model.labels_
 
 
-def _modularity(model: Any) -> float:
+def _modularity(model: BaseEstimator) -> float:
     graph = model.graph_
     if not sparse.issparse(graph):
         graph = (graph + graph.T) / 2

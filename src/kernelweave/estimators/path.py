@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.core.algebra.matrices import definite_inverse, shifted
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.estimators._base import GraphEstimator
-from kernelweave.estimators._run import threads
-from kernelweave.solve import Problem, Solution, State
+from kernelweave.estimators._estimator import threads
+from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
+from kernelweave.solve import Solution, State
 
 __all__ = ["smkl_path"]
 
-_Model = TypeVar("_Model", bound=GraphEstimator)
+_Model = TypeVar("_Model", bound=LearnedClusterer | LearnedClassifier)
 
 # outermost first; from stiff to loose, so that a solution is always a sound start for the next setting
 _ORDER = {"gamma": -1, "beta": -1, "relative_beta": -1, "alpha": 1}
@@ -58,22 +58,26 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
     """
     settings = _settings(grid)
     first = clone(model).set_params(**settings[0])
-    first._begin()
     with threads(first.n_jobs):
-        problem = first._problem(first._build_kernels(X), y)
-    shared = {name: value for name, value in vars(first).items() if name.endswith("_")}
+        given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
     for _, block in groupby(settings, key=lambda setting: {**setting, "alpha": None}):
         before = head
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
-            vars(fitted).update(shared)
+            fitted._validate_params()
+            _take_features(fitted, first)
             with threads(fitted.n_jobs):
-                before = _learn(fitted, problem, before)
-            if hasattr(fitted, "_remember"):
-                fitted._remember(X, problem.H)
+                before = _learn(fitted, given, before)
             head = before if place == 0 else head
             yield fitted
+
+
+def _take_features(fitted: _Model, first: _Model) -> None:
+    """Give a model the number and names of features that another one read."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(first, name):
+            setattr(fitted, name, getattr(first, name))
 
 
 def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
@@ -85,17 +89,17 @@ def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
-def _learn(model: Any, problem: Problem, before: Solution | None) -> Solution:
-    """Return the solution from a warm start, or from a cold one if there is no warm one or it does not end well."""
+def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before: Solution | None) -> Solution:
+    """Return the solution from a warm start, or from a cold one if there is no warm one or it does not converge."""
     start = None if before is None else _warm(before.state, model.gamma)
     if start is not None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", ConvergenceWarning)
-                return model._learn(problem, model._begin(), start)
+                return model._learn(given, start)
         except (ConvergenceWarning, NotFiniteError):
             pass
-    return model._learn(problem, model._begin())
+    return model._learn(given)
 
 
 def _warm(state: State, gamma: float) -> State | None:

@@ -12,8 +12,10 @@ from kernelweave.kernels.normalise import (
 )
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.pairwise import Pairwise
+from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.products import Cosine, Linear, Polynomial
 from kernelweave.kernels.recipes import RECIPES, recipe
+from kernelweave.kernels.view_bank import ViewBank, bank_of
 
 __all__ = [
     "RECIPES",
@@ -31,11 +33,14 @@ __all__ = [
     "Pair",
     "Pairwise",
     "Polynomial",
+    "PrecomputedBank",
     "Product",
     "Scaled",
     "SelfTuning",
     "Sum",
     "TraceNormalized",
+    "ViewBank",
     "as_kernel",
+    "bank_of",
     "recipe",
 ]

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from kernelweave._types import Matrix, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.pair import Pair, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 
-__all__ = ["KernelBank", "as_kernel"]
+__all__ = ["KernelBank", "KernelLike", "TileOf", "as_kernel"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
+
+
+class TileOf(Protocol):
+    """A function of rows, columns and, if not that of the samples, precision: a tile (r, b, b') of H."""
+
+    def __call__(self, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        """Return the tile."""
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
@@ -33,6 +41,11 @@ class KernelBank:
         A kernel is a `Kernel`, the name of a scikit-learn metric, or a function of two samples. In a sequence
         each kernel is named after itself.
 
+    Attributes
+    ----------
+    names : tuple of str
+        The name of every kernel, in order.
+
     Examples
     --------
     >>> import numpy as np
@@ -42,6 +55,8 @@ class KernelBank:
     >>> bank.names, bank.grams(X).shape
     (('near', 'far', 'line'), (3, 20, 20))
     """
+
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "_given", "_fixed", "_n_features")
 
     def __init__(self, kernels: Mapping[str, KernelLike] | Sequence[KernelLike]) -> None:
         if isinstance(kernels, Mapping):
@@ -57,30 +72,25 @@ class KernelBank:
         if len(named) < len(kernels):
             msg = f"The names of kernels must differ; got {', '.join(map(repr, kernels))}."
             raise InvalidInputError(msg)
-        self._kernels = named
-        self._fixed: tuple[Kernel, ...] | None = None
+        self.names = tuple(named)
+        self._given = tuple(named.values())
+        self._fixed: tuple[Kernel, ...] = ()  # empty until the bank is fitted
         self._n_features = 0
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of every kernel, in order."""
-        return tuple(self._kernels)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels in order: as fixed on the training samples, or as given while the bank is not fitted."""
-        return self._fixed if self._fixed is not None else tuple(self._kernels.values())
+        return self._fixed or self._given
 
     def __len__(self) -> int:
-        return len(self._kernels)
+        return len(self.names)
 
     def __repr__(self) -> str:
-        state = "fitted" if self._fixed is not None else "not fitted"
-        return f"KernelBank({', '.join(self.names)}; {state})"
+        return f"KernelBank({', '.join(self.names)}; {'fitted' if self._fixed else 'not fitted'})"
 
     def unfitted(self) -> KernelBank:
         """Return a bank of the same kernels that is not fixed on any samples."""
-        return KernelBank(self._kernels)
+        return KernelBank(dict(zip(self.names, self._given, strict=True)))
 
     def fit(self, X: Samples) -> KernelBank:
         """Fix every data-dependent constant on the training samples X, and return the bank."""
@@ -89,64 +99,71 @@ class KernelBank:
 
     def grams(self, X: Samples, Y: Samples | None = None) -> Matrix:
         """Return the kernel matrices of X with Y (or with itself) as one array of shape (r, n, m)."""
-        return self._stack(_checked_pair(X, Y))
+        pair = _checked_pair(X, Y)
+        self._need_fitted(pair)
+        return self.stack(pair)
 
     def fit_grams(self, X: Samples) -> Matrix:
         """Fit on X and return its kernel matrices, computing the products between samples once for both."""
         pair = _checked_pair(X)
         self._fix(pair)
-        return self._stack(pair)
+        return self.stack(pair)
 
-    def fit_tiles(self, X: Samples) -> Callable[..., Matrix]:
-        """Fit on X and return a function of rows, columns and, if not that of X, precision: a tile (r, b, b') of H.
+    def fit_tiles(self, X: Samples) -> TileOf:
+        """Fit on X and return a function that gives tiles of its kernel matrices.
 
-        The products between samples are made once and kept with the function; the kernels are not.
+        The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
+        is not checked.
         """
-        pair = _checked_pair(X)
+        pair = Pair(X)
         self._fix(pair)
 
-        def tile(rows: slice, cols: slice, dtype: Any = None) -> Matrix:
-            return self._stack(pair.tile(rows, cols, dtype))
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+            return self.stack(Tile(pair, rows, cols, dtype))
 
         return tile
 
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
-        """Yield the kernel matrices one by one, so that never more than one of them is in memory."""
-        pair = _checked_pair(X, Y)
-        return self._each(pair, self._fixed_for(pair))
+        """Yield the kernel matrices one by one, so that only one of them is in memory.
+
+        The samples must be floating point and finite: they are not checked.
+        """
+        pair = Pair(X, Y)
+        self._need_fitted(pair)
+        return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
+
+    def stack(self, pair: Pair) -> Matrix:
+        """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
+        H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
+        for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
+            K[...] = _matrix(name, kernel, pair)
+        return H
 
     def _fix(self, pair: Pair) -> None:
-        self._fixed = tuple(kernel.fix(pair) for kernel in self._kernels.values())
+        self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
         self._n_features = pair.X.shape[1]
 
-    def _fixed_for(self, pair: Pair) -> tuple[Kernel, ...]:
-        if self._fixed is None:
+    def _need_fitted(self, pair: Pair) -> None:
+        if not self._fixed:
             msg = "This KernelBank is not fitted: call bank.fit(X) on the training samples first."
             raise InvalidInputError(msg)
         if pair.X.shape[1] != self._n_features:
             msg = f"X has {pair.X.shape[1]} features, but the bank was fitted on samples of {self._n_features}."
             raise InvalidInputError(msg)
-        return self._fixed
 
-    def _each(self, pair: Pair, fixed: tuple[Kernel, ...]) -> Iterator[Matrix]:
-        for name, kernel in zip(self.names, fixed, strict=True):
-            K = kernel.evaluate(pair)
-            shape = (pair.X.shape[0], pair.Y.shape[0])
-            if K.shape != shape:
-                msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {shape}."
-                raise InvalidInputError(msg)
-            if not np.isfinite(K).all():
-                msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
-                raise InvalidInputError(msg)
-            yield K
 
-    def _stack(self, pair: Pair) -> Matrix:
-        fixed = self._fixed_for(pair)
-        shape = (len(self), pair.X.shape[0], pair.Y.shape[0])
-        H = np.empty(shape, dtype=pair.dtype)
-        for i, K in enumerate(self._each(pair, fixed)):
-            H[i] = K
-        return H
+def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
+    """Return the matrix of one kernel, or name the kernel if it is not usable."""
+    K = kernel.evaluate(pair)
+    if K.shape != pair.shape:
+        msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
+        raise InvalidInputError(msg)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = K.sum()
+    if not (np.isfinite(total) or np.isfinite(K).all()):  # a sum is faster than a mask, but may overflow by itself
+        msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
+        raise InvalidInputError(msg)
+    return K
 
 
 def _named(kernels: Sequence[Kernel]) -> dict[str, Kernel]:
@@ -157,7 +174,8 @@ def _named(kernels: Sequence[Kernel]) -> dict[str, Kernel]:
 
 
 def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
-    pair = Pair(X, Y)
+    """Return what a user passes as samples, converted and checked."""
+    pair = read_pair(X, Y)
     for name, Z in (("X", pair.X),) if pair.same else (("X", pair.X), ("Y", pair.Y)):
         if 0 in Z.shape:
             msg = f"{name} is empty: its shape is {Z.shape}."

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.pair import Pair, Products
+from kernelweave.kernels.pair import HasProducts, Pair, read_pair
 from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Kernel", "Product", "Scaled", "Sum"]
@@ -20,23 +20,28 @@ __all__ = ["Kernel", "Product", "Scaled", "Sum"]
 class Kernel(ABC):
     """A frozen similarity function of two samples.
 
-    A new kernel writes `evaluate` and `diag`; one whose constants depend on the data (a bandwidth relative
-    to the diameter, say) also writes `fix`, which returns a copy with those constants set, so that new
-    samples are measured on the scale of the training samples.
+    A new kernel writes `diag` and one of two methods: `of_products` if it needs only inner products, distances and
+    lengths of the samples, which a bank computes once for all kernels, or else `evaluate`. A kernel whose constants
+    depend on the data (a bandwidth relative to the diameter, say) also writes `fix`, which returns a copy with those
+    constants set, so that new samples are measured on the scale of the training samples.
     """
 
     __slots__ = ()
 
-    @abstractmethod
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the kernel of every row of `pair.X` with every row of `pair.Y`, in a new array."""
+        K = self.of_products(pair)
+        if K is None:
+            msg = f"{type(self).__name__} must define evaluate(pair) or of_products(products)."
+            raise NotImplementedError(msg)
+        return K
 
     @abstractmethod
     def diag(self, X: Samples) -> Vector:
         """Return the kernel of every sample with itself."""
 
-    def of_products(self, products: Products) -> Matrix | None:
-        """Return k(x, y) of pairs of samples from their products, in a new array, or None where it takes more."""
+    def of_products(self, products: HasProducts) -> Matrix | None:
+        """Return k(x, y) of pairs of samples from their products, in a new array; None if it needs the samples."""
         return None
 
     def fix(self, pair: Pair) -> Kernel:
@@ -45,11 +50,11 @@ class Kernel(ABC):
 
     def fit(self, X: Samples) -> Kernel:
         """Return this kernel fixed on the training samples X; the kernel itself does not change."""
-        return self.fix(Pair(X))
+        return self.fix(read_pair(X))
 
     def gram(self, X: Samples, Y: Samples | None = None) -> Matrix:
         """Return the (n, m) kernel matrix of X with Y, or of X with itself."""
-        return self.evaluate(Pair(X, Y))
+        return self.evaluate(read_pair(X, Y))
 
     def __add__(self, other: object) -> Kernel:
         return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
@@ -70,7 +75,7 @@ class Kernel(ABC):
 
 
 def need_kernel(kernel: object, what: str) -> None:
-    """Refuse what is no kernel."""
+    """Refuse what is not a kernel."""
     if not isinstance(kernel, Kernel):
         msg = f"{what} takes a kernel; got {kernel!r}. Wrap a name or a function of two samples in Pairwise(...)."
         raise InvalidInputError(msg)
@@ -87,7 +92,7 @@ def is_count(value: object) -> bool:
 
 
 def as_operand(kernel: Kernel) -> str:
-    """Return the name of a kernel as it stands in a product: a sum in parentheses."""
+    """Return the name of a kernel as part of a product: a sum goes in parentheses."""
     return f"({kernel})" if isinstance(kernel, Sum) else str(kernel)
 
 
@@ -97,8 +102,8 @@ def _need_kernels(kernels: tuple[Kernel, ...], what: str) -> None:
         raise InvalidInputError(msg)
 
 
-def _reduced(operation: np.ufunc, kernels: tuple[Kernel, ...], products: Products) -> Matrix | None:
-    """Return the sum or product of kernels, or None if one of them takes more than the products."""
+def _reduced(operation: np.ufunc, kernels: tuple[Kernel, ...], products: HasProducts) -> Matrix | None:
+    """Return the sum or product of kernels, or None if one of them needs the samples."""
     total: Matrix | None = None
     for kernel in kernels:
         K = kernel.of_products(products)
@@ -128,7 +133,7 @@ class Sum(Kernel):
         """Add the diagonals up."""
         return np.asarray(reduce(np.add, (k.diag(X) for k in self.kernels)))
 
-    def of_products(self, products: Products) -> Matrix | None:
+    def of_products(self, products: HasProducts) -> Matrix | None:
         """Add the kernels up."""
         return _reduced(np.add, self.kernels, products)
 
@@ -160,7 +165,7 @@ class Product(Kernel):
         """Multiply the diagonals."""
         return np.asarray(reduce(np.multiply, (k.diag(X) for k in self.kernels)))
 
-    def of_products(self, products: Products) -> Matrix | None:
+    def of_products(self, products: HasProducts) -> Matrix | None:
         """Multiply the kernels elementwise."""
         return _reduced(np.multiply, self.kernels, products)
 
@@ -182,7 +187,7 @@ class Scaled(Kernel):
     def __post_init__(self) -> None:
         need_kernel(self.kernel, "Scaled")
         if not is_positive(self.factor):
-            msg = f"A kernel can be multiplied by a positive number only (else it is no kernel); got {self.factor}."
+            msg = f"A kernel can be multiplied by a positive number only (else it is not a kernel); got {self.factor}."
             raise InvalidInputError(msg)
 
     def evaluate(self, pair: Pair) -> Matrix:
@@ -195,7 +200,7 @@ class Scaled(Kernel):
         """Multiply the diagonal by the factor."""
         return np.asarray(self.kernel.diag(X) * float(self.factor))
 
-    def of_products(self, products: Products) -> Matrix | None:
+    def of_products(self, products: HasProducts) -> Matrix | None:
         """Multiply the kernel by the factor."""
         K = self.kernel.of_products(products)
         return None if K is None else K * K.dtype.type(self.factor)

@@ -12,7 +12,8 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
-from kernelweave.kernels.pair import Pair, Products, as_writable
+from kernelweave.kernels.pair import HasProducts, Pair, as_writable
+from kernelweave.samples.numbers import equal_samples
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
@@ -53,7 +54,7 @@ class _OfDiameter(Kernel):
         return ones_like_rows(X)
 
     def fixed_diameter(self) -> float:
-        """Return the diameter, or say that the kernel was not fitted."""
+        """Return the diameter, or refuse a kernel that was not fitted."""
         if self.diameter is None:
             msg = f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
             raise InvalidInputError(msg)
@@ -83,12 +84,7 @@ class Gaussian(_OfDiameter):
         """Return the largest Euclidean distance."""
         return float(np.sqrt(pair.sqdist.max()))
 
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Return the Gaussian of the distances."""
-        K = pair.sqdist * pair.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
-        return np.exp(K, out=K)
-
-    def of_products(self, products: Products) -> Matrix:
+    def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""
         K = products.sqdist * products.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
         return np.exp(K, out=K)
@@ -198,7 +194,7 @@ class SelfTuning(Kernel):
         y = x if pair.same else self._scales(pair.Y)
         tiny = np.finfo(x.dtype).tiny
         K = np.outer(x, y)
-        np.maximum(K, tiny, out=K)  # samples with k exact copies have scale 0: alike to the copies alone
+        np.maximum(K, tiny, out=K)  # a sample with k exact copies has scale 0: it is similar to its copies only
         with np.errstate(over="ignore"):
             np.divide(pair.sqdist, -K, out=K)
         return np.exp(K, out=K)
@@ -211,7 +207,9 @@ class SelfTuning(Kernel):
         if self.training is None or self.scales is None:
             msg = f"{self} has no training samples to take scales from: call kernel.fit(X) first."
             raise InvalidInputError(msg)
-        return self.scales if X is self.training else self._distances_to_neighbour(Pair(X, self.training))
+        if equal_samples(X, self.training):  # by content: a copy of the kernel holds a copy of the samples
+            return self.scales
+        return self._distances_to_neighbour(Pair(X, self.training))
 
     def _distances_to_neighbour(self, pair: Pair) -> Vector:
         k = int(self.n_neighbors)

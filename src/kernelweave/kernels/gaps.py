@@ -1,11 +1,12 @@
-"""Kernels that do not know every sample: what they say about the others.
+"""Kernel values of samples that lack the kernel's view.
 
-Letters: t (n,) is how far a kernel knows a sample: 0 where it is missing; 1 where nothing is missing anywhere.
+Letters: t (n,) is the weight of what a view says about each sample: 0 where it lacks the sample, 1 if no view lacks it.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kernelweave._types import Mask, Matrix, Vector
 
@@ -18,13 +19,13 @@ def knowledge(present: Mask) -> Matrix:
 
 
 def spread(
-    H: Matrix, t: Vector, u: Vector, means: tuple[Matrix, Matrix, Vector], dtype: np.dtype[np.floating] | None = None
+    H: Matrix, t: Vector, u: Vector, means: tuple[Matrix, Matrix, Vector], dtype: DTypeLike | None = None
 ) -> Matrix:
     """(1-t_i)(1-u_j) ā + (1-t_i) u_j b_j + t_i (1-u_j) a_i + t_i u_j H_ij for r kernels: H (r, ., .) of known samples.
 
-    The features of a sample become μ + t (φ - μ), μ their mean: a kernel that knows nothing of a sample tells it from
-    no other, and what is known of it counts in full. a_i, b_j are the mean kernel values of a sample, <φ_i, μ>, and
-    ā = <μ, μ>: a Gram matrix stays one. t = u = 1 gives H back.
+    The features φ of a sample become μ + t (φ - μ), where μ is their mean: a sample that the view lacks lies at the
+    mean. a_i, b_j are the mean kernel values of a sample, <φ_i, μ>, and ā = <μ, μ>. The result is a Gram matrix if H
+    is one; t = u = 1 returns H.
     """
     a, b, mean = means
     x, y = np.flatnonzero(t), np.flatnonzero(u)

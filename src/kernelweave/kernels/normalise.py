@@ -1,4 +1,4 @@
-"""Kernels put on a common scale: cosine, centring, trace, maximum; all of them hold for new samples too."""
+"""Kernels put on a common scale, for new samples too: cosine, centring, trace, maximum, diameter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
-from kernelweave.kernels.pair import Pair, Products
+from kernelweave.kernels.pair import HasProducts, Pair, with_itself
 from kernelweave.kernels.products import inverse_roots
+from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
 
@@ -30,19 +31,25 @@ class CosineNormalized(Kernel):
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Divide by the roots of both diagonals."""
-        x = inverse_roots(self._checked_diag(pair.X))
-        y = x if pair.same else inverse_roots(self._checked_diag(pair.Y))
-        K = self.kernel.evaluate(pair)
-        K *= x[:, None]
-        K *= y
+        K = self.of_products(pair)
+        if K is None:
+            x = inverse_roots(self._checked_diag(pair.X))
+            y = x if pair.same else inverse_roots(self._checked_diag(pair.Y))
+            K = self.kernel.evaluate(pair)
+            K *= x[:, None]
+            K *= y
         return K
 
-    def of_products(self, products: Products) -> Matrix | None:
+    def of_products(self, products: HasProducts) -> Matrix | None:
         """Divide by the roots of both diagonals."""
+        x = self.kernel.of_products(with_itself(products.x))
+        y = self.kernel.of_products(with_itself(products.y))
+        if (
+            x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0
+        ):  # `evaluate` names the sample that is negative
+            return None
         K = self.kernel.of_products(products)
-        x = self.kernel.of_products(products.with_itself(products.x))
-        y = self.kernel.of_products(products.with_itself(products.y))
-        if K is None or x is None or y is None:
+        if K is None:
             return None
         K *= inverse_roots(x)
         K *= inverse_roots(y)
@@ -55,13 +62,14 @@ class CosineNormalized(Kernel):
 
     def fix(self, pair: Pair) -> Kernel:
         """Fix the kernel within."""
-        return CosineNormalized(self.kernel.fix(pair))
+        kernel = self.kernel.fix(pair)
+        return self if kernel is self.kernel else CosineNormalized(kernel)
 
     def _checked_diag(self, X: Samples) -> Vector:
         d = self.kernel.diag(X)
         if (d < 0).any():
             i = int(d.argmin())
-            msg = f"{self.kernel} is no kernel: k(x, x) = {d[i]:g} < 0 at sample {i}, so it has no cosine form."
+            msg = f"{self.kernel} is not a kernel: k(x, x) = {d[i]:g} < 0 at sample {i}, so it has no cosine form."
             raise InvalidInputError(msg)
         return d
 
@@ -100,10 +108,11 @@ class Centered(Kernel):
 
     def diag(self, X: Samples) -> Vector:
         """Return the squared distance of every sample to the mean."""
+        X = as_samples(X)
         x, mean = self._means(X)
         k = self.kernel.diag(X)
         d = k - 2 * x + mean
-        # a sample that lies at the mean has distance zero only up to rounding, which cosine normalisation would blow up
+        # a sample at the mean has distance zero only up to rounding, which cosine normalisation would amplify
         d[np.abs(d) <= 16 * np.finfo(d.dtype).eps * (np.abs(k) + 2 * np.abs(x) + abs(mean))] = 0
         return np.asarray(d)
 
@@ -111,7 +120,8 @@ class Centered(Kernel):
         if self.training is None or self.means is None:
             msg = f"{self} has no origin yet: call kernel.fit(X) on the training samples first."
             raise InvalidInputError(msg)
-        means = self.means if X is self.training else self.kernel.gram(X, self.training).mean(axis=1)
+        known = equal_samples(X, self.training)  # by content: a copy of the kernel holds a copy of the samples
+        means = self.means if known else self.kernel.evaluate(Pair(X, self.training)).mean(axis=1)
         return means, float(self.means.mean())
 
     def __str__(self) -> str:
@@ -147,7 +157,7 @@ class _Rescaled(Kernel):
         K *= self._fixed_factor()
         return K
 
-    def of_products(self, products: Products) -> Matrix | None:
+    def of_products(self, products: HasProducts) -> Matrix | None:
         """Multiply by the factor."""
         K = self.kernel.of_products(products)
         return None if K is None else K * K.dtype.type(self._fixed_factor())

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Pair", "Products", "as_writable", "row_sqnorms"]
+__all__ = ["HasProducts", "Pair", "Products", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
 
 
 def as_writable(X: Samples) -> Samples:
-    """Return X, or a copy of a read-only array: scikit-learn's compiled loops refuse those, though they only read."""
+    """Return X, or a copy of a read-only array: compiled loops of scikit-learn refuse read-only input."""
     return X if sparse.issparse(X) else np.require(X, requirements="W")
 
 
@@ -33,85 +34,137 @@ def _rounding(X: Samples) -> float:
     return float(2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps)
 
 
-class Pair:
-    """Samples X against samples Y (X itself by default), with shared products made on demand.
-
-    The products are read by several kernels, so they cannot be written into.
-    """
-
-    def __init__(self, X: Samples, Y: Samples | None = None) -> None:
-        self.X = as_samples(X)
-        self.same = Y is None or Y is X
-        self.Y = self.X if self.same else as_samples(Y)
-        if self.X.shape[1] != self.Y.shape[1]:
-            msg = (
-                f"X has {self.X.shape[1]} features but Y has {self.Y.shape[1]}: "
-                "a kernel compares samples of one feature space."
-            )
-            raise InvalidInputError(msg)
+class HasProducts(Protocol):
+    """What most kernels read of pairs of samples, in arrays of one shape or that broadcast to one."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The precision of kernel values: float32 if all samples are."""
-        return np.result_type(self.X.dtype, self.Y.dtype)
-
-    @cached_property
     def inner(self) -> Matrix:
         """The inner products x'y."""
-        G = self.X @ self.Y.T
-        return _read_only(G.toarray() if sparse.issparse(G) else G)
 
-    @cached_property
+    @property
     def sqdist(self) -> Matrix:
-        """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
-        X, Y = self._near_origin()
-        G = self.inner if X is self.X else X @ Y.T
-        x = row_sqnorms(X)
-        y = x if self.same else row_sqnorms(Y)
-        D = np.add.outer(x, y)  # first, so that D is symmetric to the last digit
-        D -= G
-        D -= G
-        zero = _rounding(X) * x
-        D[zero[:, None] >= D] = 0
-        if self.same:
-            np.fill_diagonal(D, 0)
-        return _read_only(D)
+        """The squared distances |x - y|²."""
 
-    def tile(self, rows: slice, cols: slice, dtype: Any = None) -> Pair:
-        """Return these rows of X against these rows of Y, the products read from those of the whole."""
-        return _Tile(self, rows, cols, dtype or self.dtype)
+    @property
+    def x(self) -> Matrix:
+        """The squared lengths |x|²."""
 
-    def _near_origin(self) -> tuple[Samples, Samples]:
-        """Return X and Y, moved to the mean of Y if they lie so far out that their distances would cancel."""
-        if sparse.issparse(self.X) or sparse.issparse(self.Y):
-            return self.X, self.Y
-        mean = self.Y.mean(axis=0)
-        if mean @ mean <= 0.999 * row_sqnorms(self.Y).mean():
-            return self.X, self.Y
-        X = self.X - mean
-        return X, X if self.same else self.Y - mean
+    @property
+    def y(self) -> Matrix:
+        """The squared lengths |y|²."""
 
 
 class Products(NamedTuple):
-    """What most kernels read of some pairs of samples, in arrays of one shape or that broadcast to one."""
+    """The products of some pairs of samples, for callers that have computed them already."""
 
     inner: Matrix  # x'y
     sqdist: Matrix  # |x - y|²
     x: Matrix  # |x|²
     y: Matrix  # |y|²
 
-    def with_itself(self, side: Matrix) -> Products:
-        """Return the products of every x, or every y, with itself."""
-        return Products(side, np.zeros_like(side), side, side)
+
+def with_itself(sqnorms: Matrix) -> Products:
+    """Return the products of every sample with itself, from the squared lengths."""
+    return Products(sqnorms, np.zeros_like(sqnorms), sqnorms, sqnorms)
 
 
-class _Tile(Pair):
-    """A part of a pair: kernels see it as any other, and nothing is multiplied twice."""
+class Pair:
+    """Samples X against samples Y (X itself by default), with shared products computed on demand.
 
-    def __init__(self, whole: Pair, rows: slice, cols: slice, dtype: Any) -> None:
-        X, Y = whole.X[rows].astype(dtype, copy=False), whole.Y[cols].astype(dtype, copy=False)
-        super().__init__(X, None if whole.same and rows == cols else Y)
+    Several kernels read the products, so they are read-only.
+
+    Parameters
+    ----------
+    X, Y : arrays or CSR arrays of shape (n, d) and (m, d)
+        Floating-point samples. They are not checked: `read_pair` does that for what a user passes.
+    """
+
+    def __init__(self, X: Samples, Y: Samples | None = None) -> None:
+        self.X: Samples = X
+        self.Y: Samples = X if Y is None else Y
+        self.same = self.Y is X
+        self.shape: tuple[int, int] = (self.X.shape[0], self.Y.shape[0])
+        self.dtype: np.dtype[Any] = np.result_type(self.X.dtype, self.Y.dtype)  # float32 only if all samples are
+
+    @cached_property
+    def x(self) -> Matrix:
+        """The squared lengths of the rows of X, as a column."""
+        return row_sqnorms(self.X)[:, None]
+
+    @cached_property
+    def y(self) -> Matrix:
+        """The squared lengths of the rows of Y, as a row."""
+        return self.x.T if self.same else row_sqnorms(self.Y)[None, :]
+
+    @cached_property
+    def inner(self) -> Matrix:
+        """The inner products x'y."""
+        G = self.X @ self.Y.T
+        G = np.asarray(G.toarray() if sparse.issparse(G) else G)
+        G.setflags(write=False)
+        return G
+
+    @cached_property
+    def sqdist(self) -> Matrix:
+        """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
+        near = self._near_origin()
+        D = near.x + near.y  # first, so that D is exactly symmetric
+        D -= near.inner
+        D -= near.inner
+        D[_rounding(near.X) * near.x >= D] = 0
+        if self.same:
+            np.fill_diagonal(D, 0)
+        D.setflags(write=False)
+        return D
+
+    def _near_origin(self) -> Pair:
+        """Return this pair, moved to the mean of Y if it lies so far from 0 that the distances would cancel."""
+        if sparse.issparse(self.X) or sparse.issparse(self.Y):
+            return self
+        mean = self.Y.mean(axis=0)
+        if mean @ mean <= 0.999 * self.y.mean():
+            return self
+        return Pair(self.X - mean, None if self.same else self.Y - mean)
+
+
+class Tile(Pair):
+    """Some rows of X against some rows of Y, with products that are slices of those of the whole pair.
+
+    Parameters
+    ----------
+    whole : Pair
+        The pair that the tile is part of.
+    rows, cols : slice
+        The rows of X, and those of Y.
+    dtype : dtype, optional
+        The precision of the tile, by default that of the pair.
+    """
+
+    def __init__(self, whole: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> None:
         self._whole, self._rows, self._cols = whole, rows, cols
+        self.same = whole.same and rows == cols
+        self.shape = (len(range(whole.shape[0])[rows]), len(range(whole.shape[1])[cols]))
+        self.dtype = np.dtype(dtype or whole.dtype)
+
+    @cached_property
+    def X(self) -> Samples:
+        """The rows of the tile; most kernels read the products alone."""
+        return self._whole.X[self._rows].astype(self.dtype, copy=False)
+
+    @cached_property
+    def Y(self) -> Samples:
+        """The samples that the rows are compared with."""
+        return self.X if self.same else self._whole.Y[self._cols].astype(self.dtype, copy=False)
+
+    @cached_property
+    def x(self) -> Matrix:
+        """The squared lengths of the rows of X, as a column."""
+        return self._whole.x[self._rows].astype(self.dtype, copy=False)
+
+    @cached_property
+    def y(self) -> Matrix:
+        """The squared lengths of the rows of Y, as a row."""
+        return self._whole.y[:, self._cols].astype(self.dtype, copy=False)
 
     @cached_property
     def inner(self) -> Matrix:
@@ -124,6 +177,13 @@ class _Tile(Pair):
         return self._whole.sqdist[self._rows, self._cols].astype(self.dtype, copy=False)
 
 
-def _read_only(A: Matrix) -> Matrix:
-    A.flags.writeable = False
-    return A
+def read_pair(X: Samples, Y: Samples | None = None) -> Pair:
+    """Return what a user passes as samples as a pair of floating-point tables of the same width."""
+    pair = Pair(as_samples(X), None if Y is None or Y is X else as_samples(Y))
+    if pair.X.shape[1] != pair.Y.shape[1]:
+        msg = (
+            f"X has {pair.X.shape[1]} features but Y has {pair.Y.shape[1]}: "
+            "a kernel compares samples of one feature space."
+        )
+        raise InvalidInputError(msg)
+    return pair

@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, is_count, is_positive
-from kernelweave.kernels.pair import Pair, Products, row_sqnorms
+from kernelweave.kernels.pair import HasProducts, row_sqnorms
 from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Cosine", "Linear", "Polynomial"]
@@ -20,11 +20,7 @@ __all__ = ["Cosine", "Linear", "Polynomial"]
 class Linear(Kernel):
     r"""The inner product, :math:`k(x, y) = x^\top y`."""
 
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Return the inner products."""
-        return pair.inner.copy()
-
-    def of_products(self, products: Products) -> Matrix:
+    def of_products(self, products: HasProducts) -> Matrix:
         """Return the inner products."""
         return products.inner.copy()
 
@@ -56,16 +52,9 @@ class Polynomial(Kernel):
             msg = f"The offset of a polynomial kernel must be finite and not negative; got {self.offset}."
             raise InvalidInputError(msg)
 
-    def evaluate(self, pair: Pair) -> Matrix:
+    def of_products(self, products: HasProducts) -> Matrix:
         """Raise the shifted inner products to the degree."""
-        return self._raised(pair.inner)
-
-    def of_products(self, products: Products) -> Matrix:
-        """Raise the shifted inner products to the degree."""
-        return self._raised(products.inner)
-
-    def _raised(self, inner: Matrix) -> Matrix:
-        K = inner + inner.dtype.type(self.offset)
+        K = products.inner + products.inner.dtype.type(self.offset)
         degree = int(self.degree)
         while degree % 2 == 0:  # numpy squares much faster than it raises to a power
             K *= K
@@ -81,13 +70,7 @@ class Polynomial(Kernel):
 class Cosine(Kernel):
     r"""The cosine of the angle, :math:`k(x, y) = x^\top y / (\|x\| \|y\|)`; 0 for a zero sample."""
 
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Return the cosines."""
-        x = inverse_roots(row_sqnorms(pair.X))
-        y = x if pair.same else inverse_roots(row_sqnorms(pair.Y))
-        return np.asarray(pair.inner * x[:, None] * y)
-
-    def of_products(self, products: Products) -> Matrix:
+    def of_products(self, products: HasProducts) -> Matrix:
         """Return the cosines."""
         return np.asarray(products.inner * inverse_roots(products.x) * inverse_roots(products.y))
 
@@ -98,5 +81,5 @@ class Cosine(Kernel):
 
 
 def inverse_roots(d: Vector) -> Vector:
-    """Return 1/sqrt(d), and 0 where d is 0: a zero sample is similar to nothing, not NaN."""
+    """Return 1/sqrt(d), and 0 where d is 0, so that a zero sample gets similarity 0 instead of NaN."""
     return np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)

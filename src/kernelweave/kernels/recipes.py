@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank
@@ -14,37 +14,31 @@ from kernelweave.kernels.products import Linear, Polynomial
 __all__ = ["RECIPES", "recipe"]
 
 
-def _released(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> KernelBank:
+def _released(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
     """Kernels as the program behind the paper's figures builds them: unit diagonals."""
-    gaussians: dict[str, Kernel] = {_gaussian_name(t): Gaussian(t) for t in ts}  # unit diagonal by themselves
-    products: dict[str, Kernel] = {name: CosineNormalized(kernel) for name, kernel in _products(polynomials).items()}
-    return KernelBank(gaussians | products)
+    gaussians: dict[str, Kernel] = {f"gaussian(t={t:g})": Gaussian(t) for t in ts}  # unit diagonal already
+    return gaussians | {name: CosineNormalized(kernel) for name, kernel in _products(polynomials).items()}
 
 
-def _printed(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> KernelBank:
+def _printed(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
     """Kernels as the paper prints them: exp(-d²/(t d_max²)), and all divided by d_max²."""
-    gaussians: dict[str, Kernel] = {_gaussian_name(t): Gaussian((t / 2) ** 0.5) for t in ts}
-    kernels = gaussians | _products(polynomials)
-    return KernelBank({name: DiameterNormalized(kernel) for name, kernel in kernels.items()})
+    gaussians: dict[str, Kernel] = {f"gaussian(t={t:g})": Gaussian((t / 2) ** 0.5) for t in ts}
+    return {name: DiameterNormalized(kernel) for name, kernel in (gaussians | _products(polynomials)).items()}
 
 
 def _products(polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
-    named: dict[str, Kernel] = {"linear": Linear()}
-    return named | {f"polynomial(a={a}, b={b})": Polynomial(degree=b, offset=float(a)) for a, b in polynomials}
-
-
-def _gaussian_name(t: float) -> str:
-    return f"gaussian(t={t:g})"
+    linear: dict[str, Kernel] = {"linear": Linear()}
+    return linear | {f"polynomial(a={a}, b={b})": Polynomial(degree=b, offset=float(a)) for a, b in polynomials}
 
 
 _TWELVE = (0.01, 0.05, 0.1, 1, 10, 50, 100), ((0, 2), (0, 4), (1, 2), (1, 4))
 _SEVEN = (0.1, 1, 10, 100), ((0, 2), (1, 2))
 
-RECIPES: dict[str, Callable[[], KernelBank]] = {
-    "released-12": lambda: _released(*_TWELVE),
-    "released-7": lambda: _released(*_SEVEN),
-    "printed-12": lambda: _printed(*_TWELVE),
-    "printed-7": lambda: _printed(*_SEVEN),
+RECIPES: Mapping[str, Mapping[str, Kernel]] = {
+    "released-12": _released(*_TWELVE),
+    "released-7": _released(*_SEVEN),
+    "printed-12": _printed(*_TWELVE),
+    "printed-7": _printed(*_SEVEN),
 }
 
 
@@ -67,4 +61,4 @@ def recipe(name: str) -> KernelBank:
     if name not in RECIPES:
         msg = f"Unknown kernel recipe {name!r}: choose one of {', '.join(RECIPES)}, or pass a list of kernels."
         raise InvalidInputError(msg)
-    return RECIPES[name]()
+    return KernelBank(RECIPES[name])

@@ -1,150 +1,173 @@
-"""The kernels of several views, as one bank."""
+"""The kernels of all views as one bank, and what a user may pass as `kernels`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import KernelBank
+from kernelweave.kernels.bank import KernelBank, KernelLike, TileOf
+from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.gaps import knowledge, spread
+from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.recipes import RECIPES, recipe
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.views import Views
 
-__all__ = ["ViewBank"]
+__all__ = ["KernelsLike", "ViewBank", "as_bank", "bank_of"]
+
+# a recipe's name, a bank, one kernel, or several of them
+KernelsLike: TypeAlias = (
+    str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
+)
 
 
 class ViewBank:
-    """The kernels of several views as one bank, with the interface of a `KernelBank`.
+    """The kernels of one or several views as one bank.
 
-    Constants of kernels are fixed on the samples that a view has. Where samples are missing, a kernel tells a sample
-    that it does not know from no other: the sample stands at the mean of the kernel's features, and what its other
-    views say of it counts in proportion more.
+    The constants of a kernel are fixed on the samples that its view has. A sample that lacks a view is placed at the
+    mean of the features of the view's kernels, and its other views count for more in proportion.
 
     Parameters
     ----------
     banks : mapping of view name to KernelBank
         The kernels of every view.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The name of every kernel, after that of its view if there are several.
+    views : tuple of str
+        The view of every kernel.
+    banks : dict of view name to KernelBank
+        The bank of every view.
+
+    Notes
+    -----
+    Only `fit` checks its argument. The other methods take `Views` that were read with the names of these banks.
     """
 
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "_training", "_means")
+
     def __init__(self, banks: Mapping[str, KernelBank]) -> None:
-        self._banks = dict(banks)
+        self.banks = dict(banks)
+        self.views = tuple(view for view, bank in self.banks.items() for _ in bank.names)
+        names = tuple(name for bank in self.banks.values() for name in bank.names)
+        several = len(self.banks) > 1
+        self.names = (
+            tuple(f"{view}: {name}" for view, name in zip(self.views, names, strict=True)) if several else names
+        )
         self._training: Views | None = None
         self._means: dict[str, tuple[Matrix, Vector]] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The kernels' names, each after that of its view."""
-        return tuple(f"{view}: {name}" for view, bank in self._banks.items() for name in bank.names)
-
-    @property
-    def views(self) -> tuple[str, ...]:
-        """The view of every kernel."""
-        return tuple(view for view, bank in self._banks.items() for _ in bank.names)
-
-    @property
-    def banks(self) -> dict[str, KernelBank]:
-        """The bank of every view."""
-        return dict(self._banks)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"ViewBank({', '.join(f'{view}: {len(bank)} kernels' for view, bank in self._banks.items())})"
+        counts = [f"{view}: {len(bank)} kernel{'s' * (len(bank) != 1)}" for view, bank in self.banks.items()]
+        return f"ViewBank({', '.join(counts)})"
 
     def unfitted(self) -> ViewBank:
         """Return a bank of the same kernels that is not fixed on any samples."""
-        return ViewBank({view: bank.unfitted() for view, bank in self._banks.items()})
+        return ViewBank({view: bank.unfitted() for view, bank in self.banks.items()})
 
     def fit(self, X: Views) -> ViewBank:
         """Fix the constants of every kernel on the samples of its view, and return the bank."""
-        self._each_bank(X, lambda v, bank: bank.fit(X.tables[v]))
+        if not isinstance(X, Views) or X.names != tuple(self.banks):
+            got = ", ".join(X.names) if isinstance(X, Views) else type(X).__name__
+            msg = f"This ViewBank has kernels for the views {', '.join(self.banks)}; got {got}."
+            raise InvalidInputError(msg)
+        need_samples(X.present, X.names, X.sample_names, least=2)
+        self.fit_tiles(X)
         return self
 
     def fit_grams(self, X: Views) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
-        return self.fit(X).grams(X)
+        tile, all_samples = self.fit_tiles(X), slice(0, X.n_samples)
+        return tile(all_samples, all_samples)
 
-    def fit_tiles(self, X: Views) -> Callable[..., Matrix]:
-        """Fit on X and return a function of rows, columns and, if not that of X, precision: a tile (r, b, b') of H."""
-        parts = self._each_bank(X, self._tiles)
+    def fit_tiles(self, X: Views) -> TileOf:
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+        self._training, self._means = X, {}
+        if len(self.banks) == 1:
+            (bank,) = self.banks.values()
+            return bank.fit_tiles(X.tables[0])
+        parts = [self._view_tiles(X, v, name) for v, name in enumerate(self.banks)]
 
-        def tile(rows: slice, cols: slice, dtype: Any = None) -> Matrix:
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             return np.concatenate([part(rows, cols, dtype or X.dtype) for part in parts])
 
         return tile
 
-    def _each_bank(self, X: Views, fit: Callable[[int, KernelBank], Any]) -> list[Any]:
-        """Return what a fit of every bank on its view of X gives; an error names the view."""
-        self._need(X)
-        need_samples(X.present, X.names, X.sample_names, least=2)
-        self._training, self._means = X, {}
-        found = []
-        for v, (name, bank) in enumerate(self._banks.items()):
-            try:
-                found.append(fit(v, bank))
-            except InvalidInputError as error:
-                msg = f"View {name!r}: {error}"
-                raise InvalidInputError(msg) from error
-        return found
-
     def grams(self, X: Views, Y: Views | None = None) -> Matrix:
         """Return the kernel matrices of X with Y (or with itself) as one array of shape (r, n, m)."""
-        training = self._fitted()
-        self._need(X)
+        self._fitted()
         Y = X if Y is None else Y
-        self._need(Y)
-        plain = X.complete and Y.complete
-        t, u = knowledge(X.present), knowledge(Y.present)
+        if len(self.banks) == 1:
+            return self._view_grams(X, Y, 0)
         H = np.empty((len(self), X.n_samples, Y.n_samples), dtype=np.result_type(X.dtype, Y.dtype))
         start = 0
-        for v, bank in enumerate(self._banks.values()):
+        for v, bank in enumerate(self.banks.values()):
             part = slice(start, start := start + len(bank))
-            x, y = X.tables[v], Y.tables[v]
-            known = bank.grams(x, None if y is x else y) if 0 not in (x.shape[0], y.shape[0]) else None
-            if plain:
-                H[part] = known
-                continue
-            a = self._mean_values(v, bank, X, training)
-            b = a if Y is X else self._mean_values(v, bank, Y, training)
-            if known is None:
-                known = np.empty((len(bank), x.shape[0], y.shape[0]))
-            H[part] = spread(known, t[v], u[v], (a, b, self._training_means(v, bank)[1]), H.dtype)
+            H[part] = self._view_grams(X, Y, v)
         return H
 
-    def _tiles(self, v: int, bank: KernelBank) -> Callable[[slice, slice, Any], Matrix]:
-        X = self._fitted()
-        tile_of = bank.fit_tiles(X.tables[v])
+    def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
+        """Return the kernel matrices of one view for all samples, (r_v, n, m)."""
+        bank, x, y = self.banks[X.names[v]], X.tables[v], Y.tables[v]
+        if 0 in (x.shape[0], y.shape[0]):
+            known: Matrix = np.empty((len(bank), x.shape[0], y.shape[0]))
+        else:
+            known = bank.stack(Pair(x, y))
+        if X.complete and Y.complete:
+            return known
+        a = self._mean_values(X, v)
+        b = a if Y is X else self._mean_values(Y, v)
+        t, u = knowledge(X.present)[v], knowledge(Y.present)[v]
+        return spread(known, t, u, (a, b, self._training_means(v)[1]), np.result_type(X.dtype, Y.dtype))
+
+    def _view_tiles(self, X: Views, v: int, name: str) -> TileOf:
+        """Fit the kernels of one view and return the function of their tiles; an error names the view."""
+        bank = self.banks[name]
+        try:
+            tile_of = bank.fit_tiles(X.tables[v])
+        except InvalidInputError as error:
+            msg = f"View {name!r}: {error}"
+            raise InvalidInputError(msg) from error
         if X.complete:
             return tile_of
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
-        a, mean = self._training_means(v, bank)
+        a, mean = self._training_means(v)
 
-        def tile(rows: slice, cols: slice, dtype: Any) -> Matrix:
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             x, y = (slice(place[part.start], place[part.stop]) for part in (rows, cols))
             empty = x.start == x.stop or y.start == y.stop
-            H = np.empty((len(bank), x.stop - x.start, y.stop - y.start)) if empty else tile_of(x, y, np.dtype(dtype))
-            return spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), np.dtype(dtype))
+            H = np.empty((len(bank), x.stop - x.start, y.stop - y.start)) if empty else tile_of(x, y, dtype)
+            return spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
 
         return tile
 
-    def _mean_values(self, v: int, bank: KernelBank, X: Views, training: Views) -> Matrix:
+    def _mean_values(self, X: Views, v: int) -> Matrix:
         """Return the mean kernel value of every sample that the view has with the training samples, (r_v, n_v)."""
+        training, bank = self._fitted(), self.banks[X.names[v]]
         if X.tables[v] is training.tables[v]:
-            return self._training_means(v, bank)[0]
+            return self._training_means(v)[0]
         if X.tables[v].shape[0] == 0:
             return np.empty((len(bank), 0))
         return np.stack([K.mean(axis=1, dtype=np.float64) for K in bank.each(X.tables[v], training.tables[v])])
 
-    def _training_means(self, v: int, bank: KernelBank) -> tuple[Matrix, Vector]:
-        name = self._fitted().names[v]
+    def _training_means(self, v: int) -> tuple[Matrix, Vector]:
+        """Return the mean kernel values of the training samples that the view has, and the mean of these."""
+        training = self._fitted()
+        name = training.names[v]
         if name not in self._means:
-            means = np.stack([K.mean(axis=1, dtype=np.float64) for K in bank.each(self._fitted().tables[v])])
+            matrices = self.banks[name].each(training.tables[v])
+            means = np.stack([K.mean(axis=1, dtype=np.float64) for K in matrices])
             self._means[name] = means, means.mean(axis=1)
         return self._means[name]
 
@@ -154,8 +177,57 @@ class ViewBank:
             raise InvalidInputError(msg)
         return self._training
 
-    def _need(self, X: Views) -> None:
-        if not isinstance(X, Views) or X.names != tuple(self._banks):
-            got = ", ".join(X.names) if isinstance(X, Views) else type(X).__name__
-            msg = f"This ViewBank has kernels for the views {', '.join(self._banks)}; got {got}."
-            raise InvalidInputError(msg)
+
+def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], view_names: Sequence[str]) -> ViewBank:
+    """Return an unfitted bank of the kernels of every view.
+
+    Parameters
+    ----------
+    kernels : str, KernelBank, kernel, list or dict
+        A recipe's name, a bank, one kernel, a list of kernels or a dict of kernels by name, which all views get; or a
+        dict that gives each view, by its name, one of these.
+    view_names : sequence of str
+        The views' names.
+
+    Returns
+    -------
+    ViewBank
+    """
+    names = tuple(view_names)
+    if not isinstance(kernels, Mapping) or not _per_view(kernels, names):
+        return ViewBank({name: as_bank(cast(KernelsLike, kernels)) for name in names})
+    if set(kernels) != set(names):
+        odd = sorted(set(map(str, kernels)) ^ set(names))
+        msg = (
+            f"kernels must name every view once, or none: the views are {', '.join(map(repr, names))}, kernels has "
+            f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
+        )
+        raise InvalidInputError(msg)
+    return ViewBank({name: as_bank(kernels[name]) for name in names})
+
+
+def as_bank(kernels: KernelsLike) -> KernelBank:
+    """Return an unfitted bank from a recipe's name, a bank, a kernel, or a list or mapping of kernels."""
+    if isinstance(kernels, str):
+        return recipe(kernels)
+    if isinstance(kernels, KernelBank):
+        return kernels.unfitted()
+    if isinstance(kernels, Kernel) or callable(kernels):
+        return KernelBank([kernels])
+    if isinstance(kernels, Sequence | Mapping):
+        return KernelBank(kernels)
+    msg = (
+        f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
+    )
+    raise InvalidInputError(msg)
+
+
+def _per_view(kernels: Mapping[str, object], names: tuple[str, ...]) -> bool:
+    """Return whether a dict gives each view its kernels; otherwise it names kernels that all views have."""
+    several = [
+        isinstance(value, list | tuple | Mapping | KernelBank) or (isinstance(value, str) and value in RECIPES)
+        for value in kernels.values()
+    ]
+    if len(names) == 1:  # a kernel may have the name of the only view
+        return set(kernels) == set(names) and all(several)
+    return bool(set(kernels) & set(names)) or any(several)

@@ -1,4 +1,4 @@
-"""Pictures of fitted models and of tables of results: each function draws what it is given, and returns the Axes."""
+"""Plots of fitted models and of tables of results. Each function draws what it is given and returns the Axes."""
 
 from kernelweave.plots.comparison import plot_comparison
 from kernelweave.plots.confidence import plot_confidence
@@ -6,9 +6,9 @@ from kernelweave.plots.convergence import plot_convergence
 from kernelweave.plots.embedding import plot_embedding
 from kernelweave.plots.evidence import plot_evidence
 from kernelweave.plots.graph import plot_graph
+from kernelweave.plots.importance_bars import plot_view_importance
 from kernelweave.plots.spectrum import plot_spectrum
 from kernelweave.plots.surface import plot_heatmap, plot_surface
-from kernelweave.plots.views import plot_view_importance
 from kernelweave.plots.weights import plot_weights
 
 __all__ = [

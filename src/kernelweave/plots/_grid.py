@@ -1,11 +1,11 @@
-"""What the plots of a parameter search read from its rows."""
+"""The rows of a parameter search, arranged for the plots."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ _COLUMNS = ("dataset", "method", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture of the grid: a metric for one beta, (gammas, alphas); nan where there is no result."""
+    """The values of one metric for one beta, of shape (n_gammas, n_alphas); NaN where there is no result."""
 
     metric: str
     beta: float
@@ -31,7 +31,7 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The metric as users write it."""
+        """The name of the metric, as shown."""
         return _NAMES.get(self.metric, self.metric)
 
 
@@ -44,10 +44,10 @@ class Grid:
     alphas: tuple[float, ...]
     gammas: tuple[float, ...]
     betas: tuple[float, ...]
-    panels: tuple[tuple[Panel, ...], ...]  # a row of panels for every metric, a column for every beta
+    panels: tuple[tuple[Panel, ...], ...]  # one row per metric, one column per beta
 
     def limits(self, metric: int) -> tuple[float, float]:
-        """Return the smallest and largest value of a metric over all its panels: they share one scale."""
+        """Return the smallest and largest value of a metric over all its panels, which share one scale."""
         values = np.concatenate([panel.values.ravel() for panel in self.panels[metric]])
         return float(np.nanmin(values)), float(np.nanmax(values))
 
@@ -83,10 +83,10 @@ def read_grid(rows: pd.DataFrame, metrics: Sequence[str], betas: Sequence[float]
     return Grid(dataset, method, alphas, gammas, chosen, panels)
 
 
-def _parameters(text: Any) -> dict[str, float]:
-    parameters = json.loads(text)
+def _parameters(text: str) -> dict[str, float]:
+    parameters: dict[str, float] = json.loads(text)
     if missing := [name for name in ("alpha", "beta", "gamma") if not isinstance(parameters.get(name), int | float)]:
-        msg = f"The parameters {text} have no number {missing[0]!r}: this plot needs alpha, beta and gamma, as of SMKL."
+        msg = f"The parameters {text} have no number {missing[0]!r}: draw a method with alpha, beta and gamma, as SMKL."
         raise InvalidInputError(msg)
     return parameters
 
@@ -95,7 +95,7 @@ def _only(table: pd.DataFrame, column: str) -> str:
     found = table[column].unique()
     if len(found) != 1:
         msg = (
-            f"The rows must be of one {column}, got {len(found)} ({', '.join(map(str, found[:5]))}): "
+            f"The rows must have the same {column}, got {len(found)} ({', '.join(map(str, found[:5]))}): "
             f"pass rows[rows.{column} == ...]."
         )
         raise InvalidInputError(msg)
@@ -107,7 +107,7 @@ def _pivot(
 ) -> npt.NDArray[np.float64]:
     part = table[table["beta"] == beta]
     laid_out = part.pivot_table(index="gamma", columns="alpha", values=metric, aggfunc="mean", dropna=False)
-    return laid_out.reindex(index=gammas, columns=alphas).to_numpy(dtype=float)
+    return np.asarray(laid_out.reindex(index=gammas, columns=alphas), dtype=float)
 
 
 def tick(value: float) -> str:

@@ -1,14 +1,15 @@
-"""Where samples stand in a plane: what the scatter of the plots and that of the report have in common."""
+"""Positions of the samples in a plane, for the scatter plot and for the map of the report."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
-from kernelweave.plots._model import learned
+from kernelweave._types import Array
+from kernelweave.plots._fitted import learned
 
 __all__ = ["Layout", "corners", "lay_out", "membership_wheel"]
 
@@ -18,20 +19,21 @@ _TIED = 0.999  # directions are equally long if the shortest has this share of t
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places of the samples in two columns or fewer, and what the axes show.
+    """Positions of the samples in at most two columns, and what the axes show.
 
-    `wheel` holds the classes, if they are spokes; `directions` the places in all of more than two directions.
+    `wheel` holds the names of the spokes, if the groups are spokes of a wheel. `directions` holds the positions in all
+    directions, if there are more than two.
     """
 
     title: str
     places: npt.NDArray[np.float64]
     axes: tuple[str, ...]
-    wheel: npt.NDArray[Any] | None = None
+    wheel: Array | None = None
     directions: npt.NDArray[np.float64] | None = None
 
 
-def lay_out(model: Any) -> Layout:
-    """Return where a fitted model's samples stand: on a wheel of its classes, or in two directions of its embedding."""
+def lay_out(model: BaseEstimator) -> Layout:
+    """Return the samples on a wheel of the model's classes, or in two directions of its embedding."""
     name, P = learned(model, "label_distributions_", "embedding_")
     P = np.asarray(P, dtype=float)
     title = "Label distributions" if name == "label_distributions_" else "Embedding"
@@ -42,8 +44,8 @@ def lay_out(model: Any) -> Layout:
     return Layout(title, places[:, :2], tuple(axes), directions=more)
 
 
-def membership_wheel(model: Any) -> Layout | None:
-    """Return where a clusterer's samples stand on a wheel of its clusters, if it says how far they belong to each."""
+def membership_wheel(model: BaseEstimator) -> Layout | None:
+    """Return the samples on a wheel of the model's clusters; None if it has no memberships or fewer than 3 clusters."""
     M = getattr(model, "membership_", None)
     if M is None or not hasattr(model, "labels_") or M.shape[1] < 3:
         return None
@@ -51,7 +53,7 @@ def membership_wheel(model: Any) -> Layout | None:
 
 
 def _plane(P: npt.NDArray[np.float64], name: str) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Return the samples in the directions in which they vary, the first two first, and the names of these."""
+    """Return the samples in the directions in which they vary, the longest first, and the names of the directions."""
     centred = P - P.mean(axis=0)
     negligible = _CONSTANT * np.linalg.norm(P)
     U, lengths, _ = np.linalg.svd(centred, full_matrices=False)
@@ -65,7 +67,7 @@ def _plane(P: npt.NDArray[np.float64], name: str) -> tuple[npt.NDArray[np.float6
 
 
 def _spread(P: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the mean of the spokes' ends for every distribution, its distance from the centre as the square root."""
+    """Return the mean of the spokes' ends weighted by each row of P, with the root of its distance from the centre."""
     Z = P @ corners(P.shape[1])
     distance = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.sqrt(np.where(distance > 0, distance, 1))

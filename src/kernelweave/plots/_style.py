@@ -1,4 +1,4 @@
-"""The look that all plots share: colours for every eye, one headline, texts that fit."""
+"""The style that all plots share: colours, headlines, and texts that fit."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ __all__ = [
     "headline",
     "new_axes",
     "plain",
+    "plural",
     "shortened",
     "strip_spines",
     "wrapped",
 ]
 
 INK, GREY = "#222222", "#6E6E6E"
-# Okabe and Ito's palette, which all kinds of colour vision tell apart, without its yellow, too faint on paper.
+# Okabe and Ito's palette for all kinds of colour vision, without its yellow, which is too faint on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "P")  # five beside seven colours: 35 groups look different, in grey as well
+MARKERS = ("o", "s", "^", "D", "P")  # with seven colours, 35 groups look different
 
 
 def new_axes(width: float, height: float) -> Axes:
     """Return the axes of a new figure; sizes in inches."""
     import matplotlib.pyplot as plt  # only here: pyplot picks a backend and keeps the figure alive
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
-    return ax
+    return plt.subplots(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))[1]
 
 
-def headline(ax: Axes, title: str, subtitle: str) -> None:
-    """Write a bold title and, below it, a lighter sentence wrapped to the width of the axes."""
-    text = textwrap.fill(subtitle, max(20, int(1 / character_width(ax))))
+def headline(ax: Axes, title: str, subtitle: str, labels: Sequence[str] = ()) -> None:
+    """Write a bold title and, below it, a lighter sentence wrapped to the width that these tick labels leave."""
+    taken = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    text = textwrap.fill(subtitle, max(20, int(1 / character_width(ax)) - taken))
     ax.annotate(
         plain(text), (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
     )
@@ -57,13 +58,13 @@ def character_width(ax: Axes) -> float:
 
 
 def strip_spines(ax: Axes, sides: Sequence[str] = ("top", "right")) -> None:
-    """Leave away the frame where it says nothing."""
+    """Hide some sides of the frame and draw the others in grey."""
     ax.spines[:].set_color(GREY)
     ax.spines[list(sides)].set_visible(False)
 
 
 def plain(name: object) -> str:
-    """Return a name as matplotlib shows it unchanged: a dollar sign is no start of a formula."""
+    """Return a name that matplotlib shows unchanged: dollar signs are escaped, so that they start no formula."""
     return str(name).replace("$", r"\$")
 
 
@@ -78,12 +79,16 @@ def wrapped(name: object, width: int) -> str:
 
 
 def shortened(name: object, length: int = 18) -> str:
-    """Return a name that leaves room for the picture."""
+    """Return a name of at most this length, cut off with an ellipsis if it is longer."""
     text = str(name)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def plural(noun: str) -> str:
+    """Return "classes" for "class" and "samples" for "sample"."""
+    return noun + ("es" if noun.endswith("s") else "s")
+
+
 def counted(count: int, noun: str) -> str:
-    """Return "1 class" or "3 classes"."""
-    plural = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count} {noun}{plural}"
+    """Return "1 class" or "3 classes", with commas in large numbers."""
+    return f"{count:,} {noun if count == 1 else plural(noun)}"

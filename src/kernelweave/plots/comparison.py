@@ -1,23 +1,35 @@
-"""Methods beside each other, data set by data set."""
+"""Scores of several methods on several data sets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_comparison"]
+__all__ = ["Columns", "plot_comparison"]
+
+
+class Columns(Protocol):
+    """A table whose columns are found by name: a data frame, or a mapping of names to columns."""
+
+    def __getitem__(self, name: str, /) -> object:
+        """Return a column."""
+
+    def __iter__(self) -> Iterator[object]:
+        """Iterate over the columns or their names."""
 
 
 def plot_comparison(
-    table: Any,
+    table: Columns,
     *,
     value: str,
     method: str = "method",
@@ -25,18 +37,18 @@ def plot_comparison(
     reference: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Dots of every method's score in a row for each data set.
+    """Draw the score of every method as a dot, in one row per data set.
 
     Parameters
     ----------
     table : DataFrame or mapping of columns
-        One row for every run; pandas, polars or a plain dict of arrays.
+        One row per run; a pandas or polars data frame, or a dict of arrays.
     value : str
         The column with the score.
     method, dataset : str, default="method" and "dataset"
-        The columns that say what ran, and on what.
+        The columns with the names of the methods and of the data sets.
     reference : str or None, default=None
-        A column with another figure for the same run, for example the published one; drawn as a hollow mark.
+        A column with another score of the same run, for example the published one; drawn as a hollow marker.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure that fits the number of data sets.
 
@@ -48,18 +60,18 @@ def plot_comparison(
     Raises
     ------
     InvalidInputError
-        If a column is missing or holds no number at all.
+        If a column is missing, or the scores hold no number.
 
     Notes
     -----
-    Methods and data sets keep the order of the table. Of several runs the dot is their mean, and a line joins the
+    Methods and data sets keep the order of the table. The dot is the mean of several runs, and a line joins the
     smallest and the largest. Rows without a score are left out.
     """
     columns = [_column(table, name) for name in (dataset, method)]
     scores = _numbers(table, value)
     references = None if reference is None else _numbers(table, reference)
     if not np.isfinite(scores).any():
-        msg = f"The column {value!r} holds no number, so there is nothing to draw."
+        msg = f"The column {value!r} holds no number, so there is nothing to draw: pass a column with scores."
         raise InvalidInputError(msg)
     (datasets, row), (methods, which) = (_in_order(column) for column in columns)
     if ax is None:
@@ -68,8 +80,8 @@ def plot_comparison(
     rows = np.arange(len(datasets))
     ax.hlines(rows, 0, 1, transform=ax.get_yaxis_transform(), color="#E5E5E5", linewidth=1, zorder=0)
     for m, name in enumerate(methods):
-        style = {"color": COLOURS[m % len(COLOURS)], "marker": MARKERS[m % len(MARKERS)]}
-        shift = 0.22 * (2 * (m + 0.5) / len(methods) - 1)  # equal scores of two methods stay visible
+        style: dict[str, Any] = {"color": COLOURS[m % len(COLOURS)], "marker": MARKERS[m % len(MARKERS)]}
+        shift = 0.22 * (2 * (m + 0.5) / len(methods) - 1)  # so that equal scores of two methods do not overlap
         for d in rows:
             runs = scores[(row == d) & (which == m) & np.isfinite(scores)]
             if len(runs) > 1:
@@ -95,16 +107,16 @@ def plot_comparison(
     return ax
 
 
-def _column(table: Any, name: str) -> npt.NDArray[Any]:
+def _column(table: Columns, name: str) -> Array:
     try:
         return np.asarray(table[name])
-    except Exception as error:  # every kind of table has its own error for this
+    except Exception as error:  # each kind of table raises its own error
         known = ", ".join(map(repr, getattr(table, "columns", table)))
-        msg = f"The table has no column {name!r}; it has {known}."
+        msg = f"The table has no column {name!r}; choose one of {known}."
         raise InvalidInputError(msg) from error
 
 
-def _numbers(table: Any, name: str) -> npt.NDArray[np.float64]:
+def _numbers(table: Columns, name: str) -> npt.NDArray[np.float64]:
     column = _column(table, name)
     try:
         return np.array([np.nan if entry is None else entry for entry in column], dtype=float)
@@ -113,8 +125,8 @@ def _numbers(table: Any, name: str) -> npt.NDArray[np.float64]:
         raise InvalidInputError(msg) from error
 
 
-def _in_order(column: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
-    """Return the different entries in the order of their first appearance, and the position of each among them."""
+def _in_order(column: Array) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return the distinct entries in the order of their first appearance, and the position of each entry in them."""
     position = {entry: i for i, entry in enumerate(dict.fromkeys(column.tolist()))}
     return list(position), np.array([position[entry] for entry in column.tolist()], dtype=np.intp)
 

@@ -1,14 +1,16 @@
-"""How sure the model is of its samples."""
+"""The confidence of the samples in every group."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_confidence"]
 
-_ROWS = 40  # so many groups get a row each; more share one histogram
+_ROWS = 40  # up to this number every group has a row; more share one histogram
 
 
-def plot_confidence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Median and spread of the confidence in every group, the least certain group at the bottom.
+def plot_confidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Draw the median and spread of the confidence in every group, the least certain group at the bottom.
 
     Parameters
     ----------
@@ -39,19 +41,21 @@ def plot_confidence(model: Any, *, ax: Axes | None = None) -> Axes:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If the model does not say how sure it is, or not for every sample.
+        If the model has no confidence, or not one for every sample.
 
     Notes
     -----
-    Without ``confidence_`` it is the largest probability of every sample. The dot is the median, the thick line
-    holds half of the samples, the thin one nine tenths. Of more than 40 groups one histogram is drawn.
+    Without ``confidence_``, the confidence is the largest probability of each sample. The dot is the median, the thick
+    line covers the middle half of the samples, the thin line the middle 90 %. With more than 40 groups, one histogram
+    of all samples is drawn.
     """
     name, values = learned(model, "confidence_", "label_distributions_")
     values = np.asarray(values, dtype=float)
     values = values.max(axis=1) if name == "label_distributions_" else values
     kind, names, codes = groups(model)
     if values.shape != codes.shape:
-        msg = f"{name} must hold one number for each of the {len(codes)} samples, got shape {values.shape}."
+        n = counted(len(codes), "sample")
+        msg = f"{name} must hold one number for each of the {n}, got shape {values.shape}: fit the model again."
         raise InvalidInputError(msg)
     rows = len(names) <= _ROWS
     if ax is None:
@@ -60,7 +64,7 @@ def plot_confidence(model: Any, *, ax: Axes | None = None) -> Axes:
         _draw_rows(ax, names, codes, values)
         ax.set_ylabel(kind, fontsize=9)
     else:
-        ax.hist(values, bins=np.linspace(0, 1, 21), color=COLOURS[0], edgecolor="white", linewidth=0.5)
+        ax.hist(values, bins=20, range=(0, 1), color=COLOURS[0], edgecolor="white", linewidth=0.5)
         ax.set_ylabel("samples", fontsize=9)
     ax.set_xlim(0, 1.02)
     ax.set_xlabel("confidence", fontsize=9)
@@ -70,7 +74,7 @@ def plot_confidence(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_rows(ax: Axes, names: npt.NDArray[Any], codes: npt.NDArray[np.intp], values: npt.NDArray[np.float64]) -> None:
+def _draw_rows(ax: Axes, names: Array, codes: npt.NDArray[np.intp], values: npt.NDArray[np.float64]) -> None:
     quantiles = np.array([np.quantile(values[codes == k], (0.05, 0.25, 0.5, 0.75, 0.95)) for k in range(len(names))])
     order = np.lexsort((np.arange(len(names)), -quantiles[:, 2]))
     quantiles, rows = quantiles[order], np.arange(len(names))

@@ -1,13 +1,15 @@
-"""How the objective and the graph settled."""
+"""The objective and the change of the graph by iteration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from kernelweave._types import Labels, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import learned
+from kernelweave.plots._fitted import learned
 from kernelweave.plots._style import (
     COLOURS,
     GREY,
@@ -26,26 +28,26 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_convergence"]
 
-_MARKED = 40  # so many iterations have room for a marker each
+_MARKED = 40  # up to this number of iterations, each has a marker
 _WIDE = 30.0  # terms that differ by a larger factor are drawn on a logarithmic axis
-_SMALL = 1e-8  # what is smaller than this part of the largest term counts as zero there
-_LINEAR = 1e-6  # part of the largest term below which the axis is linear, if it reaches zero
+_SMALL = 1e-8  # relative to the largest term; smaller values count as zero there
+_LINEAR = 1e-6  # relative to the largest term; an axis that includes zero is linear below
 
 
-def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Lines of every term of the objective, their total, and the change of the graph, by iteration.
+def plot_convergence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Draw every term of the objective, their total, and the change of the graph, by iteration.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``history_`` and ``outcome_``.
     ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure. The change of the graph gets a twin of these axes.
+        Where to draw; None makes a new figure. The change of the graph is drawn on a twin of these axes.
 
     Returns
     -------
     ax : matplotlib Axes
-        The axes with the terms and their total. Those of the change are the last of its figure.
+        The axes with the terms and their total. The twin axes with the change are the last of the figure.
 
     Raises
     ------
@@ -56,8 +58,8 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    Terms of very different size are drawn on a logarithmic axis, which turns linear around zero if a term is
-    zero, nearly zero or negative. The subtitle says why the iterations ended.
+    Terms of very different size are drawn on a logarithmic axis, which is linear around zero if a term is zero, nearly
+    zero or negative. The subtitle says why the iterations stopped.
     """
     history = learned(model, "history_")[1]
     outcome = learned(model, "outcome_")[1]
@@ -68,8 +70,8 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
         ax = new_axes(6.8, 4.4)
 
     iterations = np.arange(1, len(history) + 1)
-    markers = {"marker": "o", "markersize": 3.5} if len(history) <= _MARKED else {}
-    thick = {"color": "#BBBBBB", "linewidth": 5, "marker": "o", "markersize": 5, "zorder": 1}
+    markers: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(history) <= _MARKED else {}
+    thick: dict[str, Any] = {"color": "#BBBBBB", "linewidth": 5, "marker": "o", "markersize": 5, "zorder": 1}
     lines = ax.plot(iterations, history.objective, label="total", **thick)
     for i, (name, values) in enumerate(history.terms.items()):
         lines += ax.plot(iterations, values, label=name, color=COLOURS[i % len(COLOURS)], linewidth=1.6, **markers)
@@ -86,10 +88,10 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _draw_change(ax: Axes, iterations: Any, change: Any) -> None:
-    """Draw the change of the graph against an axis of its own on the right."""
+def _draw_change(ax: Axes, iterations: Labels, change: Vector) -> None:
+    """Draw the change of the graph on a second vertical axis, on the right."""
     twin = ax.twinx()
-    markers = {"marker": "x", "markersize": 4} if len(iterations) <= _MARKED else {}
+    markers: dict[str, Any] = {"marker": "x", "markersize": 4} if len(iterations) <= _MARKED else {}
     twin.plot(iterations, change, color=GREY, linewidth=1, linestyle="--", label="change of the graph", **markers)
     if (change > 0).any():
         twin.set_yscale("log", nonpositive="mask")
@@ -100,8 +102,8 @@ def _draw_change(ax: Axes, iterations: Any, change: Any) -> None:
     strip_spines(twin, ("top", "left", "bottom"))
 
 
-def _scale(ax: Axes, values: Any) -> None:
-    """Take a logarithmic axis for values of very different size."""
+def _scale(ax: Axes, values: Vector) -> None:
+    """Make the vertical axis logarithmic if the values are of very different size."""
     values = values[np.isfinite(values)]
     sizes = np.abs(values)
     sizes = sizes[sizes > _SMALL * sizes.max(initial=0)]
@@ -113,15 +115,15 @@ def _scale(ax: Axes, values: Any) -> None:
         else:
             values = np.append(values, 0)
             _scale_around_zero(ax, values, max(sizes.min(), _LINEAR * sizes.max()))
-    # matplotlib's own limits of an axis around zero cut lines off
+    # the default limits of an axis that is logarithmic on both sides of zero cut lines off
     scale = ax.yaxis.get_transform()
     low, high = scale.transform([values.min(), values.max()])
     margin = 0.05 * (high - low) or 0.05 * abs(high)
-    ax.set_ylim(scale.inverted().transform([low - margin, high + margin]))
+    ax.set_ylim(*scale.inverted().transform([low - margin, high + margin]).tolist())
 
 
-def _scale_around_zero(ax: Axes, values: Any, linear: float) -> None:
-    """Take an axis that is logarithmic on both sides, with few ticks: matplotlib's own crowd around zero."""
+def _scale_around_zero(ax: Axes, values: Vector, linear: float) -> None:
+    """Make the axis logarithmic on both sides of zero, with few ticks: the default ones are crowded around zero."""
     first = int(np.floor(np.log10(linear)))
     ax.set_yscale("symlog", linthresh=10.0**first)
     last = int(np.floor(np.log10(np.abs(values).max())))
@@ -131,9 +133,9 @@ def _scale_around_zero(ax: Axes, values: Any, linear: float) -> None:
 
 
 def _name_lines(ax: Axes, lines: list[Line2D]) -> None:
-    """Write the name and last value of every line at its right, moved apart where they would overlap."""
-    last = len(lines[0].get_xdata())
-    ends = [float(line.get_ydata()[-1]) for line in lines]
+    """Write the name and last value of every line to its right, moved apart where they would overlap."""
+    last = np.size(lines[0].get_xdata())
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
     texts = [f"{line.get_label()} {_number(end)}" for line, end in zip(lines, ends, strict=True)]
     room = min(0.5, (max(map(len, texts)) + 5) * character_width(ax))
     span = max(last - 1, 0.5)
@@ -157,7 +159,7 @@ def _name_lines(ax: Axes, lines: list[Line2D]) -> None:
 
 
 def _ticks(last: int) -> list[int]:
-    """Return round iterations up to the last, and the first."""
+    """Return the first iteration and round ones up to the last."""
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, last)
@@ -168,20 +170,20 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _heights(ax: Axes, x: float, values: list[float]) -> Any:
-    """Return values as heights on the axes, between 0 and 1; what cannot be drawn is at the top."""
-    ax.set_ylim(ax.get_ylim())  # the names stay beside their lines
+def _heights(ax: Axes, x: float, values: list[float]) -> Vector:
+    """Return the heights of values on the axes, between 0 and 1; 1 for those that cannot be drawn."""
+    ax.set_ylim(ax.get_ylim())  # fixes the limits, so that the names stay beside their lines
     points = ax.transData.transform([(x, value) for value in values])
-    heights = ax.transAxes.inverted().transform(points)[:, 1]
+    heights = np.asarray(ax.transAxes.inverted().transform(points))[:, 1]
     return np.where(np.isfinite(heights), np.clip(heights, 0, 1), 1.0)
 
 
-def _apart(heights: Any, gap: float) -> list[float]:
-    """Return ascending heights, moved as little as they need to stand `gap` apart."""
+def _apart(heights: Vector, gap: float) -> list[float]:
+    """Return ascending heights, moved as little as needed to be at least `gap` apart."""
     clusters: list[list[float]] = []
     for height in heights:
         clusters.append([height])
-        # a name too near the one below joins its block, which spreads around its mean
+        # a name too close to the one below joins its block, which is spread around its mean
         while len(clusters) > 1 and _bottom(clusters[-1], gap) - _top(clusters[-2], gap) < gap:
             clusters[-2:] = [clusters[-2] + clusters[-1]]
     return [_bottom(cluster, gap) + gap * i for cluster in clusters for i in range(len(cluster))]

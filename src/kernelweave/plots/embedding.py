@@ -1,15 +1,17 @@
-"""Where the model puts the samples, in two dimensions."""
+"""The samples in two dimensions, where the model places them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
+from kernelweave.plots._fitted import groups
 from kernelweave.plots._layout import corners, lay_out
-from kernelweave.plots._model import groups
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
 from kernelweave.samples.labels import encode_labels
 
@@ -18,20 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_embedding"]
 
-_LISTED = 12  # so many groups fit a legend
+_LISTED = 12  # largest number of groups that fit a legend
 
 
-def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Scatter of the samples where the model puts them, coloured by group.
+def plot_embedding(model: BaseEstimator, *, labels: npt.ArrayLike | None = None, ax: Axes | None = None) -> Axes:
+    """Draw a scatter plot of the samples in the model's embedding, coloured by group.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``label_distributions_`` (classifiers) or ``embedding_`` (clusterers).
     labels : array-like of shape (n_samples,) or None, default=None
-        Groups to colour by, for example the true classes; None takes the model's ``labels_`` or ``transduction_``.
+        Groups to colour by, for example the true classes; None uses the model's ``labels_`` or ``transduction_``.
     ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure. The legend stands at the right of the axes.
+        Where to draw; None makes a new figure. The legend is to the right of the axes.
 
     Returns
     -------
@@ -43,18 +45,17 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If the model has no embedding, or there are no labels or not one for every sample.
+        If the model has no embedding, or no label for every sample.
 
     Notes
     -----
-    - ``embedding_`` is drawn in its first two principal directions. Where all are equally long, as for
-      orthonormal eigenvectors, no direction is the first: its first two columns that are not constant are
-      drawn, which are the smoothest on the graph.
-    - ``label_distributions_`` of three classes or more are drawn in a wheel: every class has a spoke, every
-      sample is the mean of their ends weighted by its distribution, its distance from the centre drawn as
-      the square root, which gives room to the uncertain. Certain samples lie at the rim, undecided ones at the
-      centre.
-    - Where samples vary in one direction only, the groups stand one above the other.
+    - ``embedding_`` is drawn in its first two principal directions. If all of them explain the same variance, as for
+      orthonormal eigenvectors, its first two columns that are not constant are drawn instead; they are the smoothest
+      on the graph.
+    - ``label_distributions_`` of three or more classes are drawn in a wheel with one spoke per class. A sample is the
+      mean of the ends of the spokes, weighted by its distribution; its distance from the centre is replaced by the
+      square root, which spreads out uncertain samples. Certain samples lie at the rim, undecided ones at the centre.
+    - If the samples vary in one direction only, the groups are drawn in rows, one above the other.
     """
     layout = lay_out(model)
     n = len(layout.places)
@@ -69,19 +70,21 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
     if line:
         Z = np.column_stack([Z if Z.size else np.zeros(n), codes])
     for k in range(len(names)):
+        x, y = Z[codes == k].T
         ax.scatter(
-            *Z[codes == k].T,
+            x,
+            y,
             s=16,
             color=COLOURS[k % len(COLOURS)],
             marker=MARKERS[k % len(MARKERS)],
             linewidths=0.3,
             edgecolors="white",
-            label=f"{kind} {names[k]}",  # matplotlib leaves a label that begins with _ out of the legend
-            rasterized=n > 5000,  # a file of many thousand shapes is slow to open
+            label=f"{kind} {names[k]}",  # matplotlib hides labels that begin with _
+            rasterized=n > 5000,  # files with thousands of shapes open slowly
         )
     ax.set(xticks=[], yticks=[])
-    for set_label, text in zip((ax.set_xlabel, ax.set_ylabel), layout.axes, strict=False):
-        set_label(text, fontsize=9)
+    ax.set_xlabel("".join(layout.axes[:1]), fontsize=9)
+    ax.set_ylabel("".join(layout.axes[1:2]), fontsize=9)
     strip_spines(ax, ("top", "right", "bottom", "left") if layout.wheel is not None else ("top", "right"))
     listed = len(names) <= _LISTED
     if listed and line:
@@ -94,18 +97,20 @@ def plot_embedding(model: Any, *, labels: npt.ArrayLike | None = None, ax: Axes 
     return ax
 
 
-def _groups(model: Any, labels: npt.ArrayLike | None, n: int) -> tuple[str, npt.NDArray[Any], npt.NDArray[np.intp]]:
-    if labels is None:
-        return groups(model)
-    names, codes = encode_labels(labels, "labels")
+def _groups(model: BaseEstimator, labels: npt.ArrayLike | None, n: int) -> tuple[str, Array, npt.NDArray[np.intp]]:
+    kind, names, codes = groups(model) if labels is None else ("label", *encode_labels(labels, "labels"))
     if len(codes) != n:
-        msg = f"labels must name the group of each of the model's {n} samples, got {len(codes)}: pass one per sample."
+        msg = (
+            f"The model's embedding has {counted(n, 'sample')}, but there are {counted(len(codes), 'label')}: pass one "
+            "label per sample."
+        )
         raise InvalidInputError(msg)
-    return "label", names, codes
+    return kind, names, codes
 
 
-def _draw_wheel(ax: Axes, classes: Any) -> None:
-    ax.plot(*corners(200)[[*range(200), 0]].T, color="#BBBBBB", linewidth=0.8, zorder=0)
+def _draw_wheel(ax: Axes, classes: Array) -> None:
+    rim = corners(200)[[*range(200), 0]]
+    ax.plot(rim[:, 0], rim[:, 1], color="#BBBBBB", linewidth=0.8, zorder=0)
     for name, (x, y) in zip(classes, corners(len(classes)), strict=True):
         ax.plot([0, x], [0, y], color="#E5E5E5", linewidth=0.8, zorder=0)
         if len(classes) <= 3 * _LISTED:
@@ -115,7 +120,7 @@ def _draw_wheel(ax: Axes, classes: Any) -> None:
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
 
 
-def _add_legend(ax: Axes, title: str, names: npt.NDArray[Any]) -> None:
+def _add_legend(ax: Axes, title: str, names: Array) -> None:
     legend = ax.legend(
         title=title,
         loc="upper left",

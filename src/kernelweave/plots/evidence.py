@@ -1,10 +1,12 @@
-"""What speaks for each number of clusters."""
+"""The evidence for each number of clusters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernelweave.plots._model import learned
+from sklearn.base import BaseEstimator
+
+from kernelweave.plots._fitted import learned
 from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, strip_spines
 
 if TYPE_CHECKING:
@@ -13,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["plot_evidence"]
 
 
-def plot_evidence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Lines of modularity, stability and their joint score by number of clusters, the chosen number marked.
+def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Draw modularity, stability and their combined score by number of clusters, and mark the chosen number.
 
     Parameters
     ----------
     model : estimator
-        A fitted model with ``cluster_evidence_``: one that chose its number of clusters itself.
+        A fitted model with ``cluster_evidence_``: one with ``n_clusters="auto"``.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure.
 
@@ -33,21 +35,22 @@ def plot_evidence(model: Any, *, ax: Axes | None = None) -> Axes:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If the model was given its number of clusters.
+        If the number of clusters was given, not chosen by the model.
 
     Notes
     -----
-    A sharp peak of the score says that the number is well determined; a plateau that several would do.
+    A sharp peak of the score means that the number is well determined, a plateau that several numbers fit equally well.
     """
     evidence = learned(model, "cluster_evidence_")[1]
     if ax is None:
         ax = new_axes(6.4, 4.0)
     numbers = evidence.n_clusters
-    for name, values, style in (
+    lines: tuple[tuple[str, Any, dict[str, Any]], ...] = (
         ("modularity", evidence.modularity, {"color": COLOURS[0], "marker": "o"}),
         ("stability", evidence.stability, {"color": COLOURS[1], "marker": "s"}),
         ("score", evidence.score, {"color": "#000000", "marker": "^", "linewidth": 2.2}),
-    ):
+    )
+    for name, values, style in lines:
         ax.plot(numbers, values, label=name, markersize=3.5, **style)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
@@ -58,6 +61,6 @@ def plot_evidence(model: Any, *, ax: Axes | None = None) -> Axes:
     headline(
         ax,
         f"Evidence for {counted(evidence.chosen, 'cluster')}",
-        f"{counted(len(numbers), 'number')} tried (dotted: the smallest whose score is within 3 % of the best)",
+        f"{counted(len(numbers), 'number')} tried (dotted: the smallest number whose score is within 3 % of the best)",
     )
     return ax

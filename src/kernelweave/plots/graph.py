@@ -1,36 +1,39 @@
-"""The learned graph, group beside group."""
+"""The learned graph as an image, sorted by group."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from kernelweave._types import Array, Graph
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["plot_graph"]
 
-_MAX_SAMPLES = 1500  # as many are drawn one by one; more are put together in cells
-_MAX_CELLS = 1000  # cells a side, about what a printed column can show
-_UPPER = 95  # percentile of the positive edges at which the colours end: few heavy edges would fade all others
+_MAX_SAMPLES = 1500  # above this number, several samples share a cell
+_MAX_CELLS = 1000  # cells per side, about the resolution of a printed column
+_UPPER = 95  # percentile of the positive edges where the colour scale ends, so that a few heavy edges do not set it
 
 
-def plot_graph(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Image of the learned graph with the samples sorted by group.
+def plot_graph(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Draw the learned graph as an image with the samples sorted by group.
 
     Parameters
     ----------
     model : estimator
         A fitted model with ``graph_``, dense or sparse, and ``labels_`` or ``transduction_``.
     ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure. The colour bar stands at the right of the axes.
+        Where to draw; None makes a new figure. The colour bar is to the right of the axes.
 
     Returns
     -------
@@ -46,29 +49,28 @@ def plot_graph(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    A good graph is dark in the squares on the diagonal and white elsewhere. The diagonal itself is hidden,
-    since the weight of a sample for itself joins nothing. Colours end at the 95th percentile of the positive
-    edges. Of more than 1500 samples, neighbours in the sorted order share a cell that shows their mean edge;
-    a sparse graph is never made dense for it.
+    A good graph is dark in the squares on the diagonal and white elsewhere. The weights of samples with themselves are
+    not drawn. The colour scale ends at the 95th percentile of the positive edges. With more than 1500 samples,
+    neighbours in the sorted order share a cell, which shows their mean edge; a sparse graph is not made dense for it.
     """
     S = learned(model, "graph_")[1]
     kind, names, codes = groups(model)
     n = len(codes)
     if S.shape != (n, n):
-        msg = f"graph_ must join the {n} labelled samples with each other, got shape {S.shape}: it cannot be sorted."
+        msg = f"graph_ must join the {n} labelled samples with each other, got shape {S.shape}: fit the model again."
         raise InvalidInputError(msg)
     block = 1 if n <= _MAX_SAMPLES else -(-n // _MAX_CELLS)
     image = _mean_edges(S, np.argsort(codes, kind="stable"), block)
     if ax is None:
         ax = new_axes(7.0, 5.2)
 
-    edge = block * len(image) - 0.5  # the last cell may be part empty: in the units of samples, cut off below
+    edge = block * len(image) - 0.5  # in samples; the last cell may be partly empty, which the limits below cut off
     positive = image[image > 0]
     upper = float(np.percentile(positive, _UPPER)) if positive.size else 1.0
     drawn = ax.imshow(image, cmap=_colours(), vmin=0, vmax=upper, extent=(-0.5, edge, edge, -0.5))
     ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
     _mark_groups(ax, names, np.bincount(codes))
-    beside = ax.inset_axes((1.03, 0, 0.045, 1))  # stays as high as the image whatever the layout does
+    beside = ax.inset_axes((1.03, 0, 0.045, 1))  # has the height of the image in any layout
     bar = ax.figure.colorbar(drawn, cax=beside, extend="max" if (positive > upper).any() else "neither")
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=9, colors=GREY)
@@ -80,8 +82,8 @@ def plot_graph(model: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _mean_edges(S: Any, order: npt.NDArray[np.intp], block: int) -> npt.NDArray[np.float64]:
-    """Mean edge between the samples of two cells, `block` samples each in their order; no edge counts from i to i."""
+def _mean_edges(S: Graph, order: npt.NDArray[np.intp], block: int) -> npt.NDArray[np.float64]:
+    """Return the mean edge between every two cells of `block` samples in this order, without the diagonal of S."""
     n = len(order)
     cell = np.arange(n) // block
     member = sparse.csr_array((np.ones(n), (cell, order)), shape=(cell[-1] + 1, n))
@@ -90,10 +92,12 @@ def _mean_edges(S: Any, order: npt.NDArray[np.intp], block: int) -> npt.NDArray[
     sums.flat[:: len(sums) + 1] -= member @ S.diagonal()
     size = np.bincount(cell)
     pairs = np.outer(size, size) - np.diag(size)
-    return np.divide(np.maximum(sums, 0), pairs, out=np.full(sums.shape, np.nan), where=pairs > 0)
+    mean = np.full(sums.shape, np.nan)
+    np.divide(np.maximum(sums, 0), pairs, out=mean, where=pairs > 0)
+    return mean
 
 
-def _mark_groups(ax: Axes, names: npt.NDArray[Any], sizes: npt.NDArray[np.intp]) -> None:
+def _mark_groups(ax: Axes, names: Array, sizes: npt.NDArray[np.intp]) -> None:
     ends = np.cumsum(sizes)
     width = 0.5 if len(names) <= 40 else 0.2
     for border in ends[:-1] - 0.5:
@@ -108,7 +112,7 @@ def _mark_groups(ax: Axes, names: npt.NDArray[Any], sizes: npt.NDArray[np.intp])
     strip_spines(ax, ("top", "right", "bottom", "left"))
 
 
-def _colours() -> Any:
+def _colours() -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     colours = LinearSegmentedColormap.from_list("edges", ["white", COLOURS[0], "#00243A"])

@@ -1,13 +1,14 @@
-"""How clearly the graph falls into its groups."""
+"""Eigenvalues of the graph's Laplacian."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups, learned
+from kernelweave.plots._fitted import groups, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, strip_spines
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_spectrum"]
 
 
-def plot_spectrum(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Dots of the smallest eigenvalues of the graph's Laplacian, with the gap after the number of groups.
+def plot_spectrum(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Draw the smallest eigenvalues of the graph's Laplacian, with the gap after the number of groups.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    A graph of c separate parts has c eigenvalues of zero. The wider the band between the eigenvalues c and
-    c + 1, the more clearly the graph falls into c groups.
+    A graph of c connected components has c eigenvalues of zero. The larger the gap between the eigenvalues c and c + 1,
+    the more clearly the graph separates into c groups.
     """
     values = np.asarray(learned(model, "eigenvalues_")[1], dtype=float)
     if not len(values):
@@ -82,7 +83,7 @@ def plot_spectrum(model: Any, *, ax: Axes | None = None) -> Axes:
         subtitle += f"; they rise from {low:.3g} to {high:.3g} after number {c}"
     ax.set_xlim(0.4, len(values) + 0.6)
     ax.set_ylim(min(0.0, float(values.min())), 1.08 * float(values.max()) or 1.0)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("number of the eigenvalue", fontsize=9)
     ax.set_ylabel("eigenvalue", fontsize=9)
     ax.tick_params(labelsize=9, colors=GREY)

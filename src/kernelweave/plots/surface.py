@@ -1,11 +1,12 @@
-"""How the result of a search depends on its parameters."""
+"""Results of a parameter search over its parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._grid import Grid, Panel, read_grid, tick
@@ -13,26 +14,27 @@ from kernelweave.plots._style import GREY, INK, counted
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_heatmap", "plot_surface"]
 
-_MAP = "viridis"  # even in lightness, so that it reads the same in grey and for every kind of colour vision
+_MAP = "viridis"  # its lightness is uniform, so it can be read in grey and by all kinds of colour vision
 _NO_RESULT = "#D9D9D9"
-_NUMBERED = 120  # so many cells have room for their number
+_NUMBERED = 120  # largest number of cells that have room for their values
 
 
 def plot_heatmap(
     rows: pd.DataFrame, *, metrics: Sequence[str] = ("acc", "nmi"), betas: Sequence[float] | None = None
-) -> Any:
-    """Heat maps of accuracy and NMI over alpha and gamma, one for every beta, in a new figure.
+) -> npt.NDArray[np.object_]:
+    """Draw heat maps of accuracy and NMI over alpha and gamma, one for every beta, in a new figure.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         Rows of an experiment for one method with alpha, beta and gamma on one data set. Seeds are averaged.
     metrics : sequence of str, default=("acc", "nmi")
-        Columns to draw, one row of maps each. The maps of a row share their colours.
+        Columns to draw, one row of maps each. The maps of a row share one colour scale.
     betas : sequence of float, default=None
         Which values of beta to draw; None draws all.
 
@@ -44,11 +46,11 @@ def plot_heatmap(
     Raises
     ------
     InvalidInputError
-        If the rows are of several data sets or methods, or lack a parameter, a metric or a beta.
+        If the rows belong to several data sets or methods, or lack a parameter, a metric or a beta.
 
     Notes
     -----
-    Grey cells have no result: the run failed, or there is none. The best cell of every row of maps is framed.
+    Grey cells have no result: the run failed or is missing. The best cell of every row of maps is framed.
     """
     grid = read_grid(rows, metrics, betas)
     figure, axes = _new_figure(grid, width=0.62 * len(grid.alphas) + 0.7, height=0.36 * len(grid.gammas) + 0.9)
@@ -73,8 +75,8 @@ def plot_heatmap(
 
 def plot_surface(
     rows: pd.DataFrame, *, metrics: Sequence[str] = ("acc", "nmi"), betas: Sequence[float] | None = None
-) -> Any:
-    """Surfaces of accuracy and NMI over alpha and gamma, one for every beta, as in the paper's Figure 1.
+) -> npt.NDArray[np.object_]:
+    """Draw surfaces of accuracy and NMI over alpha and gamma, one for every beta, as in the paper's Figure 1.
 
     Parameters
     ----------
@@ -97,13 +99,13 @@ def plot_surface(
 
     Notes
     -----
-    Alpha and gamma stand at equal steps in their order, whatever their values. A surface has a hole where there is
-    no result.
+    The values of alpha and gamma are drawn at equal steps, in ascending order. A surface has a hole where there is no
+    result.
     """
     grid = read_grid(rows, metrics, betas)
     if min(len(grid.alphas), len(grid.gammas)) < 2:
         msg = (
-            f"A surface needs two values of alpha and of gamma at least, got {len(grid.alphas)} and "
+            f"A surface needs at least two values of alpha and of gamma, got {len(grid.alphas)} and "
             f"{len(grid.gammas)}: draw it with plot_heatmap."
         )
         raise InvalidInputError(msg)
@@ -128,8 +130,10 @@ def plot_surface(
     return axes
 
 
-def _new_figure(grid: Grid, *, width: float, height: float, projection: str | None = None) -> tuple[Figure, Any]:
-    """Return a figure with a panel for every metric and beta, and a title; sizes of a panel in inches."""
+def _new_figure(
+    grid: Grid, *, width: float, height: float, projection: str | None = None
+) -> tuple[Figure, npt.NDArray[Any]]:
+    """Return a figure with a title and its axes, one for every metric and beta; width and height of each in inches."""
     import matplotlib.pyplot as plt  # only here: pyplot picks a backend and keeps the figure alive
 
     shape = len(grid.panels), len(grid.betas)
@@ -145,14 +149,14 @@ def _new_figure(grid: Grid, *, width: float, height: float, projection: str | No
     return figure, axes
 
 
-def _set_few_ticks(set_ticks: Any, values: Sequence[float]) -> None:
-    """Label so few values that their labels do not meet on a slanted axis."""
+def _set_few_ticks(set_ticks: Callable[..., object], values: Sequence[float]) -> None:
+    """Label at most every second of more than four values, so that the labels do not overlap on a slanted axis."""
     places = range(0, len(values), 1 if len(values) <= 4 else 2)
     set_ticks(places, [tick(values[i]) for i in places], fontsize=7)
 
 
-def _write_numbers(ax: Any, panel: Panel, low: float, high: float) -> None:
-    """Write every value into its cell, dark on light and light on dark."""
+def _write_numbers(ax: Axes, panel: Panel, low: float, high: float) -> None:
+    """Write every value into its cell, dark on light cells and white on dark ones."""
     if panel.values.size > _NUMBERED:
         return
     for (row, column), value in np.ndenumerate(panel.values):
@@ -165,7 +169,7 @@ def _write_numbers(ax: Any, panel: Panel, low: float, high: float) -> None:
             ax.text(column, row, "–", ha="center", va="center", fontsize=8, color=INK)
 
 
-def _frame_best(ax: Any, panel: Panel, best: float) -> None:
+def _frame_best(ax: Axes, panel: Panel, best: float) -> None:
     from matplotlib.patches import Rectangle
 
     for row, column in np.argwhere(panel.values == best):

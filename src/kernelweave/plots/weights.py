@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from kernelweave.plots._model import learned
+from kernelweave.plots._fitted import kernel_views, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, strip_spines, wrapped
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_weights"]
 
 
-def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Bars of the share that every kernel has in the consensus, the largest on top; view by view if there are several.
+def plot_weights(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
+    """Bars of the share of every kernel in the consensus, the largest on top; grouped by view if there are several.
 
     Parameters
     ----------
@@ -35,16 +36,18 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If the model has learned no weights.
+        If the model has no kernel weights.
 
     Notes
     -----
-    The dotted line marks equal shares, one part in the number of kernels: bars that pass it are favoured.
+    The dotted line marks equal shares, one divided by the number of kernels.
     """
     shares = np.asarray(learned(model, "kernel_shares_")[1], dtype=float)
     names = learned(model, "kernel_names_")[1]
-    order = _order(model, shares)
-    shares = shares[order]
+    views, view = kernel_views(model, len(shares))
+    of_view = np.bincount(view, weights=shares)[view]
+    order = np.lexsort((-shares, view, -of_view))
+    shares, view = shares[order], view[order]
     texts = [wrapped(plain(names[i]), 32) for i in order]
     if ax is None:
         ax = new_axes(6.4, 1.3 + sum(0.1 + 0.17 * (1 + text.count("\n")) for text in texts))
@@ -52,9 +55,7 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     rows = np.arange(len(shares))
     if len(shares) > 1:
         ax.axvline(1 / len(shares), color=GREY, linewidth=1, linestyle=":", zorder=0)
-    views = list(getattr(model, "view_names_", ("",)))
-    group = [views.index(view) for view in getattr(model, "kernel_views_", [views[0]] * len(shares))]
-    bars = ax.barh(rows, shares, height=0.7, color=[COLOURS[group[i] % len(COLOURS)] for i in order])
+    bars = ax.barh(rows, shares, height=0.7, color=[COLOURS[v % len(COLOURS)] for v in view])
     values = ax.bar_label(bars, [_percent(share) for share in shares], padding=4, fontsize=9, color=INK)
     for value in values:  # the dotted line must not cross the figures
         value.set_bbox({"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1})
@@ -68,17 +69,9 @@ def plot_weights(model: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("share of the weight", fontsize=9)
     strip_spines(ax, ("top", "right", "left"))
     equal = f" (dotted: equal shares, {_percent(1 / len(shares))})" if len(shares) > 1 else ""
-    of_views = f" of {counted(len(views), 'view')}, a colour each" if len(views) > 1 else ""
-    headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal)
+    of_views = f" of {counted(len(views), 'view')}, one colour per view" if len(views) > 1 else ""
+    headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal, texts)
     return ax
-
-
-def _order(model: Any, shares: np.ndarray) -> np.ndarray:
-    """Return the kernels from the largest share to the smallest; those of the view with the largest share first."""
-    if not hasattr(model, "kernel_views_"):
-        return np.argsort(-shares, kind="stable")
-    place = {model.view_names_[v]: rank for rank, v in enumerate(np.argsort(-model.view_shares_, kind="stable"))}
-    return np.lexsort((-shares, [place[view] for view in model.kernel_views_]))
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page from a fitted model: what was done, what was found, and how sure it is."""
+"""A self-contained HTML page about a fitted model: what was done, what was found, and with what confidence."""
 
 from kernelweave.report.write import model_report, write_report
 

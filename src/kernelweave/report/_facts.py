@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from kernelweave._types import Array, Graph, Mask
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._model import groups
+from kernelweave.plots._fitted import groups
+from kernelweave.plots._style import counted
 
 __all__ = ["Facts", "Group", "read_facts"]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One cluster or class: its name, size, share of the samples, median confidence and commonest true class."""
+    """One cluster or class: its name, size, share of the samples, median confidence and most frequent true class."""
 
     name: str
     size: int
@@ -28,17 +31,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The samples of a model, their groups and how sure it is of them."""
+    """The samples of a model, their groups and the confidence of each."""
 
     kind: str
     names: tuple[str, ...]
     codes: npt.NDArray[np.intp]
     ids: tuple[str, ...]
     confidence: npt.NDArray[np.float64] | None
-    truth: npt.NDArray[Any] | None
-    labelled: npt.NDArray[np.bool_] | None
+    truth: Array | None
+    labelled: Mask | None
     groups: tuple[Group, ...]
-    within: float | None  # share of the graph's weight inside the groups
+    within: float | None  # share of the graph's weight that joins samples of the same group
+    features: int | None  # None if kernels were given instead of features
 
     @property
     def n(self) -> int:
@@ -46,13 +50,20 @@ class Facts:
         return len(self.codes)
 
 
-def read_facts(model: Any, *, ids: Any = None, y: Any = None, labelled: Any = None) -> Facts:
+def read_facts(
+    model: BaseEstimator,
+    *,
+    ids: Iterable[object] | None = None,
+    y: npt.ArrayLike | None = None,
+    labelled: npt.ArrayLike | None = None,
+) -> Facts:
     """Return what the report says about the samples of a fitted model."""
     kind, names, codes = groups(model)
     n = len(codes)
-    texts = tuple(str(i) for i in range(n)) if ids is None else tuple(map(str, _one_each(ids, n, "ids")))
-    truth = None if y is None else np.asarray(_one_each(y, n, "y"))
-    known = None if labelled is None else np.asarray(_one_each(labelled, n, "labelled"), dtype=bool)
+    texts = tuple(map(str, range(n) if ids is None else ids))
+    _check_length(len(texts), n, "ids")
+    truth = None if y is None else _one_each(y, n, "y")
+    known = None if labelled is None else _one_each(labelled, n, "labelled").astype(bool)
     confidence = _confidence(model, n)
     return Facts(
         kind=kind,
@@ -64,18 +75,31 @@ def read_facts(model: Any, *, ids: Any = None, y: Any = None, labelled: Any = No
         labelled=known,
         groups=tuple(_group(str(name), codes == k, confidence, truth) for k, name in enumerate(names)),
         within=_within(getattr(model, "graph_", None), codes),
+        features=None if _precomputed(model) else getattr(model, "n_features_in_", None),
     )
 
 
-def _one_each(values: Any, n: int, name: str) -> list[Any]:
-    entries = list(values)
-    if len(entries) != n:
-        msg = f"{name} must hold one entry for each of the model's {n} samples; got {len(entries)}."
+def _one_each(values: npt.ArrayLike, n: int, name: str) -> Array:
+    entries = np.asarray(values)
+    if entries.ndim != 1:
+        msg = f"{name} must be one-dimensional, got shape {entries.shape}: pass one entry per sample."
         raise InvalidInputError(msg)
+    _check_length(len(entries), n, name)
     return entries
 
 
-def _confidence(model: Any, n: int) -> npt.NDArray[np.float64] | None:
+def _check_length(length: int, n: int, name: str) -> None:
+    if length != n:
+        msg = f"{name} must hold one entry for each of the model's {counted(n, 'sample')}; got {length}."
+        raise InvalidInputError(msg)
+
+
+def _precomputed(model: BaseEstimator) -> bool:
+    kernels = getattr(model, "kernels", None)
+    return isinstance(kernels, str) and kernels == "precomputed"
+
+
+def _confidence(model: BaseEstimator, n: int) -> npt.NDArray[np.float64] | None:
     values = getattr(model, "confidence_", None)
     if values is None:
         values = getattr(model, "label_distributions_", None)
@@ -85,17 +109,17 @@ def _confidence(model: Any, n: int) -> npt.NDArray[np.float64] | None:
     return np.asarray(values, dtype=float)
 
 
-def _group(name: str, members: npt.NDArray[np.bool_], confidence: Any, truth: Any) -> Group:
+def _group(name: str, members: Mask, confidence: npt.NDArray[np.float64] | None, truth: Array | None) -> Group:
     median = None if confidence is None else float(np.median(confidence[members]))
-    commonest = None
+    most = None
     if truth is not None:
         classes, counts = np.unique(truth[members].astype(str), return_counts=True)
-        commonest = f"{classes[counts.argmax()]} ({counts.max() / members.sum():.0%})"
-    return Group(name, int(members.sum()), float(members.mean()), median, commonest)
+        most = f"{classes[counts.argmax()]} ({counts.max() / members.sum():.0%})"
+    return Group(name, int(members.sum()), float(members.mean()), median, most)
 
 
-def _within(S: Any, codes: npt.NDArray[np.intp]) -> float | None:
-    """Share of the weight of the edges between two samples that joins samples of one group."""
+def _within(S: Graph | None, codes: npt.NDArray[np.intp]) -> float | None:
+    """Return the share of the weight of all edges, without the diagonal, that joins samples of the same group."""
     if S is None or S.shape != (len(codes), len(codes)):
         return None
     if not sparse.issparse(S):

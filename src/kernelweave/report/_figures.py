@@ -1,4 +1,4 @@
-"""The pictures of the page, drawn by the plots and kept inside it, each with its text alternative."""
+"""The pictures of the page, drawn by the plots and stored in it, each with a text alternative."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import base64
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernelweave import plots
-from kernelweave.plots._style import counted
+from kernelweave.plots._fitted import fits
+from kernelweave.plots._style import counted, plural
 from kernelweave.report._facts import Facts
 
-__all__ = ["Figure", "Table", "draw_figures"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Figure", "Numbers", "draw_figures"]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Numbers:
     """The numbers behind a picture."""
 
     head: tuple[str, ...]
@@ -27,79 +32,89 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture, what it shows in a sentence, how to read it, and its numbers."""
+    """A picture, its text alternative, how to read it, and its numbers."""
 
     name: str
     title: str
     image: str
     alt: str
     reading: str
-    table: Table | None = None
+    table: Numbers | None = None
 
 
-def draw_figures(model: Any, facts: Facts) -> dict[str, Figure]:
-    """Return every picture that this model can give, by name."""
+def draw_figures(model: BaseEstimator, facts: Facts) -> dict[str, Figure]:
+    """Return every picture for which the model has the attributes, by name."""
     makers = (_graph, _spectrum, _evidence, _confidence, _convergence)
     figures = (maker(model, facts) for maker in makers)
     return {figure.name: figure for figure in figures if figure is not None}
 
 
-def _graph(model: Any, facts: Facts) -> Figure | None:
+def _graph(model: BaseEstimator, facts: Facts) -> Figure | None:
     if facts.within is None:
         return None
     alt = (
         f"Image of the graph of {counted(facts.n, 'sample')} sorted by {facts.kind}: {facts.within:.0%} of the weight "
         f"of its edges joins samples of the same {facts.kind}."
     )
-    reading = f"Dark squares on the diagonal are well separated groups; dark spots elsewhere join two {_groups(facts)}."
+    reading = (
+        f"Dark squares on the diagonal are well separated {plural(facts.kind)}; dark spots elsewhere are edges between "
+        f"two {plural(facts.kind)}."
+    )
     return Figure("graph", "Graph", _image(plots.plot_graph, model, 5.6, 4.6, vector=False), alt, reading)
 
 
-def _spectrum(model: Any, facts: Facts) -> Figure | None:
-    values = getattr(model, "eigenvalues_", None)
-    if values is None or len(values) < 2:
+def _spectrum(model: BaseEstimator, facts: Facts) -> Figure | None:
+    if not fits(model, "plot_spectrum") or len(model.eigenvalues_) < 2:
         return None
+    values = model.eigenvalues_
     c = len(facts.names)
-    alt = f"The {len(values)} smallest eigenvalues of the graph's Laplacian, from {values[0]:.3g} to {values[-1]:.3g}"
+    count = counted(len(values), "smallest eigenvalue")
+    alt = f"The {count} of the graph's Laplacian, from {values[0]:.3g} to {values[-1]:.3g}"
     alt += f", with a gap of {values[c] - values[c - 1]:.2g} after number {c}." if 0 < c < len(values) else "."
     rows = tuple((str(i + 1), f"{value:.4g}") for i, value in enumerate(values))
-    reading = f"The wider the band after number {c}, the more clearly the graph falls into {c} {_groups(facts)}."
+    groups = counted(c, facts.kind)
+    reading = f"The larger the gap after number {c}, the more clearly the graph separates into {groups}."
     image = _image(plots.plot_spectrum, model, 5.2, 3.4)
-    return Figure("spectrum", "Spectrum", image, alt, reading, Table(("number", "eigenvalue"), rows))
+    return Figure("spectrum", "Spectrum", image, alt, reading, Numbers(("number", "eigenvalue"), rows))
 
 
-def _evidence(model: Any, facts: Facts) -> Figure | None:
-    evidence = getattr(model, "cluster_evidence_", None)
-    if evidence is None:
+def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
+    if not fits(model, "plot_evidence"):
         return None
+    evidence = model.cluster_evidence_
     tried = zip(evidence.n_clusters, evidence.modularity, evidence.stability, evidence.score, strict=True)
     rows = tuple((str(int(k)), *(f"{value:.3f}" for value in rest)) for k, *rest in tried)
-    alt = f"Modularity, stability and score of {len(rows)} numbers of clusters; {evidence.chosen} was chosen."
-    reading = "A sharp peak of the score says that the number is well determined; a plateau, that several would do."
+    alt = (
+        f"Modularity, stability and score of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
+    )
+    reading = (
+        "A sharp peak of the score means that the number is well determined, a plateau that several numbers fit "
+        "equally well."
+    )
     image = _image(plots.plot_evidence, model, 5.2, 3.4)
-    table = Table(("clusters", "modularity", "stability", "score"), rows)
+    table = Numbers(("clusters", "modularity", "stability", "score"), rows)
     return Figure("evidence", "Number of clusters", image, alt, reading, table)
 
 
-def _confidence(model: Any, facts: Facts) -> Figure | None:
+def _confidence(model: BaseEstimator, facts: Facts) -> Figure | None:
     if facts.confidence is None:
         return None
     low, middle, high = np.quantile(facts.confidence, (0.05, 0.5, 0.95))
     alt = (
-        f"Confidence by {facts.kind}: nine tenths of all samples lie between {low:.2f} and {high:.2f}, "
+        f"Confidence by {facts.kind}: 90 % of the samples lie between {low:.2f} and {high:.2f}, "
         f"the median is {middle:.2f}."
     )
     rows = tuple((group.name, str(group.size), f"{group.confidence:.3f}") for group in facts.groups)
     height = 1.4 + 0.24 * len(facts.names) if len(facts.names) <= 40 else 3.4
     image = _image(plots.plot_confidence, model, 5.2, height)
-    reading = "Dot: the median. Thick line: half of the samples. Thin line: nine tenths of them."
-    return Figure("confidence", "Confidence", image, alt, reading, Table((facts.kind, "samples", "median"), rows))
+    reading = "Dot: the median. Thick line: the middle half of the samples. Thin line: the middle 90 %."
+    return Figure("confidence", "Confidence", image, alt, reading, Numbers((facts.kind, "samples", "median"), rows))
 
 
-def _convergence(model: Any, facts: Facts) -> Figure | None:
-    history = getattr(model, "history_", None)
-    if history is None or len(history) == 0:
+def _convergence(model: BaseEstimator, facts: Facts) -> Figure | None:
+    if not fits(model, "plot_convergence") or len(model.history_) == 0:
         return None
+    history = model.history_
     total = history.objective
     alt = (
         f"The objective over {counted(len(history), 'iteration')}, from {total[0]:.4g} to {total[-1]:.4g}. "
@@ -111,23 +126,19 @@ def _convergence(model: Any, facts: Facts) -> Figure | None:
     head = ("iteration", "objective", *history.terms, "change of the graph")
     image = _image(plots.plot_convergence, model, 6.2, 3.9)
     reading = "The terms add up to the objective; the dashed line is the relative change of the graph."
-    return Figure("convergence", "Convergence", image, alt, reading, Table(head, rows))
+    return Figure("convergence", "Convergence", image, alt, reading, Numbers(head, rows))
 
 
-def _groups(facts: Facts) -> str:
-    return facts.kind + ("es" if facts.kind.endswith("s") else "s")
-
-
-def _image(plot: Callable[..., Any], model: Any, width: float, height: float, *, vector: bool = True) -> str:
+def _image(plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True) -> str:
     """Return the picture as a data URI; without pyplot, which would keep the figure alive."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    plot(model, ax=canvas.subplots()).set_title("", loc="left")  # the page has a heading of its own
+    plot(model, ax=canvas.subplots()).set_title("", loc="left")  # the page has its own heading
     file = io.BytesIO()
     kind, metadata = ("svg", {"Date": None}) if vector else ("png", None)
-    with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model gives the same bytes
+    with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file
         canvas.savefig(file, format=kind, dpi=150, transparent=True, metadata=metadata)
     mime = "image/svg+xml" if vector else "image/png"
     return f"data:{mime};base64,{base64.b64encode(file.getvalue()).decode()}"

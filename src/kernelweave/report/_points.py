@@ -1,4 +1,4 @@
-"""The samples that the page carries: those drawn in the scatter and those listed in the table."""
+"""The samples stored in the page: those drawn on the map and those listed in the table."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kernelweave.report._facts import Facts
 
 __all__ = ["LISTED", "POINTS", "page_data"]
 
-POINTS = 2000  # what a browser redraws at once, and an eye can tell apart
-LISTED = 5000
-_DIRECTIONS = 10  # of the embedding, to choose two from
+POINTS = 2000  # samples on the map, so that a browser redraws it without delay
+LISTED = 5000  # samples in the table
+_DIRECTIONS = 10  # directions of the embedding that the user can choose from
 
 
 def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
-    """Return what the scripts of the page read: samples column by column, and which of them to draw and to list."""
+    """Return the data for the page's script: the samples by column, and which of them to draw and to list."""
     drawn = _drawn(facts.n) if layouts else np.array([], dtype=np.intp)
     listed = _listed(facts)
     kept = np.union1d(drawn, listed)
@@ -39,7 +39,7 @@ def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
 
 def _map(layout: Layout, facts: Facts, kept: npt.NDArray[np.intp]) -> dict[str, Any]:
     Z = (layout.places if layout.directions is None else layout.directions[:, :_DIRECTIONS])[kept]
-    if Z.shape[1] < 2:  # one direction only: the groups stand one above the other
+    if Z.shape[1] < 2:  # one direction only: the groups are drawn in rows
         Z = np.column_stack([Z if Z.size else np.zeros(len(kept)), -facts.codes[kept]])
     spokes = None
     if layout.wheel is not None:
@@ -58,7 +58,7 @@ def _drawn(n: int) -> npt.NDArray[np.intp]:
 
 
 def _listed(facts: Facts) -> npt.NDArray[np.intp]:
-    """Return all samples, or of many the most and the least certain ones."""
+    """Return all samples, or the most and the least certain ones if there are too many."""
     if facts.n <= LISTED:
         return np.arange(facts.n)
     if facts.confidence is None:

@@ -1,67 +1,86 @@
-"""What sets every group apart: the features whose mean in it lies farthest from that of all samples."""
+"""The features that set every group apart: those whose mean in the group is farthest from the mean of all samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from kernelweave._types import Samples, Table
 from kernelweave.errors import InvalidInputError
+from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts
+from kernelweave.samples import Views
 
-__all__ = ["profiles"]
+__all__ = ["Tables", "profiles"]
+
+Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table] | Views  # one table or several, as `fit` takes them
 
 _FEATURES = 4
 
 
-def profiles(X: Any, facts: Facts) -> list[list[tuple[str, float]]]:
-    """Return for every group its most telling features, and the distance of their mean in standard deviations."""
+def profiles(X: Tables, facts: Facts) -> list[list[tuple[str, float]]]:
+    """Return the features that set every group apart, and the difference of their means in standard deviations."""
     values, names = _columns(X)
     if len(values) != facts.n:
-        msg = f"X must hold the model's {facts.n} samples; got {len(values)} rows."
+        msg = f"X must hold the model's {counted(facts.n, 'sample')}; got {counted(len(values), 'row')}."
         raise InvalidInputError(msg)
     present = np.isfinite(values)
     values = np.where(present, values, 0)
     counts = np.maximum(present.sum(axis=0), 1)
     mean = values.sum(axis=0) / counts
     deviation = np.sqrt((np.where(present, values - mean, 0) ** 2).sum(axis=0) / counts)
-    told = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)  # a constant feature sets nothing apart
+    varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)
     found = []
     for k in range(len(facts.names)):
         members = facts.codes == k
         own = values[members].sum(axis=0) / np.maximum(present[members].sum(axis=0), 1)
-        known = told & present[members].any(axis=0)
-        z = np.where(known, (own - mean) / np.where(told, deviation, 1), 0)
+        known = varies & present[members].any(axis=0)
+        z = np.where(known, (own - mean) / np.where(varies, deviation, 1), 0)
         order = np.argsort(-np.abs(z), kind="stable")[:_FEATURES]
         found.append([(names[j], float(z[j])) for j in order if z[j] != 0])
     return found
 
 
-def _columns(X: Any) -> tuple[npt.NDArray[np.float64], list[str]]:
-    if isinstance(X, Mapping):
-        return _views(X)
-    if sparse.issparse(X):
-        X = X.toarray()
-    values = np.asarray(X, dtype=float)
+def _columns(X: Tables) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """Return the columns of one table, or of all views side by side, and their names."""
+    if isinstance(X, Views):
+        return _side_by_side(X, [None] * len(X.names))
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
+        return _side_by_side(Views(X), list(X.values()))
+    if isinstance(X, list | tuple) and X and all(len(np.shape(table)) == 2 for table in X):
+        return _side_by_side(Views(X), list(X))
+    if hasattr(X, "obs_names"):  # an AnnData, or a MuData with its modalities in `mod`
+        return _side_by_side(Views(X), list(X.mod.values()) if hasattr(X, "mod") else [X])
+    try:
+        values = _dense(X)
+    except (TypeError, ValueError) as error:
+        msg = f"X must be a table of numbers in memory; got {type(X).__name__} ({error}): leave X out of the report."
+        raise InvalidInputError(msg) from error
     if values.ndim != 2:
-        msg = f"X must be a table of samples by features; got {values.ndim} dimension(s)."
+        msg = f"X must be a table of samples by features; got {counted(values.ndim, 'dimension')}."
         raise InvalidInputError(msg)
-    return values, [str(name) for name in getattr(X, "columns", range(values.shape[1]))]
+    return values, _names(X, values.shape[1])
 
 
-def _views(X: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Return all views side by side, NaN where a sample lacks one."""
-    from kernelweave.samples import Views
-
-    views = Views(X)
+def _side_by_side(views: Views, given: Sequence[object]) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """Return all views side by side, NaN where a sample lacks one; `given` are the user's tables, with their names."""
     parts, names = [], []
-    for view, table, known in zip(views.names, views.tables, views.present, strict=True):
+    for view, table, known, source in zip(views.names, views.tables, views.present, given, strict=True):
         part = np.full((views.n_samples, table.shape[1]), np.nan)
-        part[known] = table.toarray() if sparse.issparse(table) else table
+        part[known] = _dense(table)
         parts.append(part)
-        columns = getattr(X[view], "columns", range(table.shape[1]))
-        names += [f"{view}: {name}" for name in columns]
+        columns = _names(source, table.shape[1])
+        names += columns if len(views.names) == 1 else [f"{view}: {name}" for name in columns]
     return np.hstack(parts), names
+
+
+def _dense(table: Samples) -> npt.NDArray[np.float64]:
+    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=float)
+
+
+def _names(table: object, width: int) -> list[str]:
+    return [str(name) for name in getattr(table, "var_names", getattr(table, "columns", range(width)))]

@@ -1,58 +1,85 @@
-"""What was done, in words, and the code that does it again."""
+"""What was done, in sentences, and the code that does it again."""
 
 from __future__ import annotations
 
 import inspect
 import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from kernelweave import __version__
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 from kernelweave.plots._style import counted
+from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
 
 __all__ = ["agreement", "settings", "snippet", "story", "versions"]
 
+_SCALED = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
 
-def story(model: Any, facts: Facts) -> list[str]:
+
+def story(model: BaseEstimator, facts: Facts) -> list[str]:
     """Return sentences that say what the model did with the samples and what it found."""
-    features = getattr(model, "n_features_in_", None)
-    names = getattr(model, "kernel_names_", ())
-    given = f"{facts.n:,} samples" + (
-        f" with {counted(features, 'feature')}" if features and features != facts.n else ""
-    )
-    told = [f"{given} were compared by {counted(len(names), 'kernel')}." if names else f"{given} were compared."]
-    if (scaling := getattr(model, "scaling_", None)) is not None and hasattr(scaling, "method"):
-        what = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "taken as they are"}
-        told.append(f"They were {what[scaling.method]}, since {scaling.reason}.")
-    if (shares := getattr(model, "kernel_shares_", None)) is not None and len(names) > 1:
-        top = int(np.argmax(shares))
-        told.append(f"The consensus of the kernels leans most on {names[top]}, with {shares[top]:.1%} of the weight.")
+    kernels, views = kernel_shares(model), view_shares(model)
+    sentences = [_compared(model, facts), *_scaled(model)]
+    if (solver := getattr(model, "solver_", None)) is not None:
+        sentences.append(f"The solver was {solver.name!r} ({solver.reason}).")
+    if len(views) > 1:
+        sentences.append(f"The view with the largest weight is {views[0].name}, with {views[0].share:.1%}.")
+    if len(kernels) > 1:
+        sentences.append(f"The kernel with the largest weight is {kernels[0].name}, with {kernels[0].share:.1%}.")
     if facts.within is not None:
-        told.append(
-            f"On the graph learned from it, {facts.within:.0%} of the weight of the edges lies within {_many(facts)}."
-        )
-    told.append(_found(model, facts))
+        same = f"joins samples of the same {facts.kind}"
+        sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
+    sentences.append(_found(model, facts))
     if (outcome := getattr(model, "outcome_", None)) is not None:
-        told.append(f"The solver ran {counted(model.n_iter_, 'iteration')}: {outcome.value}")
-    return told
+        sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
+    return sentences
 
 
-def _found(model: Any, facts: Facts) -> str:
+def _compared(model: BaseEstimator, facts: Facts) -> str:
+    with_features = f" with {counted(facts.features, 'feature')}" if facts.features else ""
+    views = len(getattr(model, "view_names_", ()))
+    in_views = f" in {counted(views, 'view')}" if views > 1 else ""
+    kernels = len(getattr(model, "kernel_names_", ()))
+    by_kernels = f" by {counted(kernels, 'kernel')}" if kernels else ""
+    return f"{counted(facts.n, 'sample')}{with_features}{in_views} {_were(facts.n)} compared{by_kernels}."
+
+
+def _scaled(model: BaseEstimator) -> list[str]:
+    """Return how the samples were scaled, one sentence per view."""
+    scaling = getattr(model, "scaling_", None)
+    if scaling is None:
+        return []
+    views = scaling if isinstance(scaling, Mapping) else {"": scaling}
+    return [
+        f"The samples{f' of view {view!r}' if len(views) > 1 else ''} were {_SCALED[each.method]}, since {each.reason}."
+        for view, each in views.items()
+    ]
+
+
+def _found(model: BaseEstimator, facts: Facts) -> str:
     sizes = [group.size for group in facts.groups]
-    span = f"{min(sizes):,} samples each" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,} samples"
-    found = f"{counted(len(facts.names), facts.kind)} of {span} were found"
+    if min(sizes) < max(sizes):
+        size = f"{min(sizes):,} to {max(sizes):,} samples"
+    else:
+        size = counted(sizes[0], "sample") + (" each" if len(sizes) > 1 else "")
+    found = f"{counted(len(facts.names), facts.kind)} of {size} {_were(len(facts.names))} found"
     if hasattr(model, "cluster_evidence_"):
-        found += ", a number chosen from the data"
+        found += "; the number was chosen from the data"
     if facts.labelled is not None:
         found += f", from {counted(int(facts.labelled.sum()), 'label')}"
     return found + "."
 
 
-def _many(facts: Facts) -> str:
-    return facts.kind + ("es" if facts.kind.endswith("s") else "s")
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def agreement(facts: Facts) -> list[tuple[str, str]]:
@@ -65,8 +92,8 @@ def agreement(facts: Facts) -> list[tuple[str, str]]:
         asked = np.ones(facts.n, dtype=bool) if facts.labelled is None else ~facts.labelled
         if not asked.any():
             return []
-        whose = "all samples" if facts.labelled is None else f"the {asked.sum():,} unlabelled samples"
-        return [(f"Recognised among {whose}", f"{np.mean(found[asked] == truth[asked]):.1%}")]
+        which = "all samples" if facts.labelled is None else f"the {counted(int(asked.sum()), 'unlabelled sample')}"
+        return [(f"Correct among {which}", f"{np.mean(found[asked] == truth[asked]):.1%}")]
     return [
         ("Accuracy", f"{clustering_accuracy(truth, found):.3f}"),
         ("Normalised mutual information", f"{normalized_mutual_information(truth, found):.3f}"),
@@ -74,32 +101,59 @@ def agreement(facts: Facts) -> list[tuple[str, str]]:
     ]
 
 
-def settings(model: Any) -> list[tuple[str, str, bool]]:
+def settings(model: BaseEstimator) -> list[tuple[str, str, bool]]:
     """Return every parameter, its value, and whether it differs from the default."""
+    return [(name, _shown(value), changed) for name, (value, changed) in _parameters(model).items()]
+
+
+def _parameters(model: BaseEstimator) -> dict[str, tuple[Any, bool]]:
+    """Return the value of every parameter, and whether it differs from the default."""
+    given = model.get_params(deep=False)
     defaults = {name: parameter.default for name, parameter in inspect.signature(type(model)).parameters.items()}
-    given = {name: model.get_params(deep=False)[name] for name in defaults}
-    return [(name, _shown(value), _shown(value) != _shown(defaults[name])) for name, value in given.items()]
+    return {name: (given[name], _shown(given[name]) != _shown(default)) for name, default in defaults.items()}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def snippet(model: Any, facts: Facts) -> str:
+def snippet(model: BaseEstimator, facts: Facts) -> str:
     """Return Python code that fits the same model again."""
     kind = type(model)
-    module = "kernelweave" if kind.__module__.startswith("kernelweave.estimators") else kind.__module__
-    given = [f"{name}={value}" for name, value, changed in settings(model) if changed]
-    labels = "X, y" if facts.kind == "class" else "X"
-    lines = [f"from {module} import {kind.__name__}", "", f"model = {kind.__name__}({', '.join(given)})"]
-    return "\n".join([*lines, f"model.fit({labels})"])
+    given = {name: value for name, (value, changed) in _parameters(model).items() if changed}
+    used = {kind}.union(*map(_classes, given.values()))
+    imports = sorted(f"from {_package(each)} import {each.__name__}" for each in used)
+    parameters = ", ".join(f"{name}={_shown(value)}" for name, value in given.items())
+    fit = "model.fit(X, y)" if facts.kind == "class" else "model.fit(X)"
+    return "\n".join([*imports, "", f"model = {kind.__name__}({parameters})", fit])
+
+
+def _classes(value: object) -> set[type]:
+    """Return the classes of this package in the value of a parameter: kernels and solvers, alone or in containers."""
+    inner: list[object] = []
+    if isinstance(value, Mapping):
+        inner = list(value.values())
+    elif isinstance(value, list | tuple):
+        inner = list(value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        inner = [getattr(value, field.name) for field in fields(value)]
+    own = {type(value)} if type(value).__module__.startswith("kernelweave.") else set()
+    return own.union(*map(_classes, inner))
+
+
+def _package(kind: type) -> str:
+    """Return the outermost package that exports a class."""
+    parts = kind.__module__.split(".")
+    packages = [".".join(parts[:i]) for i in range(1, len(parts) + 1)]
+    exports = (name for name in packages if getattr(sys.modules.get(name), kind.__name__, None) is kind)
+    return next(exports, kind.__module__)
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return the versions that made the report."""
-    found = [("Python", platform.python_version())]
-    for name in ("kernelweave", "numpy", "scipy", "scikit-learn", "matplotlib"):
+    """Return the versions of Python, of kernelweave and of the packages it uses."""
+    found = [("Python", platform.python_version()), ("kernelweave", __version__)]
+    for name in ("numpy", "scipy", "scikit-learn", "matplotlib"):
         try:
             found.append((name, version(name)))
         except PackageNotFoundError:

@@ -1,81 +1,108 @@
-"""From a fitted model to one HTML file."""
+"""The HTML page of a fitted model."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import Layout, lay_out, membership_wheel
-from kernelweave.plots._style import COLOURS, MARKERS
+from kernelweave.plots._style import COLOURS, MARKERS, counted, plural
 from kernelweave.report import _words
+from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
 from kernelweave.report._points import LISTED, POINTS, page_data
-from kernelweave.report._profiles import profiles
-from kernelweave.report._weights import kernel_shares, view_shares
+from kernelweave.report._profiles import Tables, profiles
 
-__all__ = ["model_report", "write_report"]
+if TYPE_CHECKING:
+    import jinja2
 
-_EXTREMES = 8  # most and least certain samples that stand above the table
+__all__ = ["ReportContent", "model_report", "write_report"]
+
+_EXTREMES = 8  # most and least certain samples, listed above the table
+
+
+class ReportContent(TypedDict, total=False):
+    """The optional parameters of `model_report`."""
+
+    X: Tables | None
+    ids: Iterable[object] | None
+    y: npt.ArrayLike | None
+    labelled: npt.ArrayLike | None
+    title: str | None
+    command: str | None
 
 
 def model_report(
-    model: Any,
+    model: BaseEstimator,
     *,
-    X: Any = None,
-    ids: Any = None,
-    y: Any = None,
-    labelled: Any = None,
+    X: Tables | None = None,
+    ids: Iterable[object] | None = None,
+    y: npt.ArrayLike | None = None,
+    labelled: npt.ArrayLike | None = None,
     title: str | None = None,
     command: str | None = None,
 ) -> str:
-    """Return a page that shows what a fitted model did, found, and how sure it is of it.
+    """Return an HTML page that shows what a fitted model did, what it found, and with what confidence.
 
     Parameters
     ----------
     model : estimator
-        A fitted clusterer (with ``labels_``) or classifier (with ``transduction_``). What else the page shows
-        depends on what the model has learned: weights, graph, embedding, eigenvalues, history, confidence.
-    X : table, dict of tables or None, default=None
-        The samples that the model was fitted on: the page then names the features that set every group apart.
-    ids : sequence of n_samples entries or None, default=None
-        What the samples are called; None numbers them from 0.
-    y : sequence of n_samples entries or None, default=None
-        The true classes, if known: the page then says how well the model agrees with them.
-    labelled : sequence of n_samples booleans or None, default=None
-        Which samples a classifier was given the label of: it is judged by the others.
+        A fitted clusterer (with ``labels_``) or classifier (with ``transduction_``). The page shows whichever of
+        these attributes the model has: weights, graph, embedding, eigenvalues, history, confidence.
+    X : table, list or dict of tables, Views or None, default=None
+        The samples that the model was fitted on, as passed to ``fit``. If given, the page names the features that set
+        every group apart.
+    ids : iterable of n_samples entries or None, default=None
+        The names of the samples; None numbers them from 0.
+    y : array-like of shape (n_samples,) or None, default=None
+        The true classes, if known. If given, the page shows how well the model agrees with them.
+    labelled : array-like of bool of shape (n_samples,) or None, default=None
+        Which labels a classifier was given in ``fit``. Its accuracy is computed on the other samples.
     title : str or None, default=None
-        The title of the page; None names the model and what it found.
+        The title of the page; None states the numbers of groups and samples.
     command : str or None, default=None
-        The shell command that made the model, shown under "how to reproduce" instead of Python code.
+        The shell command that fitted the model, shown under "How to reproduce" instead of Python code.
 
     Returns
     -------
     str
-        A complete HTML document that loads nothing from elsewhere.
+        A complete HTML document that loads nothing from the network.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    InvalidInputError
+        If the model has no groups, if X, ids, y or labelled do not have one entry per sample, or if jinja2 is not
+        installed.
 
     Notes
     -----
-    Of more than 2,000 samples a random 2,000 are drawn, and of more than 5,000 the 2,500 most and the 2,500 least
-    certain ones are listed; the page says so.
+    If there are more than 2,000 samples, a random 2,000 are drawn on the map; if there are more than 5,000, the 2,500
+    most and the 2,500 least certain ones are listed. The page says so.
     """
     facts = read_facts(model, ids=ids, y=y, labelled=labelled)
     layouts = _layouts(model, facts.n)
     figures = draw_figures(model, facts)
     return str(
         _template().render(
-            title=title or f"{len(facts.names)} {_many(facts.kind)} in {facts.n:,} samples",
+            title=title or f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}",
             model=type(model).__name__,
             facts=facts,
-            many=_many(facts.kind),
+            counted=counted,
+            plural=plural,
             profiles=None if X is None else profiles(X, facts),
             story=_words.story(model, facts),
             agreement=_words.agreement(facts),
@@ -85,7 +112,6 @@ def model_report(
             layouts=layouts,
             extremes=_extremes(facts),
             certainty=None if facts.confidence is None else float(np.median(facts.confidence)),
-            n_features=getattr(model, "n_features_in_", None),
             settings=_words.settings(model),
             code=command or _words.snippet(model, facts),
             versions=_words.versions(),
@@ -98,17 +124,19 @@ def model_report(
     )
 
 
-def write_report(model: Any, path: str | os.PathLike[str], *, force: bool = False, **content: Any) -> Path:
-    """Write the page of `model_report` to a file, whole or not at all.
+def write_report(
+    model: BaseEstimator, path: os.PathLike[str] | str, *, force: bool = False, **content: Unpack[ReportContent]
+) -> Path:
+    """Write the page of `model_report` to a file; if writing fails, no file is left.
 
     Parameters
     ----------
     model : estimator
         A fitted model.
     path : str or path
-        Where the page goes; its folder must exist.
+        The file to write; its folder must exist.
     force : bool, default=False
-        Replace a file that is there already.
+        Whether to replace an existing file.
     **content
         X, ids, y, labelled, title and command of `model_report`.
 
@@ -120,7 +148,7 @@ def write_report(model: Any, path: str | os.PathLike[str], *, force: bool = Fals
     Raises
     ------
     InvalidInputError
-        If there is a file already, or no folder for it.
+        If the file exists and `force` is False, if its folder does not exist, or as in `model_report`.
     """
     path = Path(path)
     if path.exists() and not force:
@@ -134,7 +162,7 @@ def write_report(model: Any, path: str | os.PathLike[str], *, force: bool = Fals
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(page)
-        os.chmod(name, 0o644)  # mkstemp makes files for their owner only; a report is for sharing
+        os.chmod(name, 0o644)  # mkstemp makes files that only their owner can read
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -142,19 +170,19 @@ def write_report(model: Any, path: str | os.PathLike[str], *, force: bool = Fals
     return path
 
 
-def _layouts(model: Any, n: int) -> list[Layout]:
-    """Return the maps of the samples, the one that tells most groups apart first."""
+def _layouts(model: BaseEstimator, n: int) -> list[Layout]:
+    """Return the maps of the samples; the wheel of memberships, which separates the clusters best, comes first."""
     found = [membership_wheel(model)]
     if hasattr(model, "label_distributions_") or hasattr(model, "embedding_"):
         found.append(lay_out(model))
     return [layout for layout in found if layout is not None and len(layout.places) == n]
 
 
-def _template() -> Any:
+def _template() -> jinja2.Template:
     try:
         import jinja2
     except ImportError as error:
-        msg = 'A report is made with jinja2, which is not installed: pip install "kernelweave[cli]".'
+        msg = 'A report needs the package jinja2, which is not installed: run pip install "kernelweave[cli]".'
         raise InvalidInputError(msg) from error
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -166,8 +194,8 @@ def _asset(name: str) -> str:
     return files("kernelweave.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _embedded(data: dict[str, Any]) -> str:
-    """Return JSON that can stand inside a script element, whatever the samples are called."""
+def _embedded(data: Mapping[str, object]) -> str:
+    """Return JSON that is safe inside a script element, whatever the names of the samples."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -179,7 +207,3 @@ def _extremes(facts: Facts) -> dict[str, list[int]] | None:
     order = np.argsort(facts.confidence, kind="stable")
     count = min(_EXTREMES, facts.n // 2)
     return {"Least certain": order[:count].tolist(), "Most certain": order[::-1][:count].tolist()}
-
-
-def _many(kind: str) -> str:
-    return kind + ("es" if kind.endswith("s") else "s")

@@ -1,5 +1,9 @@
-"""What a user may pass as samples, read once: several tables of the same samples, or chunks of one table."""
+"""What a user may pass as samples, read once: tables of the same samples, chunks of one table, or kernel matrices."""
 
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.digests import Seen
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.scaling import Scaling
 from kernelweave.samples.views import Views
 
-__all__ = ["Views"]
+__all__ = ["Chunks", "KernelStack", "Scaling", "Seen", "Views"]

@@ -1,8 +1,8 @@
-"""Where samples come from: a table in memory or on disk, a dask collection, a path, or chunks that are given."""
+"""Samples that are read chunk by chunk: a table in memory or on disk, a dask collection, a path, or given chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,45 +18,58 @@ from kernelweave.samples.source import Source
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
-__all__ = ["as_source", "is_streamed", "n_rows"]
+__all__ = ["Chunks", "is_streamed"]
 
 _CHUNK_BYTES = 16 * 2**20
 
 
-def is_streamed(X: Any) -> bool:
-    """Tell whether X is read chunk by chunk by its nature: a dask collection, a path, or chunks."""
-    if is_dask(X) or isinstance(X, (str, PathLike)) or callable(X):
-        return True
-    if isinstance(X, Iterator):
-        return True
-    return isinstance(X, (list, tuple)) and len(X) > 0 and all(getattr(chunk, "ndim", 0) == 2 for chunk in X)
+class Chunks:
+    """Samples of one table that are read chunk by chunk, as often as needed, and never all at once.
 
-
-def n_rows(X: Any) -> int | None:
-    """Return the number of samples if it is known before they are read."""
-    if callable(X) or isinstance(X, Iterator):
-        return None
-    source = as_source(X)
-    return None if source.lengths is None else sum(source.lengths)
-
-
-def as_source(X: Any) -> Source:
-    """Return the chunks of X.
+    Estimators make one by themselves of a path, a dask collection, an iterator or a function. Wrap a list of chunks, or
+    a memory map whose numbers are not floating point, by hand: a list is otherwise taken for several views.
 
     Parameters
     ----------
-    X : array, memory map, sparse matrix, data frame, dask array or dataframe, path, callable or iterable
-        A table of shape (n_samples, n_features); the path of a Parquet file, of a folder of Parquet files or of a
-        Zarr array; a function without arguments that returns an iterator of chunks; an iterable of chunks, each a
-        table. What can be iterated over only once (a generator) is copied to a temporary folder as it is read,
-        since the samples are needed more than once.
+    X : path, dask array or dataframe, callable, iterable of tables, or table
+        The path of a Parquet file, of a folder of Parquet files or of a Zarr array; a function without arguments that
+        returns an iterator of chunks; an iterable of chunks, each a table of the same columns; an array, memory map or
+        sparse matrix, whose rows are read in slices. What can be iterated over only once (a generator) is copied to a
+        temporary folder, since the samples are needed more than once; it is removed with this object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelweave import Chunks, WeaveClustering
+    >>> X = np.repeat([[0.0, 0.0], [9.0, 9.0]], 40, axis=0) + np.random.default_rng(0).normal(size=(80, 2))
+    >>> model = WeaveClustering(2, random_state=0).fit(Chunks([X[:30], X[30:]]))
+    >>> model.solver_.name, model.labels_.shape
+    ('landmark', (80,))
     """
-    if isinstance(X, Mapping):
-        msg = "Landmarks lie in one table of samples; got several: join their columns, or use solver='local'."
-        raise InvalidInputError(msg)
+
+    def __init__(self, X: Any) -> None:
+        self.source = _source(X)
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> Chunks:
+        """Return the chunks: their numbers are cast as they are read."""
+        return self
+
+    def __repr__(self) -> str:
+        lengths = self.source.lengths
+        rows = "" if lengths is None else f"{sum(lengths)} samples in {len(lengths)} chunks"
+        width = "" if self.source.width is None else f"{self.source.width} columns"
+        return f"Chunks({', '.join(text for text in (rows, width) if text) or 'not counted yet'})"
+
+
+def is_streamed(X: Any) -> bool:
+    """Tell whether X is read in chunks by its nature: a path, a dask collection, an iterator or a function."""
+    return is_dask(X) or isinstance(X, str | PathLike | Iterator) or callable(X)
+
+
+def _source(X: Any) -> Source:
     if is_dask(X):
         return dask_source(X)
-    if isinstance(X, (str, PathLike)):
+    if isinstance(X, str | PathLike):
         return path_source(Path(X))
     if callable(X):
         return Source(_Called(X))
@@ -64,11 +77,11 @@ def as_source(X: Any) -> Source:
         return spooled(X)
     if sparse.issparse(X) or (hasattr(X, "shape") and hasattr(X, "__getitem__")):
         return table_source(X)
-    if isinstance(X, Iterable):
+    if isinstance(X, Iterable) and not isinstance(X, bytes):
         return Source(_Given(X))
     msg = (
-        "X must be a table of samples, a dask array or dataframe, a path to Parquet or Zarr, an iterable of chunks or "
-        f"a function that returns one; got {type(X).__name__}."
+        "Chunks are read from a path to Parquet or Zarr, a dask array or dataframe, an iterable of tables, a function "
+        f"that returns one, or a table; got {type(X).__name__}."
     )
     raise InvalidInputError(msg)
 

@@ -19,7 +19,7 @@ from kernelweave.samples.parts import Part
 from kernelweave.samples.running import Run, Task, chosen, tree_sum, windowed
 from kernelweave.samples.source import Source
 
-__all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_labels"]
+__all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 
 _PART_BYTES = 16 * 2**20
 _TRIES = 3
@@ -81,27 +81,17 @@ def _computed(block: Any) -> Any:
     return block.compute(scheduler="synchronous")
 
 
-def lazy_labels(model: Any, X: Any) -> Any:
-    """Return the labels of the samples of a dask collection as a dask array, computed when it is.
-
-    Parameters
-    ----------
-    model : LandmarkModel
-        As `fit_landmark_clustering` returns it.
-    X : dask array or dataframe of shape (n_samples, n_features)
-        The samples.
-    """
+def lazy_blocks(X: Any, task: Task, state: Any, dtype: Any) -> Any:
+    """Return task(state, part) of every block of a dask collection as one dask array, computed when it is asked for."""
     import dask.array as da
     from dask import delayed
 
-    from kernelweave.weave.landmark.landmark_model import part_labels
-
     source = dask_source(X)
-    shared = delayed(model)
+    shared = delayed(state)
     parts = list(source.parts())
     lengths = source.lengths or [np.nan] * len(parts)
-    work = [delayed(_pinned_block)(part_labels, shared, part.name, part.arguments[0]) for part in parts]
-    blocks = [da.from_delayed(block, (n,), np.int32) for block, n in zip(work, lengths, strict=True)]
+    work = [delayed(_pinned_block)(task, shared, part.name, part.arguments[0]) for part in parts]
+    blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 

@@ -1,19 +1,18 @@
-"""Labels of any kind, checked once and turned into classes and codes."""
+"""Check labels of any type and encode them as classes and codes."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kernelweave._types import Array, Mask
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["encode_labels"]
 
 
-def encode_labels(y: npt.ArrayLike, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    """Sorted classes of ``y`` and, for every sample, the position of its class among them."""
+def encode_labels(y: npt.ArrayLike, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
+    """Return the sorted classes of ``y`` and, for every sample, the position of its class among them."""
     labels = _as_array(y, name)
     if labels.ndim != 1:
         msg = (
@@ -26,9 +25,10 @@ def encode_labels(y: npt.ArrayLike, name: str) -> tuple[npt.NDArray[Any], npt.ND
         raise InvalidInputError(msg)
     missing = _missing(labels)
     if missing.any():
+        noun = "sample" if labels.size == 1 else "samples"
         msg = (
-            f"{name} has no label (NaN or None) at {missing.sum()} of {labels.size} samples, first at sample "
-            f"{missing.argmax()}: drop these samples, or give them a class of their own."
+            f"{name} has no label (NaN or None) at {missing.sum()} of {labels.size} {noun}, first at sample "
+            f"{missing.argmax()}: drop these samples, or give them a separate class."
         )
         raise InvalidInputError(msg)
     try:
@@ -40,19 +40,19 @@ def encode_labels(y: npt.ArrayLike, name: str) -> tuple[npt.NDArray[Any], npt.ND
     return classes, codes
 
 
-def _as_array(y: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+def _as_array(y: npt.ArrayLike, name: str) -> Array:
     try:
         labels = np.asarray(y)
     except ValueError as error:
         msg = f"{name} must be a flat sequence, got rows of unequal length: pass one label per sample."
         raise InvalidInputError(msg) from error
-    # numpy turns ["a", nan] into the text "nan" and ["a", 1] into "1"; as objects both stay what they are.
+    # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
     if labels.dtype.kind in "US" and not isinstance(y, np.ndarray):
         labels = np.asarray(y, dtype=object)
     return labels
 
 
-def _missing(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _missing(labels: Array) -> Mask:
     if labels.dtype.kind == "O":
         return np.array([_is_missing(label) for label in labels], dtype=bool)
     return np.asarray(labels != labels, dtype=bool)  # only NaN and NaT differ from themselves

@@ -8,7 +8,7 @@ from scipy import sparse
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["as_samples"]
+__all__ = ["as_samples", "equal_samples"]
 
 
 def as_samples(X: Samples) -> Samples:
@@ -24,8 +24,19 @@ def as_samples(X: Samples) -> Samples:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
+def equal_samples(X: Samples, Y: Samples) -> bool:
+    """Return whether two tables, both as `as_samples` returns them, hold the same numbers in the same precision."""
+    if X is Y:
+        return True
+    if X.shape != Y.shape or X.dtype != Y.dtype or sparse.issparse(X) != sparse.issparse(Y):
+        return False
+    if not sparse.issparse(X):
+        return np.array_equal(X, Y)
+    return all(np.array_equal(getattr(X, part), getattr(Y, part)) for part in ("indptr", "indices", "data"))
+
+
 def _canonical(X: Samples) -> Samples:
-    """Return a CSR matrix with sorted indices, each once, as short as they can be: scikit-learn asks for that."""
+    """Return a CSR matrix with sorted, unique indices of the smallest sufficient type, as scikit-learn requires."""
     index = sparse.get_index_dtype(maxval=max(X.nnz, *X.shape))
     if X.indices.dtype != index:
         X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)

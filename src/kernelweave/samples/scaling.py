@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.views import Views
 
-__all__ = ["SCALES", "Scaling", "fit_scaling"]
+__all__ = ["SCALES", "Scale", "Scaling", "fit_scaling", "fit_scalings", "scaled"]
 
-SCALES = ("auto", "unit", "zscore", "none")
+Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
+SCALES: tuple[str, ...] = get_args(Scale)
 
 _HETEROGENEOUS = 10.0  # ratio of large to small column ranges
 _FEW_COLUMNS = 10  # below, the length of a row is too large a part of what it says
@@ -40,19 +44,19 @@ class Scaling:
     mean: npt.NDArray[Any] | None = field(default=None, repr=False)
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Samples) -> Samples:
         """Return samples on this scale; sparse ones stay sparse, and the precision is kept."""
         if self.method == "unit":
             return _unit(X)
         if self.method == "zscore":
-            inverse = 1 / self.deviation
+            inverse = 1 / np.asarray(self.deviation)
             if sparse.issparse(X):
                 return sparse.csr_array(X @ sparse.diags_array(inverse.astype(X.dtype)))
             return ((X - self.mean) * inverse).astype(X.dtype, copy=False)
         return X
 
 
-def fit_scaling(X: Any, method: str = "auto") -> Scaling:
+def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
     """Choose how to scale samples, or take the user's choice, and fix its constants on them.
 
     Parameters
@@ -79,7 +83,21 @@ def fit_scaling(X: Any, method: str = "auto") -> Scaling:
     return Scaling(method, reason, mean, deviation)
 
 
-def _decide(X: Any) -> tuple[str, str]:
+def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
+    """Return how each view is scaled: one method for all, or a dict with the views' names."""
+    methods = scale if isinstance(scale, Mapping) else dict.fromkeys(views.names, scale)
+    if set(methods) != set(views.names):
+        msg = f"scale must name every view: the views are {', '.join(views.names)}; got {', '.join(map(str, methods))}."
+        raise InvalidInputError(msg)
+    return {name: fit_scaling(X, methods[name]) for name, X in zip(views.names, views.tables, strict=True)}
+
+
+def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
+    """Return every view on its scale."""
+    return views.map({name: one.transform for name, one in scalings.items()})
+
+
+def _decide(X: Samples) -> tuple[str, str]:
     """Return the method for these samples and a sentence that says what was seen in them."""
     n, d = X.shape
     if sparse.issparse(X):
@@ -105,7 +123,7 @@ def _decide(X: Any) -> tuple[str, str]:
     return "unit", f"{similar}, like pixels"
 
 
-def _moments(X: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return mean and deviation of every column; constant columns have deviation 1."""
     if sparse.issparse(X):
         X = X.astype(np.float64)
@@ -117,7 +135,7 @@ def _moments(X: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return mean, np.where(constant, 1.0, deviation)
 
 
-def _unit(X: Any) -> Any:
+def _unit(X: Samples) -> Samples:
     if sparse.issparse(X):
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         return sparse.csr_array(sparse.diags_array(_inverse(norms)) @ X)

@@ -21,7 +21,6 @@ class Source:
     lengths: list[int] | None = None
     width: int | None = None
     distributed: bool = False  # the parts live where dask keeps them
-    close: Callable[[], None] = lambda: None
 
     @property
     def n(self) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +22,7 @@ __all__ = ["spooled"]
 
 def spooled(chunks: Iterator[Any]) -> Source:
     """Copy chunks to disk, checked, and return a source that reads the copies; the folder goes with the source."""
-    folder = TemporaryDirectory(prefix="kernelweave-")
+    folder = Path(mkdtemp(prefix="kernelweave-"))
     lengths: list[int] = []
     width: int | None = None
     try:
@@ -28,15 +30,16 @@ def spooled(chunks: Iterator[Any]) -> Source:
             rows = as_rows(chunk, f"chunk {i}", width)
             width = rows.shape[1]
             lengths.append(rows.shape[0])
-            _write(Path(folder.name) / str(i), rows)
+            _write(folder / str(i), rows)
+        if not lengths:
+            msg = "The iterator gave no chunk: it is empty, or was used up before."
+            raise InvalidInputError(msg)
     except BaseException:
-        folder.cleanup()
+        rmtree(folder, ignore_errors=True)
         raise
-    if not lengths:
-        folder.cleanup()
-        msg = "The iterator gave no chunk: it is empty, or was used up before."
-        raise InvalidInputError(msg)
-    return Source(_Copies(Path(folder.name), len(lengths)), lengths=lengths, width=width, close=folder.cleanup)
+    source = Source(_Copies(folder, len(lengths)), lengths=lengths, width=width)
+    finalize(source, rmtree, folder, ignore_errors=True)
+    return source
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Mask
+from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
+from kernelweave.samples.digests import as_digests, digest, row_digests
 from kernelweave.samples.table import is_table, read_table
 
 __all__ = ["Views"]
 
 
 class Views:
-    """Several tables of the same samples, aligned; a sample may be missing from some of them.
+    """Tables of the same samples, aligned; a sample may be missing from some of them.
 
     Data frames with an index are aligned by it, and a sample whose index a table does not have is missing there.
     Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
@@ -57,6 +59,13 @@ class Views:
     (['ann', 'bob', 'eve', 'joe'], [True, False, True, True])
     """
 
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "tables", "present", "sample_names")
+
+    names: tuple[str, ...]
+    tables: tuple[Samples, ...]
+    present: Mask
+    sample_names: Array | None
+
     def __init__(self, tables: Any, *, missing: Mapping[str, Any] | None = None) -> None:
         read = {name: read_table(table, name) for name, table in _named(tables).items()}
         for name, table in read.items():
@@ -65,7 +74,7 @@ class Views:
                 raise InvalidInputError(msg)
         n, self.sample_names, rows = align(read)
         self.names = tuple(read)
-        self.present: Mask = np.zeros((len(read), n), dtype=bool)
+        self.present = np.zeros((len(read), n), dtype=bool)
         for known, (name, table) in zip(self.present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
         mark_missing(self.present, missing or {}, self.names, self.sample_names)
@@ -77,7 +86,12 @@ class Views:
         )
 
     @classmethod
-    def _of(cls, names: tuple[str, ...], tables: Sequence[Any], present: Mask, sample_names: Any) -> Views:
+    def of_table(cls, table: Samples) -> Views:
+        """Return one table, checked before, as a view called "X" that has every sample."""
+        return cls._of(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
+
+    @classmethod
+    def _of(cls, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None) -> Views:
         views = object.__new__(cls)
         views.names, views.tables, views.present, views.sample_names = names, tuple(tables), present, sample_names
         return views
@@ -134,6 +148,12 @@ class Views:
         need_samples(self.present[keep], tuple(names), self.sample_names, least=0)
         return Views._of(tuple(names), [self.tables[v] for v in keep], self.present[keep], self.sample_names)
 
+    def digests(self) -> NDArray[np.uint8]:
+        """Return 16 bytes for every sample that tell it from others by its numbers, and by the views that it has."""
+        parts = [_placed(table, known) for table, known in zip(self.tables, self.present, strict=True)]
+        rows = parts[0] if len(parts) == 1 else [digest(b"".join(row)) for row in zip(*parts, strict=True)]
+        return as_digests(rows)
+
     def __len__(self) -> int:
         return self.n_samples
 
@@ -143,6 +163,15 @@ class Views:
             for name, table, width in zip(self.names, self.tables, self.widths, strict=True)
         ]
         return f"Views({'; '.join(parts)})"
+
+
+def _placed(table: Samples, known: Mask) -> list[bytes]:
+    """Return a digest for every sample that a view has, and a byte for those that it lacks."""
+    digests = row_digests(table)
+    if known.all():
+        return digests
+    rest = iter(digests)
+    return [next(rest) if there else b"-" for there in known]
 
 
 def _named(tables: Any) -> dict[str, Any]:

@@ -1,1 +1,30 @@
-"""From samples to a sparse graph that answers for new samples: dense, local and landmark."""
+"""From samples to a sparse graph that answers for new samples: the solvers Dense, Local and Landmark."""
+
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.weave.choice import SolverChoice
+from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.dense import Dense, DenseRows
+from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.landmark.landmark_rows import LandmarkRows
+from kernelweave.weave.landmark.landmark_solver import Landmark
+from kernelweave.weave.learned_rows import LearnedRows
+from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_solver import Local, LocalRows
+from kernelweave.weave.local.local_weave import LocalWeave
+
+__all__ = [
+    "Centres",
+    "Consensus",
+    "Dense",
+    "DenseRows",
+    "GraphModel",
+    "GraphRule",
+    "Landmark",
+    "LandmarkRows",
+    "LearnedRows",
+    "Local",
+    "LocalKernel",
+    "LocalRows",
+    "LocalWeave",
+    "SolverChoice",
+]

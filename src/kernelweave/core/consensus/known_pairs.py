@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import Mask, Matrix, Vector
-from kernelweave.core.consensus.self_weighted import Tile, trust, weights_at_rest
+from kernelweave.core.consensus.self_weighted import Tile, fixed_point_weights, trust
 
 __all__ = ["known_moments", "known_weights", "masked_distances"]
 
@@ -60,4 +60,4 @@ def known_weights(G: Matrix, R: Matrix, view: NDArray[np.intp]) -> Vector:
     """The weights of `median_weights`, each kernel judged by the pairs that it knows."""
     i = np.arange(len(view))
     least = float(np.sqrt(np.finfo(np.float64).eps * G[view, i, i].max()))
-    return weights_at_rest(lambda p: masked_distances(G, view, p), trust(R, len(view)), least=least)
+    return fixed_point_weights(lambda p: masked_distances(G, view, p), trust(R, len(view)), least=least)

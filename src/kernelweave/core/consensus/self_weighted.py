@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -10,24 +10,51 @@ import numpy as np
 from kernelweave._types import Matrix, Vector
 
 __all__ = [
+    "KernelTiles",
     "Tile",
+    "TileOf",
     "agreement",
     "combine_tiles",
+    "fixed_point_weights",
     "gram_distances",
     "kernel_moments",
     "median_weights",
     "trust",
-    "weights_at_rest",
 ]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
+TileOf: TypeAlias = Callable[[slice, slice, np.dtype[np.floating]], Matrix]  # rows, columns, precision -> (r, b, b')
 
 _TOL = 1e-8
 _MAX_STEPS = 1000
 _FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
 _TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels stay near 0.01
 _FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
+
+
+class KernelTiles:
+    """The r kernel matrices of n samples, tile by tile, as often as needed, so that no stack of them is kept.
+
+    Parameters
+    ----------
+    tile : function of (rows, columns, dtype)
+        Gives the tile (r, b, b') of all kernels.
+    r, n : int
+        The numbers of kernels and samples.
+    """
+
+    def __init__(self, tile: TileOf, r: int, n: int) -> None:
+        self._tile = tile
+        self.r, self.n = r, n
+
+    def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
+        """Yield the tiles on and above the diagonal; all kernels of one take about a third of one kernel matrix."""
+        size = int(np.clip(self.n / np.sqrt(3 * self.r), 64, 512))
+        for i in range(0, self.n, size):
+            for j in range(i, self.n, size):
+                rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
+                yield rows, cols, self._tile(rows, cols, dtype)
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
@@ -92,8 +119,8 @@ def agreement(R: Matrix) -> Vector:
 
     u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. A kernel that follows no other, such as one with its
     samples permuted, is near 0; one that follows a neighbour that follows the rest is not. A flat kernel (R_ii = 0)
-    says nothing and misleads nobody: it is 1. So are all where those above the threshold are no majority, since
-    then nobody can say who is wrong.
+    has no information and does no harm: it is 1. So are all kernels where those above the threshold are not a
+    majority, since then it is unknown which of them are wrong.
     """
     flat = R.diagonal() == 0
     R = np.maximum(R[~flat][:, ~flat], 0)
@@ -116,7 +143,7 @@ def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR)
     t = min(1, agreement/0.1) takes out kernels that follow no other, t = 1 without R.
     """
     least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
-    return weights_at_rest(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
+    return fixed_point_weights(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
 
 
 def trust(R: Matrix | None, r: int) -> Vector:
@@ -124,8 +151,10 @@ def trust(R: Matrix | None, r: int) -> Vector:
     return np.ones(r) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
 
 
-def weights_at_rest(distances: Callable[[Vector], Vector], t: Vector, *, least: float, floor: float = _FLOOR) -> Vector:
-    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, to a fixed point; δ = floor · the median distance at t, or `least`."""
+def fixed_point_weights(
+    distances: Callable[[Vector], Vector], t: Vector, *, least: float, floor: float = _FLOOR
+) -> Vector:
+    """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, by fixed-point iteration; δ = floor · the median distance at t."""
     p = t / t.sum()
     d = distances(p)
     least = max(floor * float(np.median(d)), least)

@@ -16,7 +16,6 @@ __all__ = [
     "landmarks_reached",
     "nearest_columns",
     "relative_affinity",
-    "spread",
 ]
 
 
@@ -48,14 +47,6 @@ def bipartite_sums(J: NDArray[np.int32], B: Matrix, m: int) -> Matrix:
     rows = np.repeat(np.arange(len(J)), J.shape[1])
     S = sparse.csr_array((B.ravel().astype(np.float64), (rows, J.ravel())), shape=(len(J), m))
     return np.asarray((S.T @ S).toarray())
-
-
-def spread(J: NDArray[np.int32], B: Matrix, Q: Matrix) -> Matrix:
-    """BQ: every row the mean of its landmarks' rows of Q, weighted by B."""
-    F = B[:, :1] * Q[J[:, 0]]
-    for q in range(1, J.shape[1]):
-        F += B[:, q : q + 1] * Q[J[:, q]]
-    return np.asarray(F)
 
 
 def landmark_embedding(S: Matrix, c: int) -> tuple[Vector, Matrix]:

@@ -1,4 +1,4 @@
-"""The bottom of a sparse graph's spectrum, and the coordinates that clusters are read from."""
+"""Coordinates of the samples from the bottom of a sparse graph's spectrum, and memberships in clusters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Graph, Labels, Matrix, Vector
 from kernelweave.core.graphs.propagation import laplacian
 
-__all__ = ["bottom_eigenpairs", "commute_rows", "soft_rows", "unit_rows"]
+__all__ = [
+    "bottom_eigenpairs",
+    "cluster_means",
+    "commute_rows",
+    "fuzzy",
+    "memberships",
+    "nearness",
+    "soft_rows",
+    "unit_rows",
+    "votes",
+]
 
 _DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
 _SHIFT = 1e-4  # of the mean degree: far from 0 for the factor's sake, near it for ARPACK's
@@ -59,3 +69,42 @@ def commute_rows(values: Vector, P: Matrix) -> Matrix:
 def _signed(V: Matrix) -> Matrix:
     """Eigenvectors with Σv³ >= 0, a choice that does not depend on the order of the samples."""
     return np.asarray(V * np.where((V**3).sum(axis=0) < 0, -1, 1))
+
+
+def memberships(S: Graph, P: Matrix, labels: Labels, c: int) -> Matrix:
+    """M = (votes + fuzzy)/2: what a sample's neighbours say, and what its own coordinates say; rows sum to 1."""
+    return np.asarray((votes(S, labels, c) + fuzzy(P, labels, c)) / 2, dtype=P.dtype)
+
+
+def votes(S: Graph, labels: Labels, c: int) -> Matrix:
+    """V = D^-1 W Y, W = S without loops: the share of its neighbours' weight that every cluster has.
+
+    A sample without neighbours belongs to its own cluster alone.
+    """
+    Y = np.eye(c, dtype=S.dtype)[labels]
+    loops = S.diagonal()
+    V = np.maximum(S @ Y - loops[:, None] * Y, 0)
+    d = V.sum(axis=1)
+    alone = d <= np.finfo(V.dtype).eps * loops
+    return np.asarray(np.where(alone[:, None], Y, V / np.where(alone, 1, d)[:, None]))
+
+
+def fuzzy(P: Matrix, labels: Labels, c: int) -> Matrix:
+    """F_ic ∝ 1/||p_i - m_c||², m_c the mean of cluster c: the membership of fuzzy c-means; 0 for an empty cluster."""
+    return nearness(P, *cluster_means(P, labels, c))
+
+
+def cluster_means(P: Matrix, labels: Labels, c: int) -> tuple[Matrix, Labels]:
+    """m_c, the mean of every cluster, and its size."""
+    counts = np.bincount(labels, minlength=c)
+    return np.eye(c)[labels].T @ P / np.maximum(counts, 1)[:, None], counts
+
+
+def nearness(P: Matrix, means: Matrix, counts: Labels) -> Matrix:
+    """F_ic ∝ 1/||p_i - m_c||², 0 for an empty cluster."""
+    P = P.astype(np.float64, copy=False)
+    D = np.column_stack([((P - m) ** 2).sum(axis=1) for m in means])
+    size = float(np.einsum("ij,ij->i", means, means).max())
+    least = np.finfo(np.float64).eps * (size or 1.0)  # of a sample at a mean
+    F = (counts > 0) / np.maximum(D, least)
+    return np.asarray(F / F.sum(axis=1, keepdims=True))

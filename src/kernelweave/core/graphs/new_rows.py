@@ -1,29 +1,21 @@
-"""New samples: their rows of the graph by the problem that made it, and what the training samples say through them."""
+"""New samples: their rows of the graph, from the problem that made it, and the means of their neighbours."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from scipy import sparse
 
-from kernelweave._types import Mask, Matrix, Vector
+from kernelweave._types import Graph, Mask, Matrix, Vector
 
 __all__ = [
     "bordered_rows",
     "consensus_rows",
     "graph_rows",
     "harmonic_rows",
-    "neighbour_scales",
+    "row_sqdist",
     "self_similarities",
-    "self_tuned_rows",
     "shrinkage",
-    "top_rows",
 ]
 
-Rows: TypeAlias = Any  # (m, n): a numpy array, or a scipy sparse array
-
-_BLOCK = 256
 _ROUNDS = 5  # of s and p_x in turn; the term that couples them is small
 
 
@@ -47,7 +39,7 @@ def bordered_rows(A: Matrix, k: Matrix, k_self: Vector, *, g: float) -> Matrix:
     """z = g Ak / (k_xx + g - k'Ak): the new sample's entries of I - g(K + gI)^-1 with K bordered by k and k_xx."""
     Z = k @ A
     schur = k_self + g - np.einsum("ij,ij->i", Z, k)
-    # k_xx below k'Ak is no kernel's: the ridge alone is what remains of the complement
+    # no positive semidefinite kernel has k_xx < k'Ak: then only the ridge is left of the Schur complement
     Z *= (g / np.maximum(schur, np.finfo(Z.dtype).eps * g))[:, None]
     return np.asarray(Z)
 
@@ -65,42 +57,15 @@ def self_similarities(A: Matrix, k: Matrix, diagonal: Vector) -> Vector:
     return np.asarray(np.maximum(guess, np.einsum("ij,ij->i", Z, k)), dtype=k.dtype)
 
 
-def neighbour_scales(K: Matrix, neighbour: int) -> Vector:
-    """σ_j², the squared distance of every sample to its neighbour of this rank, with d² = K_ii + K_jj - 2K_ij."""
-    t = min(neighbour, len(K) - 1)
-    k = K.diagonal()
-    blocks = []
-    for i in range(0, len(K), _BLOCK):
-        D = np.maximum(k[i : i + _BLOCK, None] + k - 2 * K[i : i + _BLOCK], 0)
-        D[np.arange(len(D)), i + np.arange(len(D))] = 0
-        blocks.append(np.partition(D, t, axis=1)[:, t])
-    return np.concatenate(blocks)
+def row_sqdist(k: Matrix, k_self: Vector, diagonal: Vector) -> Matrix:
+    """d_xj² = k_xx + K_jj - 2k_xj of every new sample with every training sample."""
+    D = -2 * k
+    D += k_self[:, None]
+    D += diagonal
+    return np.asarray(np.maximum(D, 0, out=D))
 
 
-def self_tuned_rows(k: Matrix, k_self: Vector, diagonal: Vector, scales: Vector, *, neighbour: int) -> Matrix:
-    """exp(-d_xj² / (σ_x σ_j)), d² = k_xx + K_jj - 2k_xj, σ_x the distance to a near training sample."""
-    D = np.maximum(k_self[:, None] + diagonal - 2 * k, 0)
-    t = min(neighbour, D.shape[1]) - 1
-    tiny = np.finfo(D.dtype).tiny
-    own = 1 / np.sqrt(np.maximum(np.partition(D, t, axis=1)[:, t], tiny))
-    with np.errstate(over="ignore"):  # of a sample with many copies all others are infinitely far away
-        D *= -own[:, None]
-        D *= 1 / np.sqrt(np.maximum(scales, tiny))
-    return np.asarray(np.exp(D, out=D))
-
-
-def top_rows(Z: Matrix, k: int) -> sparse.csr_array:
-    """The k largest positive entries of every row."""
-    m, n = Z.shape
-    k = min(k, n)
-    top = np.argpartition(Z, n - k, axis=1)[:, n - k :]
-    values = np.take_along_axis(Z, top, axis=1)
-    keep = values > 0
-    rows = np.repeat(np.arange(m), k).reshape(top.shape)
-    return sparse.csr_array((values[keep], (rows[keep], top[keep])), shape=(m, n))
-
-
-def harmonic_rows(S: Rows, P: Matrix) -> tuple[Matrix, Mask]:
+def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
     """p_x = Σ_j s_j p_j / Σ_j s_j, and whether there is any s_j > 0; rows without are 0."""
     d = np.asarray(S.sum(axis=1)).ravel()
     reached = d > 0
@@ -108,7 +73,7 @@ def harmonic_rows(S: Rows, P: Matrix) -> tuple[Matrix, Mask]:
     return np.divide(F, d[:, None], out=np.zeros_like(F), where=reached[:, None]), reached
 
 
-def shrinkage(S: Rows, P: Matrix) -> Vector:
+def shrinkage(S: Graph, P: Matrix) -> Vector:
     """ρ_c = <p_c, D^-1 W p_c> / <p_c, p_c>, W = S without loops: by how much averaging over neighbours shrinks P.
 
     An eigenvector of L is D^-1 W p = (1 - λ/d) p: dividing by ρ puts means of neighbours where the samples are.
@@ -118,4 +83,4 @@ def shrinkage(S: Rows, P: Matrix) -> Vector:
     Q = np.divide(S @ P - loops[:, None] * P, d[:, None], out=np.zeros_like(P), where=d[:, None] > 0)
     size = np.einsum("ij,ij->j", P, P)
     rho = np.divide(np.einsum("ij,ij->j", P, Q), size, out=np.ones_like(size), where=size > 0)
-    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # what averaging wipes out cannot be restored
+    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # a direction that averaging removes stays as it is

@@ -167,7 +167,7 @@
               title: (items) => items.slice(0, 1).map((item) => data.ids[item.raw.i]),
               label: (item) => describe(item.raw.i),
             },
-            filter: (item, index) => index < 3,  // copies of one sample lie on each other
+            filter: (item, index) => index < 3,  // identical samples overlap
           },
         },
       },
@@ -324,7 +324,7 @@
     page = Math.min(page, pages - 1);
     body.replaceChildren(...rows.slice(page * PAGE, (page + 1) * PAGE).map(row));
     [...head.children].forEach((cell, k) => cell.setAttribute("aria-sort", k !== sorted.column ? "none" : sorted.down ? "descending" : "ascending"));
-    find("count").textContent = `${rows.length.toLocaleString("en")} of ${data.listed.length.toLocaleString("en")} samples, page ${page + 1} of ${pages}`;
+    find("count").textContent = `${rows.length.toLocaleString("en")} of ${data.listed.length.toLocaleString("en")} sample${data.listed.length === 1 ? "" : "s"}, page ${page + 1} of ${pages}`;
     find("back").disabled = page === 0;
     find("next").disabled = page === pages - 1;
   }

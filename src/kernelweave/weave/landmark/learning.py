@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.consensus.self_weighted import Tile, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.bipartite import bipartite_sums
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.kernels import KernelBank
 from kernelweave.samples.scaling import Scaling, fit_scaling
-from kernelweave.weave.landmark.landmark_model import LandmarkGraph
+from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 
 __all__ = ["Settings", "block_sums", "class_sums", "default_landmarks", "landmark_memory", "learn_graph", "sample_size"]
 
@@ -26,7 +25,7 @@ _LANDMARKS = 1000
 _PER_LANDMARK = 20  # rows of the sample
 _LEAST_SAMPLE = 10_000
 _WEIGHED = 2000  # rows whose kernels are compared
-_TILE = 500
+_TILE = 512
 _KMEANS_STEPS = 10  # landmarks need to lie among the samples, not at an optimum
 
 
@@ -54,16 +53,16 @@ def sample_size(m: int) -> int:
     return max(_PER_LANDMARK * m, _LEAST_SAMPLE)
 
 
-def landmark_memory(d: int, m: int, r: int, itemsize: int, *, n: int) -> int:
-    """Return about how many bytes a fit needs beside X: the sample, kernels to weigh, m x m sums, chunks, labels."""
+def landmark_memory(d: int, m: int, r: int, itemsize: int, *, n: int, c: int) -> int:
+    """Return about how many bytes a fit needs beside X: the sample, kernels to weigh, m x m sums, chunks, answers."""
     s = min(n, sample_size(m))
     w = min(n, _WEIGHED)
     weighing = (2 * itemsize + 4) * w**2 + 3 * r * _TILE**2 * 4
     learning = s * d * (2 * itemsize + 4) + max(weighing, 4 * 8 * m**2) + m * d * itemsize
-    return learning + 6 * 16 * 2**20 + 4 * n
+    return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 
-def learn_graph(settings: Settings, sample: Any) -> LandmarkGraph:
+def learn_graph(settings: Settings, sample: Any) -> LandmarkRows:
     """Return landmarks and kernels' shares from a sample, whose order is set by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     scaling = fit_scaling(sample, settings.scale)
@@ -73,7 +72,7 @@ def learn_graph(settings: Settings, sample: Any) -> LandmarkGraph:
     bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
     landmarks = _landmarks(settings, scaled, scaling, rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
-    return LandmarkGraph(scaling, bank, weights, landmarks, k, dtype)
+    return LandmarkRows(scaling, bank, weights, landmarks, k, dtype)
 
 
 def _weigh(settings: Settings, rows: Any) -> tuple[KernelBank, Vector]:
@@ -85,14 +84,7 @@ def _weigh(settings: Settings, rows: Any) -> tuple[KernelBank, Vector]:
         return bank, np.asarray(settings.weights, dtype=np.float64)
     if settings.weights == "uniform":
         return bank, np.full(r, 1 / r)
-    return bank, median_weights(*kernel_moments(_tiles(tile, rows.shape[0])))
-
-
-def _tiles(tile: Any, n: int) -> Iterator[Tile]:
-    spans = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
-    for q, rows in enumerate(spans):
-        for cols in spans[q:]:
-            yield rows, cols, tile(rows, cols, np.float32)
+    return bank, median_weights(*kernel_moments(KernelTiles(tile, r, rows.shape[0]).of(np.dtype(np.float32))))
 
 
 def _landmarks(settings: Settings, scaled: Any, scaling: Scaling, rng: np.random.RandomState) -> Any:
@@ -110,24 +102,18 @@ def _landmarks(settings: Settings, scaled: Any, scaling: Scaling, rng: np.random
     return (unit_rows(A) if scaling.method == "unit" else A).astype(scaled.dtype)
 
 
-def block_sums(graph: LandmarkGraph, rows: Any) -> Matrix:
+def block_sums(graph: LandmarkRows, rows: Any) -> Matrix:
     """Return B'B of a block of the sample."""
-    J, B = _joined(graph, rows)
+    J, B = graph.joined(graph.scaled(rows))
     return bipartite_sums(J, B, graph.m)
 
 
-def class_sums(graph: LandmarkGraph, block: tuple[Any, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
+def class_sums(graph: LandmarkRows, block: tuple[Any, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
     """Return [B_u'B_u | B_l'B_l | B_l'Y_l] of a block of the sample, each row of which stands for several samples."""
     rows, codes, (share_l, share_u), n_classes = block
-    J, B = _joined(graph, rows)
+    J, B = graph.joined(graph.scaled(rows))
     known = codes >= 0
     R = np.zeros((graph.m, n_classes))
     np.add.at(R, (J[known], codes[known, None]), B[known])
     S_u, S_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
     return np.hstack([share_u * S_u, share_l * S_l, share_l * R])
-
-
-def _joined(graph: LandmarkGraph, rows: Any) -> tuple[NDArray[np.int32], Matrix]:
-    """Return the nearest landmarks of all rows and their affinities."""
-    tiles = [(J, B) for _, J, B in graph.nearest(graph.scaled(rows))]
-    return np.concatenate([J for J, _ in tiles]), np.concatenate([B for _, B in tiles])

@@ -1,34 +1,31 @@
-"""A sparse graph of many samples: each against its candidates only, the largest affinities kept."""
+"""Affinities of many samples, each against its candidates only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Matrix, Samples, Vector
+from kernelweave._types import Matrix, Progress, Samples, Vector
+from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import NotFiniteError
 from kernelweave.weave.local.local_kernel import LocalKernel, gathered
 
-__all__ = ["Affinities", "affinities", "graph_of", "ridge_rows", "self_tuned", "top"]
+__all__ = ["CandidateAffinities", "Index", "Kernels", "Tables", "affinities", "ridge_rows"]
 
 Index = NDArray[np.int32]
 Tables = tuple[Samples, ...]
 Kernels = tuple[LocalKernel, ...]
-Progress = Callable[[str, int, int], None]
 
-_SCALE_NEIGHBOUR = 7  # as in dense "knn" graphs
 _CHUNK = 32 * 2**20  # bytes of gathered samples at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Affinities:
-    """How each sample is drawn to its candidates: (n, k) each, candidates in the order of `index`.
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateAffinities:
+    """Ridge affinities and squared distances of samples to their candidates: (n, k) each, in the order of `index`.
 
     Parameters
     ----------
@@ -39,7 +36,7 @@ class Affinities:
     sqdist : array or None
         Squared distances in the consensus kernel; None for a "ridge" graph.
     scale : array (n,) or None
-        The squared distance to the seventh neighbour; None for a "ridge" graph.
+        The squared distance to the seventh candidate; None for a "ridge" graph.
     """
 
     index: Index
@@ -47,28 +44,46 @@ class Affinities:
     sqdist: Matrix | None
     scale: Vector | None
 
+    def of(self, scales: Vector | None) -> Callable[[Kind], Affinity]:
+        """Return the affinities of each kind, given the squared scales of all training samples."""
+
+        def affinity(kind: Kind) -> Affinity:
+            if kind == "ridge":
+                return Affinity(_computed(self.ridge), self.index)
+            theirs = _computed(scales)[self.index]
+            return Affinity(self_tuned(_computed(self.sqdist).copy(), _computed(self.scale), theirs), self.index)
+
+        return affinity
+
+
+def _computed(values: Matrix | None) -> Matrix:
+    if values is None:
+        msg = "These affinities were not computed: the rule of the graph does not use them."
+        raise TypeError(msg)
+    return values
+
 
 def affinities(
     tables: Tables,
     index: Index,
     kernels: Kernels,
+    rule: GraphRule,
     *,
-    graph: str,
     g: float,
     new: Tables | None = None,
     progress: Progress | None = None,
-) -> Affinities:
+) -> CandidateAffinities:
     """Return the affinities of every sample, or of `new` ones, to the samples at its positions in `index`.
 
     Several tables hold the same samples, each with its own part of the consensus kernel.
     """
     n, k = index.shape
-    ridge = np.empty((n, k), dtype=np.float32) if graph != "knn" else None
-    sqdist = np.empty((n, k), dtype=np.float32) if graph != "ridge" else None
+    ridge = np.empty((n, k), dtype=np.float32) if "ridge" in rule.kept else None
+    sqdist = np.empty((n, k), dtype=np.float32) if "tuned" in rule.kept else None
     for rows in chunks(n, (k + 1) * max(map(_width, tables)) * 4 + (k + 1) ** 2 * 40):
         groups = _with_candidates(tables, index[rows], rows, new)
         if ridge is not None:
-            K = sum(kernel.within(A) for kernel, A in zip(kernels, groups, strict=True))
+            K = np.asarray(sum(kernel.within(A) for kernel, A in zip(kernels, groups, strict=True)))
             ridge[rows] = ridge_rows(K, g)
             if sqdist is not None:
                 d = np.einsum("bii->bi", K)
@@ -78,10 +93,9 @@ def affinities(
         if progress is not None:
             progress("affinities", rows.stop, n)
     if sqdist is None:
-        return Affinities(index, ridge, None, None)
+        return CandidateAffinities(index, ridge, None, None)
     np.maximum(sqdist, 0, out=sqdist)
-    t = min(_SCALE_NEIGHBOUR, k) - 1
-    return Affinities(index, ridge, sqdist, np.partition(sqdist, t, axis=1)[:, t])
+    return CandidateAffinities(index, ridge, sqdist, neighbour_scales(sqdist, k))
 
 
 def ridge_rows(K: Matrix, g: float) -> Matrix:
@@ -95,54 +109,6 @@ def ridge_rows(K: Matrix, g: float) -> Matrix:
     except np.linalg.LinAlgError as error:
         msg = "K + gamma I is singular in a neighbourhood: raise gamma, or pass kernels that are positive definite."
         raise NotFiniteError(msg) from error
-
-
-def graph_of(found: Affinities, *, graph: str, n_neighbors: int) -> sparse.csr_array:
-    """Return the graph by its name, as the dense solver has it, among candidates."""
-    parts = []
-    if found.ridge is not None:
-        parts.append(_top(found.index, found.ridge, 2 * n_neighbors if graph == "both" else n_neighbors))
-    if found.sqdist is not None:
-        Z = self_tuned(found.sqdist, found.scale, found.scale[found.index])
-        parts.append(_top(found.index, Z, ceil(n_neighbors / 2) if graph == "both" else n_neighbors))
-    return parts[0] if len(parts) == 1 else sparse.csr_array(_evened(parts[0]) + _evened(parts[1]))
-
-
-def self_tuned(sqdist: Matrix, own: Vector, theirs: Matrix) -> Matrix:
-    """exp(-d_ij²/(σ_i σ_j)) from squared distances and squared scales."""
-    tiny = np.finfo(sqdist.dtype).tiny
-    with np.errstate(over="ignore"):  # of a sample with many copies all others are infinitely far away
-        Z = sqdist / np.sqrt(np.maximum(own, tiny))[:, None]
-        Z /= np.sqrt(np.maximum(theirs, tiny))
-    np.negative(Z, out=Z)
-    return np.asarray(np.exp(Z, out=Z))
-
-
-def top(values: Matrix, k: int) -> tuple[NDArray[np.intp], Matrix]:
-    """Return where in its row the k largest values are, and these, 0 where they are not positive."""
-    k = min(k, values.shape[1])
-    where = np.argpartition(-values, k - 1, axis=1)[:, :k]
-    return where, np.maximum(np.take_along_axis(values, where, axis=1), 0)
-
-
-def _top(index: Index, values: Matrix, k: int) -> sparse.csr_array:
-    """S = (A + A')/2, A the k largest positive entries of each row."""
-    n = len(index)
-    where, kept = top(values, k)
-    columns = np.take_along_axis(index, where, axis=1).ravel()
-    indptr = np.arange(0, kept.size + 1, kept.shape[1], dtype=np.int32)
-    A = sparse.csr_array((kept.ravel(), columns, indptr), shape=(n, n))
-    A.eliminate_zeros()
-    S = sparse.csr_array(A + A.T)
-    S.data *= S.dtype.type(0.5)
-    S.sort_indices()
-    return S
-
-
-def _evened(S: sparse.csr_array) -> sparse.csr_array:
-    """Return a graph with mean degree 1, so that two of them weigh the same in a sum."""
-    total = float(S.sum(dtype=np.float64)) / S.shape[0]
-    return S / S.dtype.type(total) if total > 0 else S
 
 
 def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | None) -> Iterator[Matrix]:
@@ -159,7 +125,7 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
             yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
 
 
-def _width(X: Any) -> int:
+def _width(X: Samples) -> int:
     """Return the columns of the dense form of a few samples: of sparse ones, those that are filled."""
     if not sparse.issparse(X):
         return int(X.shape[1])

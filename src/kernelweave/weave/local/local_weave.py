@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Vector
+from kernelweave._types import Progress, Vector
+from kernelweave.core.graphs.affinity import Affinity, GraphRule
+from kernelweave.core.graphs.pieces import join_pieces
 from kernelweave.errors import InvalidInputError
-from kernelweave.weave.local.local_graph import (
-    Affinities,
-    Index,
-    Kernels,
-    Tables,
-    affinities,
-    graph_of,
-    self_tuned,
-    top,
-)
+from kernelweave.weave.local.local_graph import Index, Kernels, Tables, affinities
 from kernelweave.weave.local.neighbours import nearest, nearest_among, nearest_outside
-from kernelweave.weave.local.strays import joined, strays, tied
+from kernelweave.weave.local.strays import strays, tied
 
 __all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
-
-Progress = Callable[[str, int, int], None]
 
 _FEW = 5000  # samples up to which many candidates bring the local graph near the dense one
 
@@ -37,7 +26,7 @@ def default_candidates(n_samples: int, n_neighbors: int) -> int:
     return max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LocalWeave:
     """A graph of many samples, and what new samples need to be joined to it.
 
@@ -47,12 +36,14 @@ class LocalWeave:
         The graph.
     kernels : tuple of LocalKernel
         The consensus kernel, a part for each table.
-    rule : str
-        "ridge", "knn" or "both".
+    rule : GraphRule
+        How the graph was cut from affinities.
     g : float
         The ridge.
-    n_neighbors, n_candidates : int
-        How many entries of a row are kept, and among how many.
+    degrees : tuple of float
+        The mean degrees of the graph's parts.
+    n_candidates : int
+        How many samples each was compared with.
     scale : array (n,) or None
         The squared distance of every sample to its seventh neighbour; None for "ridge".
     recall : float
@@ -63,9 +54,9 @@ class LocalWeave:
 
     graph: sparse.csr_array
     kernels: Kernels
-    rule: str
+    rule: GraphRule
     g: float
-    n_neighbors: int
+    degrees: tuple[float, ...]
     n_candidates: int
     scale: Vector | None
     recall: float
@@ -75,47 +66,39 @@ class LocalWeave:
 def weave_local(
     tables: Tables,
     kernels: Kernels,
+    rule: GraphRule,
     *,
-    graph: str,
-    gamma: float,
-    n_neighbors: int,
     n_candidates: int,
     join: bool,
     seed: int,
     least: float = 0,
     n_jobs: int = 1,
     progress: Progress | None = None,
-) -> tuple[LocalWeave, Affinities]:
-    """Weave the graph of samples, scaled, in single precision; return it and the affinities it was cut from.
+) -> tuple[LocalWeave, Index]:
+    """Weave the graph of samples, scaled, in single precision; return it and the candidates of every sample.
 
     It is in one piece if `join`; pieces of fewer than `least` samples are then tied to the others by all their samples.
     """
-    g = gamma * _mean_diagonal(tables, kernels)
+    g = rule.gamma * _mean_diagonal(tables, kernels)
     found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in tables]
     recall = min(one.recall for one in found)
     index = _best(tables, [one.index for one in found], kernels, None, progress)
     del found
-    drawn = affinities(tables, index, kernels, graph=graph, g=g, progress=progress)
-    S = graph_of(drawn, graph=graph, n_neighbors=n_neighbors)
+    near = affinities(tables, index, kernels, rule, g=g, progress=progress)
+    S, degrees, last = rule.weave(near.of(near.scale), len(index))
     if join:
-        S = _whole(S, drawn, tables, kernels, n_ties=ceil(n_neighbors / 2), least=least)
-    return LocalWeave(S, kernels, graph, g, n_neighbors, n_candidates, drawn.scale, recall, seed), drawn
+        S = _whole(S, last, tables, kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
+    return LocalWeave(S, kernels, rule, g, degrees, n_candidates, near.scale, recall, seed), index
 
 
 def perturbed(
-    tables: Tables,
-    woven: LocalWeave,
-    drawn: Affinities,
-    *,
-    gamma: float,
-    neighbours: float,
-    least: float = 0,
+    tables: Tables, woven: LocalWeave, index: Index, factors: tuple[float, float], *, least: float = 0
 ) -> sparse.csr_array:
     """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
-    again = affinities(tables, drawn.index, woven.kernels, graph=woven.rule, g=gamma * woven.g)
-    k = max(1, round(neighbours * woven.n_neighbors))
-    S = graph_of(again, graph=woven.rule, n_neighbors=k)
-    return _whole(S, again, tables, woven.kernels, n_ties=ceil(k / 2), least=least)
+    rule = woven.rule.perturbed(*factors)
+    near = affinities(tables, index, woven.kernels, rule, g=factors[0] * woven.g)
+    S, _, last = rule.weave(near.of(near.scale), len(index))
+    return _whole(S, last, tables, woven.kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
 
 
 def new_rows(
@@ -127,20 +110,13 @@ def new_rows(
         for X, x in zip(tables, new, strict=True)
     ]
     index = _best(tables, found, woven.kernels, new, progress)
-    drawn = affinities(tables, index, woven.kernels, graph=woven.rule, g=woven.g, new=new, progress=progress)
-    n, k = tables[0].shape[0], woven.n_neighbors
-    parts = []
-    if drawn.ridge is not None:
-        parts.append(_rows(index, drawn.ridge, 2 * k if woven.rule == "both" else k, n))
-    if drawn.sqdist is not None:
-        Z = self_tuned(drawn.sqdist, drawn.scale, woven.scale[index])
-        parts.append(_rows(index, Z, ceil(k / 2) if woven.rule == "both" else k, n))
-    return parts[0] if len(parts) == 1 else sparse.csr_array(_evened(parts[0]) + _evened(parts[1]))
+    near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, progress=progress)
+    return woven.rule.rows(near.of(woven.scale), tables[0].shape[0], woven.degrees)
 
 
 def _whole(
     S: sparse.csr_array,
-    drawn: Affinities,
+    last: Affinity,
     tables: Tables,
     kernels: Kernels,
     *,
@@ -157,7 +133,7 @@ def _whole(
         found = [nearest_outside(X, rows, piece, n_ties) for X in tables]
         S = tied(S, rows, _best(tables, found, kernels, tuple(X[rows] for X in tables), None))
         piece, rows = strays(S, least)
-    return joined(S, drawn)
+    return join_pieces(S, last)
 
 
 def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | None, progress: Progress | None) -> Index:
@@ -166,7 +142,7 @@ def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | No
         return found[0]
     k = found[0].shape[1]
     union = np.sort(np.hstack(found), axis=1)
-    sqdist = affinities(tables, union, kernels, graph="knn", g=1.0, new=new, progress=progress).sqdist
+    sqdist = np.asarray(affinities(tables, union, kernels, GraphRule("knn"), g=1.0, new=new, progress=progress).sqdist)
     sqdist[:, 1:][union[:, 1:] == union[:, :-1]] = np.inf  # found in several tables
     return np.take_along_axis(union, np.argsort(sqdist, axis=1, kind="stable")[:, :k], axis=1)
 
@@ -180,17 +156,3 @@ def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass kernels with a diagonal."
         raise InvalidInputError(msg)
     return mean
-
-
-def _rows(index: Any, values: Any, k: int, n: int) -> sparse.csr_array:
-    where, kept = top(values, k)
-    m = len(index)
-    columns = np.take_along_axis(index, where, axis=1)
-    indptr = np.arange(0, kept.size + 1, kept.shape[1], dtype=np.int32)
-    return sparse.csr_array((kept.ravel(), columns.ravel(), indptr), shape=(m, n))
-
-
-def _evened(R: sparse.csr_array) -> sparse.csr_array:
-    """Return rows that sum to one, so that two rules weigh the same in a sum."""
-    total = np.asarray(R.sum(axis=1)).ravel()
-    return sparse.diags_array(np.divide(1, total, out=np.zeros_like(total), where=total > 0)) @ R

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from kernelweave._types import Progress
 from kernelweave.errors import MissingPackageError, RecallWarning
 
 __all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among", "nearest_outside"]
-
-Progress = Callable[[str, int, int], None]  # stage, done, of how many
 
 EXACT_UP_TO = 20_000  # samples; neighbour descent is faster above
 _EXACT_PAIRS = 2e9  # queries times samples up to which a search among samples is exact

@@ -1,0 +1,38 @@
+"""`kernelweave report`: the HTML report of a fitted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelweave.cli import _arguments as option
+
+__all__ = ["report"]
+
+
+def report(
+    result: Annotated[Path, typer.Argument(help="A folder of results, or a model.kw.")],
+    out: Annotated[Path | None, typer.Option(help="The HTML file; report.html beside the model if not given.")] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    force: option.Force = False,
+    quiet: option.Quiet = False,
+) -> None:
+    """Write the report of a fitted model as one HTML page: its clusters or classes, weights and confidence.
+
+    kernelweave report data-clusters --force
+    """
+    import kernelweave
+    from kernelweave.cli._results import check_target, labels_of, model_path, read_ids, write_all
+    from kernelweave.cli._working import working
+    from kernelweave.report import write_report
+
+    path = model_path(result)
+    page = out or path.parent / "report.html"
+    check_target(page.parent, [page.name], force=force)
+    with working("Writing the report", quiet=quiet):
+        model = kernelweave.load(path)
+        ids = read_ids(path.parent / "labels.csv", len(labels_of(model)))
+        write_all(page.parent, {page.name: lambda place: write_report(model, place, ids=ids, title=title)})
+    typer.echo(str(page))

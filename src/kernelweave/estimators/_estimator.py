@@ -1,0 +1,192 @@
+"""The base of every estimator: parameters, samples read once, the fitted state, files and pictures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from threadpoolctl import threadpool_limits
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._repr import summary_html
+from kernelweave.files import save_model
+from kernelweave.kernels import Gaussian, Kernel, KernelBank, as_kernel
+from kernelweave.memory import check_memory
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.reader import SampleSet, read_like, read_samples
+from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Bank, read_bank
+from kernelweave.weave.graph_model import GraphModel
+
+__all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "KernelLike", "KernelModel", "KernelsLike", "check_n_clusters"]
+
+KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
+KernelsLike: TypeAlias = (
+    str | KernelBank | Kernel | Callable[..., float] | Sequence[Kernel | str | Callable[..., float]] | Mapping[str, Any]
+)
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+
+
+class KernelModel(BaseEstimator):  # type: ignore[misc]
+    """A model that sees its samples through one kernel (`kernel`) or several (`kernels`)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [AT_LEAST_ONE],
+        "alpha": [NOT_NEGATIVE],
+        "gamma": [POSITIVE],
+        "lam": [POSITIVE],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [NOT_NEGATIVE],
+        "n_init": [AT_LEAST_ONE],
+        "n_neighbors": [AT_LEAST_ONE],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": [Interval(Integral, 0, None, closed="left")],
+        "views": [Mapping, None],
+        "dtype": [StrOptions({"float32", "float64"}), Options(type, {np.float32, np.float64}), None],
+    }
+    _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
+    _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
+
+    _graph_model: GraphModel
+
+    def _kernel_spec(self) -> Any:
+        """Return what the user gave as kernels; a model of one kernel has the parameter `kernel`."""
+        if hasattr(self, "kernels"):
+            return self.kernels
+        kernel = self.kernel
+        if kernel is None:
+            return self._default_kernel
+        return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+
+    @property
+    def _precomputed(self) -> bool:
+        spec = self._kernel_spec()
+        return isinstance(spec, str) and spec == "precomputed"
+
+    def _read(self, X: Any) -> SampleSet:
+        """Return the samples of `fit`."""
+        return read_samples(self, X, precomputed=self._precomputed)
+
+    def _read_again(self, X: Any) -> SampleSet:
+        """Return samples in the form of those of `fit`."""
+        return read_like(self, X, kernel_names=self.kernel_names_ if self._precomputed else None)
+
+    def _in_memory(self, samples: SampleSet) -> Views | KernelStack:
+        """Return samples that can be compared each with all others, or refuse chunks."""
+        if isinstance(samples, Chunks):
+            msg = (
+                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
+                'WeaveClustering or WeaveClassifier with solver="landmark".'
+            )
+            raise InvalidInputError(msg)
+        return samples
+
+    def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
+        """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
+        n = samples.n_samples
+        check_memory(
+            int((self._matrices + n_kernels) * samples.dtype.itemsize * n**2),
+            what=f"{type(self).__name__} of {n} samples and {n_kernels} kernels",
+            advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
+            "or fewer samples or kernels",
+        )
+
+    def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
+        """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
+        bank = read_bank(self._kernel_spec(), samples)
+        if not hasattr(self, "kernels") and len(bank) > 1:
+            msg = (
+                f"{type(self).__name__} learns from one kernel matrix; got {len(bank)}. Pass one, or use SMKL for "
+                "several."
+            )
+            raise InvalidInputError(msg)
+        self._check_memory(samples, len(bank))
+        return bank, bank.fit_grams(samples)
+
+    def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
+        """Replace the fitted state of an earlier fit by this one."""
+        kept = {"n_features_in_", "feature_names_in_", *self.get_params(deep=False)}
+        for name in [name for name in vars(self) if name not in kept]:
+            delattr(self, name)
+        vars(self).update(_layout(samples))
+        vars(self).update(fitted)
+
+    @property
+    def view_shares_(self) -> Vector:
+        """The share of every view in the consensus, in the order of `view_names_`: that of its kernels together."""
+        views = np.array(self.kernel_views_)
+        return np.array([self.kernel_shares_[views == name].sum() for name in self.view_names_])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to one file of JSON and arrays, which `kernelweave.load` reads back.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; an existing file is replaced once the new one is complete.
+
+        Notes
+        -----
+        The file holds no pickle: reading it runs no code. Python functions and kernel classes of your own can
+        therefore not be saved; use pickle or joblib for those, and load such files only from sources you trust.
+        """
+        save_model(self, path)
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            sys.stderr.write(f"[{type(self).__name__}] {text}\n")
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + summary_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += summary_html(self)
+        return bundle
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+
+def _layout(samples: SampleSet) -> dict[str, Any]:
+    """Return the attributes that describe the samples of a fit."""
+    if isinstance(samples, KernelStack):
+        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), "sample_names_": None}
+    if isinstance(samples, Chunks):
+        return {"view_names_": ("X",), "view_widths_": (samples.source.width,), "sample_names_": None}
+    return {"view_names_": samples.names, "view_widths_": samples.widths, "sample_names_": samples.sample_names}
+
+
+def check_n_clusters(n_clusters: int, n_samples: int) -> None:
+    """Refuse more clusters than samples."""
+    if n_clusters > n_samples:
+        msg = f"n_clusters={n_clusters} is more than the n_samples={n_samples} given."
+        raise InvalidInputError(msg)
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core."""
+    if n_jobs is None:
+        yield
+        return
+    with threadpool_limits(effective_n_jobs(n_jobs)):
+        yield

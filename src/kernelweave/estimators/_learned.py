@@ -1,0 +1,282 @@
+"""What SMKL, KGL and PMKL share: kernels built, the solver run, its solution kept."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+
+from kernelweave._types import Array, Matrix, RandomStateLike, Vector
+from kernelweave.core.graphs.coordinates import cluster_means, memberships
+from kernelweave.core.graphs.new_rows import shrinkage
+from kernelweave.core.graphs.propagation import reached
+from kernelweave.core.partitions.hartigan import best_partition
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
+from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
+from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
+from kernelweave.solve import VERSIONS, Outcome, Problem, Record, Scheme, Solution, State, minimise
+from kernelweave.weave.clusters import kmeans
+from kernelweave.weave.consensus_kernel import Bank, Consensus
+from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.learned_rows import LearnedRows
+
+__all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "SchemeName", "betas"]
+
+SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
+
+_RELATIVE_BETA = 30.0
+_MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "beta": [POSITIVE, None],
+    "relative_beta": [POSITIVE, None],
+    "scheme": [StrOptions(set(VERSIONS))],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Learnable:
+    """What a run starts from, and what several runs can share: the samples, their kernels, the labels."""
+
+    samples: Views | KernelStack
+    bank: Bank
+    problem: Problem
+    classes: Array | None = None
+
+
+class LearnedClusterer(GraphClusterer):
+    """Clusters the samples by k-means on the embedding that was learned with the graph."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**KernelModel._parameter_constraints, **_CONSTRAINTS}
+    _matrices = _MATRICES
+    _weights_sum_to_one: ClassVar[bool] = True  # with which the kernels enter the consensus
+
+    @abstractmethod
+    def _scheme(self) -> Scheme:
+        """Return the steps of this model with its parameters."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the graph, the consensus kernel, the weights and the clusters.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            The samples; a dict or list of tables, or `Views`, which samples may be missing from; or kernel matrices,
+            if kernels are "precomputed": an array of shape (r, n, n), a list or dict of (n, n), or one (n, n).
+        y : ignored
+            There for scikit-learn's convention.
+
+        Returns
+        -------
+        self
+        """
+        with threads(self.n_jobs):
+            self._learn(self._prepare(X))
+        return self
+
+    def labels_for(self, random_state: RandomStateLike) -> NDArray[np.int32]:
+        """Return the labels that the fitted model would have found with another `random_state`.
+
+        Parameters
+        ----------
+        random_state : int, RandomState or None
+            In place of the parameter; it must not be the start of the solver that depends on it (scheme "printed").
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Clusters of the embedding.
+        """
+        return self._partition(self.embedding_, _draw(random_state)[1])
+
+    def _prepare(self, X: Any, y: Any = None) -> Learnable:
+        """Return the samples, their kernels and the problem."""
+        self._validate_params()
+        self._scheme()  # parameters that contradict each other fail before anything is computed
+        samples = self._in_memory(self._read(X))
+        check_n_clusters(self.n_clusters, samples.n_samples)
+        bank, H = self._build_kernels(samples)
+        return Learnable(samples, bank, Problem(H, self.n_clusters))
+
+    def _learn(self, given: Learnable, start: State | None = None) -> Solution:
+        """Solve the problem, cluster the embedding and keep both."""
+        rng, kmeans_rng = _draw(self.random_state)
+        solution = _solve(self, given, rng, start)
+        S, P, c = solution.state.S, solution.state.P, self.n_clusters
+        labels = self._partition(P, kmeans_rng)
+        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
+        # no votes: on a dense graph every sample has one, and large clusters would win
+        rho = shrinkage(S, P)
+        model = GraphModel(joiner, P / rho, centres=Centres(*cluster_means(P, labels, c)))
+        found = cluster_attributes(model, given.samples, labels, memberships(S, P, labels, c), P)
+        self._keep({**_solution_attributes(self, given, solution), **found}, given.samples)
+        return solution
+
+    def _partition(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:
+        """Return the clusters of the embedding, by the k-means that belongs to the scheme."""
+        if self._scheme().partition == "lloyd":
+            return kmeans(P, self.n_clusters, n_init=self.n_init, rng=rng)
+        generator = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+        X = P.astype(np.float64, copy=False)
+        return best_partition(X, self.n_clusters, runs=self.n_init, rng=generator).astype(np.int32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _with_outcome_name(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_with_outcome(state))
+
+
+class LearnedClassifier(GraphClassifier):
+    """Classifies unlabelled samples from a few labels by harmonic functions on the learned graph."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**KernelModel._parameter_constraints, **_CONSTRAINTS}
+    _matrices = _MATRICES
+    _weights_sum_to_one: ClassVar[bool] = True  # with which the kernels enter the consensus
+
+    @abstractmethod
+    def _scheme(self) -> Scheme:
+        """Return the steps of this model with its parameters."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the graph, the consensus kernel, the weights and the classes of the unlabelled samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
+            missing from; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or dict
+            of (n, n), or one (n, n).
+        y : array of shape (n_samples,)
+            The class of every labelled sample, and -1 for the unlabelled ones.
+
+        Returns
+        -------
+        self
+        """
+        with threads(self.n_jobs):
+            self._learn(self._prepare(X, y))
+        return self
+
+    def _prepare(self, X: Any, y: Any) -> Learnable:
+        """Return the samples, their kernels and the problem."""
+        self._validate_params()
+        self._scheme()
+        samples = self._in_memory(self._read(X))
+        classes, codes = read_labels(y, samples)
+        bank, H = self._build_kernels(samples)
+        return Learnable(samples, bank, Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype)), classes)
+
+    def _learn(self, given: Learnable, start: State | None = None) -> Solution:
+        """Solve the problem and read the classes off the label scores."""
+        solution = _solve(self, given, _draw(self.random_state)[0], start)
+        S, P = solution.state.S, solution.state.P
+        undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
+        values = np.where(undecided[:, None], 0, P)
+        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
+        model = GraphModel(joiner, values, values)
+        found = class_attributes(np.asarray(given.classes), P, undecided, given.samples, model)
+        self._keep({**_solution_attributes(self, given, solution), **found, "embedding_": P}, given.samples)
+        return solution
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _with_outcome_name(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_with_outcome(state))
+
+
+Learner = LearnedClusterer | LearnedClassifier
+
+
+def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | None]:
+    """Return the paper's beta or the relative one, whichever was given, or the default."""
+    if beta is not None and relative_beta is not None:
+        msg = (
+            f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
+            "give the paper's beta or the relative one, not both."
+        )
+        raise InvalidInputError(msg)
+    return {"beta": beta, "relative_beta": _RELATIVE_BETA if beta is relative_beta is None else relative_beta}
+
+
+def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
+    """Return the random numbers of the solver, and those of k-means."""
+    rng = check_random_state(random_state)
+    return np.random.default_rng(rng.randint(np.iinfo(np.int32).max)), rng
+
+
+def _solve(model: Learner, given: Learnable, rng: np.random.Generator, start: State | None) -> Solution:
+    """Return the solution; warn if it did not converge, raise if there is none."""
+    scheme = model._scheme()
+    watch = _progress(scheme.name, model.max_iter) if model.verbose else None
+    try:
+        solution = minimise(
+            given.problem, scheme, max_iter=model.max_iter, tol=model.tol, rng=rng, watch=watch, start=start
+        )
+    except np.linalg.LinAlgError as error:
+        msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"
+        raise NotFiniteError(msg) from error
+    if solution.outcome.failed:
+        msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
+        raise NotFiniteError(msg)
+    if not solution.outcome.converged:
+        plural = "s" if model.max_iter != 1 else ""
+        msg = (
+            f"{scheme.name} stopped after {model.max_iter} iteration{plural} with a relative change of "
+            f"{solution.history[-1].change:.2g} (tol={model.tol:g}). {solution.outcome.value}"
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+    return solution
+
+
+def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
+    def watch(iteration: int, state: State, record: Record) -> None:
+        sys.stderr.write(
+            f"[{name}] iteration {iteration}/{max_iter}: objective {record.objective:.8g}, "
+            f"change {record.change:.2e}, {record.seconds:.2f} s\n"
+        )
+
+    return watch
+
+
+def _consensus(model: Learner, given: Learnable, solution: Solution) -> Consensus:
+    w: Vector = solution.state.w
+    weights = w / w.sum() if model._weights_sum_to_one else w
+    return Consensus(given.bank, given.samples, {}, weights, solution.state.K)
+
+
+def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:
+    """Return the fitted attributes that describe the solution."""
+    state = solution.state
+    return {
+        "graph_": state.S,
+        "consensus_kernel_": state.K,
+        "kernel_names_": given.bank.names,
+        "kernel_views_": given.bank.views,
+        "kernel_weights_": state.w,
+        "kernel_shares_": state.w / state.w.sum(),
+        "history_": solution.history,
+        "n_iter_": solution.n_iter,
+        "outcome_": solution.outcome,
+    }
+
+
+def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state whose outcome is its name: skops cannot restore a member of an enumeration."""
+    return {**state, "outcome_": state["outcome_"].name} if "outcome_" in state else dict(state)
+
+
+def _with_outcome(state: dict[str, Any]) -> dict[str, Any]:
+    return {**state, "outcome_": Outcome[state["outcome_"]]} if "outcome_" in state else state

@@ -1,0 +1,149 @@
+"""Precomputed kernel matrices in place of samples: read once, checked, in one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelweave._types import Matrix
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.digests import as_digests, digest
+
+__all__ = ["KernelStack", "read_cross_stack", "read_stack"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelStack:
+    """Kernel matrices of m samples with n training samples, of which there are as many in `fit`.
+
+    Parameters
+    ----------
+    matrices : array of shape (r, m, n)
+        A matrix for each kernel.
+    names : tuple of str
+        The kernels' names.
+    """
+
+    matrices: Matrix
+    names: tuple[str, ...]
+
+    @property
+    def n_samples(self) -> int:
+        """The number m of samples."""
+        return int(self.matrices.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision."""
+        return self.matrices.dtype
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> KernelStack:
+        """Return the matrices in another precision."""
+        return KernelStack(self.matrices.astype(dtype, copy=copy), self.names)
+
+    def select(self, samples: Any) -> KernelStack:
+        """Return the rows of some samples, by position or mask."""
+        return KernelStack(self.matrices[:, samples], self.names)
+
+    def digests(self) -> NDArray[np.uint8]:
+        """Return 16 bytes for every sample that tell it from others by its kernel values."""
+        rows = (np.ascontiguousarray(self.matrices[:, i], dtype=np.float64) + 0.0 for i in range(self.n_samples))
+        return as_digests([digest(row.tobytes()) for row in rows])
+
+
+def read_stack(X: Any) -> KernelStack:
+    """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n)."""
+    matrices, names = _matrices(X)
+    checked = [_symmetric(_checked(K, name), name) for K, name in zip(matrices, names, strict=True)]
+    n = len(checked[0])
+    for name, K in zip(names, checked, strict=True):
+        if len(K) != n:
+            msg = (
+                f"All kernel matrices must compare the same samples: {names[0]!r} has {n}, {name!r} has {len(K)}. "
+                "Align them, one row and column per sample."
+            )
+            raise InvalidInputError(msg)
+    if n < 2:
+        msg = "Found a kernel matrix of 1 sample (shape (1, 1)) while a minimum of 2 is required."
+        raise InvalidInputError(msg)
+    return KernelStack(_stacked(checked), names)
+
+
+def read_cross_stack(X: Any, names: tuple[str, ...], n: int) -> KernelStack:
+    """Return (r, m, n) precomputed kernels of m new samples with the n training samples, in the order of `names`."""
+    matrices, given = _matrices(X)
+    if isinstance(X, Mapping) and set(given) == set(names):
+        matrices = [matrices[given.index(name)] for name in names]
+    elif isinstance(X, Mapping) or len(matrices) != len(names):
+        msg = f"The model was fitted on the kernels {', '.join(names)}; got {', '.join(given)}."
+        raise InvalidInputError(msg)
+    checked = [_checked(K, name) for K, name in zip(matrices, names, strict=True)]
+    for name, K in zip(names, checked, strict=True):
+        if K.shape != (len(checked[0]), n):
+            msg = (
+                f"{name!r} must hold the kernel of every new sample with each of the {n} training samples: expected "
+                f"shape ({len(checked[0])}, {n}); got {K.shape}."
+            )
+            raise InvalidInputError(msg)
+    return KernelStack(_stacked(checked), names)
+
+
+def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
+    if isinstance(X, Mapping):
+        names, matrices = tuple(map(str, X)), list(X.values())
+    else:
+        matrices = list(X) if not hasattr(X, "ndim") or X.ndim == 3 else [X]
+        names = tuple(f"kernel {i}" for i in range(len(matrices)))
+    if not matrices:
+        msg = "No kernel matrix was given: pass (r, n, n), a list of (n, n), or one (n, n)."
+        raise InvalidInputError(msg)
+    return matrices, names
+
+
+def _stacked(matrices: list[Matrix]) -> Matrix:
+    dtype = np.float32 if all(K.dtype == np.float32 for K in matrices) else np.float64
+    return np.stack(matrices).astype(dtype, copy=False)
+
+
+def _checked(K: Any, name: str) -> Matrix:
+    """Return one matrix of finite numbers, or say what keeps it from being one."""
+    if sparse.issparse(K):
+        msg = f"{name!r} is a sparse matrix; precomputed kernels are dense: pass K.toarray()."
+        raise InvalidInputError(msg)
+    K = np.asarray(K)
+    if K.ndim != 2:
+        msg = _not_square(name, K.shape)
+        raise InvalidInputError(msg)
+    if K.dtype.kind not in "fiub":
+        msg = f"{name!r} must hold real numbers; got dtype {K.dtype}."
+        raise InvalidInputError(msg)
+    K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
+    if not np.isfinite(K).all():
+        bad = np.argwhere(~np.isfinite(K))
+        msg = f"{name!r} holds {len(bad)} NaN or infinite value(s), the first at row {bad[0][0]}, column {bad[0][1]}."
+        raise InvalidInputError(msg)
+    return K
+
+
+def _not_square(name: str, shape: tuple[int, ...]) -> str:
+    return f"{name!r} must be a square (n, n) matrix; got shape {shape}. Did you mean kernels='released-12'?"
+
+
+def _symmetric(K: Matrix, name: str) -> Matrix:
+    """Return one kernel matrix, or say what keeps it from being one."""
+    if K.shape[0] != K.shape[1]:
+        msg = _not_square(name, K.shape)
+        raise InvalidInputError(msg)
+    asymmetry = np.abs(K - K.T).max(initial=0)
+    if asymmetry > np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max(initial=0):
+        msg = (
+            f"{name!r} must be symmetric; |K - K'| is up to {asymmetry:.3g}. "
+            "Pass (K + K.T) / 2 if the asymmetry is meant to be averaged out."
+        )
+        raise InvalidInputError(msg)
+    return K

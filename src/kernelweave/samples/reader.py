@@ -1,0 +1,189 @@
+"""The one reader of samples: whatever a user passes becomes Views, Chunks, or a stack of kernel matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from kernelweave._types import Array, Samples
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.alignment import need_samples
+from kernelweave.samples.chunks import Chunks, is_streamed
+from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
+from kernelweave.samples.table import is_table
+from kernelweave.samples.views import Views
+
+__all__ = ["SampleSet", "labels_in_order", "read_like", "read_samples"]
+
+SampleSet: TypeAlias = Views | Chunks | KernelStack
+_T = TypeVar("_T")
+
+
+def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> SampleSet:
+    """Return the samples of `fit`, checked; the estimator learns the names and the number of features.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters `views` (columns of one table by view) and `dtype` are honoured if it has them.
+    X : table, several tables, chunks or kernel matrices
+        A dict, a list or tuple of tables, MuData and AnnData are views; a path, a dask collection, an iterator, a
+        function and `Chunks` are read in chunks; all else is one table.
+    precomputed : bool
+        Whether X holds kernel matrices.
+    """
+    if precomputed:
+        stack = read_stack(X)
+        estimator.n_features_in_ = stack.n_samples
+        return in_precision(estimator, stack)
+    if isinstance(X, Chunks) or is_streamed(X):
+        return _chunks(estimator, X)
+    views = _views(estimator, X, reset=True)
+    if views.n_samples < 2:
+        msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
+        raise InvalidInputError(msg)
+    need_samples(views.present, views.names, views.sample_names, least=2)
+    return in_precision(estimator, views)
+
+
+def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
+    """Return samples in the form of those that an estimator was fitted on, checked against them.
+
+    `kernel_names` are those of precomputed kernels, None for samples.
+    """
+    if kernel_names is not None:
+        return in_precision(estimator, read_cross_stack(X, kernel_names, estimator.n_features_in_))
+    if isinstance(X, Chunks) or is_streamed(X):
+        return _chunks(estimator, X)
+    views = _views(estimator, X, reset=False)
+    names, widths = estimator.view_names_, estimator.view_widths_
+    if set(views.names) != set(names):
+        msg = f"The model was fitted on the views {', '.join(names)}; got {', '.join(views.names)}."
+        raise InvalidInputError(msg)
+    views = views.only(names)
+    for name, width, expected in zip(names, views.widths, widths, strict=True):
+        if width != expected:
+            msg = (
+                f"View {name!r} has {width} features, but {type(estimator).__name__} is expecting {expected} features."
+            )
+            raise InvalidInputError(msg)
+    return in_precision(estimator, views)
+
+
+def in_precision(estimator: BaseEstimator, samples: _T) -> _T:
+    """Return the samples in the precision that the estimator asks for, if it does."""
+    dtype = getattr(estimator, "dtype", None)
+    return samples if dtype is None else samples.astype(dtype, copy=False)  # type: ignore[attr-defined, no-any-return]
+
+
+def labels_in_order(y: Any, sample_names: Array | None) -> Any:
+    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
+    index = getattr(y, "index", None)
+    if sample_names is None or index is None or not hasattr(y, "reindex"):
+        return y
+    lacking = [name for name in sample_names if name not in index]
+    if lacking or not index.is_unique:
+        what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
+        n = len(sample_names)
+        msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
+        raise InvalidInputError(msg)
+    return y.reindex(sample_names)
+
+
+def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
+    if getattr(estimator, "views", None) is not None:
+        msg = "views= names columns of one table in memory, but X is read in chunks: leave one of them out."
+        raise InvalidInputError(msg)
+    return X if isinstance(X, Chunks) else Chunks(X)
+
+
+def _views(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
+    columns = getattr(estimator, "views", None)
+    if _is_several(X):
+        if columns is not None:
+            msg = f"views={columns!r} names columns of one table, but several tables were given: leave one of them out."
+            raise InvalidInputError(msg)
+        views = X if isinstance(X, Views) else Views(X)
+        if reset:
+            estimator.n_features_in_ = views.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+        return views
+    table = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=True if columns is None else "allow-nan",
+        ensure_min_samples=2 if reset else 1,
+    )
+    if columns is None:
+        return Views.of_table(table)
+    return _column_views(table, columns, getattr(estimator, "feature_names_in_", None))
+
+
+def _is_several(X: Any) -> bool:
+    """Tell whether X holds several tables: a dict, a list of tables, Views, MuData or AnnData."""
+    if isinstance(X, Views) or hasattr(X, "obs_names"):
+        return True
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and any(map(is_table, X))
+
+
+def _column_views(table: Samples, columns: Any, names: Array | None) -> Views:
+    """Return the views of one table that the parameter `views` makes of its columns."""
+    if not isinstance(columns, Mapping) or not columns:
+        msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
+        raise InvalidInputError(msg)
+    parts = {str(name): table[:, _columns(name, spec, table.shape[1], names)] for name, spec in columns.items()}
+    return Views(parts)
+
+
+def _columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
+    """Return the positions of a view's columns, from a slice, positions, names or a mask."""
+    if isinstance(spec, slice):
+        where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
+        return _some(view, spec, where)
+    wanted = np.atleast_1d(np.asarray(spec))
+    if wanted.dtype == bool:
+        if wanted.shape != (n_columns,):
+            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {n_columns} columns."
+            raise InvalidInputError(msg)
+        return _some(view, spec, np.flatnonzero(wanted))
+    if wanted.dtype.kind in "iu":
+        wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
+        if len(wrong):
+            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {n_columns} columns."
+            raise InvalidInputError(msg)
+        return _some(view, spec, wanted)
+    return _some(view, spec, _named_columns(view, spec, wanted, names))
+
+
+def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
+    if names is None:
+        msg = f"views[{view!r}] names columns, but X has none: pass a data frame, or give positions; got {spec!r}."
+        raise InvalidInputError(msg)
+    place = {name: i for i, name in enumerate(names)}
+    unknown = [name for name in wanted.tolist() if name not in place]
+    if unknown:
+        msg = f"views[{view!r}] asks for the column {unknown[0]!r}, which X does not have."
+        raise InvalidInputError(msg)
+    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
+
+
+def _whole(spec: slice) -> bool:
+    return all(part is None or isinstance(part, int | np.integer) for part in (spec.start, spec.stop, spec.step))
+
+
+def _some(view: str, spec: Any, where: NDArray[np.intp]) -> NDArray[np.intp]:
+    if len(where) == 0:
+        msg = f"views[{view!r}] = {spec!r} takes no column of X."
+        raise InvalidInputError(msg)
+    return where

@@ -1,0 +1,173 @@
+"""Which solver a model takes, and why; what a solver cannot honour is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.memory import available_memory, check_memory, gib
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.reader import SampleSet
+from kernelweave.weave.dense import Dense
+from kernelweave.weave.landmark.landmark_solver import Landmark
+from kernelweave.weave.local.local_solver import Local
+from kernelweave.weave.local.neighbours import EXACT_UP_TO, has_pynndescent
+from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+
+__all__ = ["SOLVERS", "Solver", "SolverChoice", "SolverLike", "choose_solver"]
+
+
+class Solver(Protocol):
+    """What weaves the graph of a Weave model.
+
+    A solver declares in `supports` which of these it can honour: "views" (several), "gaps" in them, "precomputed"
+    kernels, "chunks", "auto" number of clusters, a "graph" kind, "gamma", an "embedding" and "consensus".
+    """
+
+    name: ClassVar[str]
+    supports: ClassVar[frozenset[str]]
+    up_to: ClassVar[float]  # samples that "auto" gives it
+
+    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
+        """Return about how many bytes a fit needs beyond its samples."""
+
+    def cluster(self, samples: Any, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
+        """Return the clusters of the samples."""
+
+    def classify(self, samples: Any, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
+        """Return the classes of the samples."""
+
+
+SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (Dense(), Local(), Landmark())}
+SolverLike: TypeAlias = Literal["auto", "dense", "local", "landmark"] | Dense | Local | Landmark | Solver
+
+
+@dataclass(frozen=True, slots=True)
+class SolverChoice:
+    """The solver of a fit, and why it was taken.
+
+    Parameters
+    ----------
+    solver : Dense, Local or Landmark
+        The solver.
+    reason : str
+        What decided.
+    """
+
+    solver: Solver
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The name of the solver."""
+        return self.solver.name
+
+
+def choose_solver(
+    solver: SolverLike, samples: SampleSet, wishes: Mapping[str, str], *, n_neighbors: int, n_groups: int
+) -> SolverChoice:
+    """Return the solver that was asked for, or the first that suits the samples, the wishes and the memory.
+
+    Parameters
+    ----------
+    solver : str or solver
+        As the parameter of the estimators.
+    samples : Views, Chunks or KernelStack
+        The samples.
+    wishes : mapping of capability to words
+        What the model asks for beyond defaults, such as {"gamma": "gamma=0.5"}.
+    n_neighbors, n_groups : int
+        What the memory depends on.
+    """
+    wishes = {**wishes, **_wishes_of(samples)}
+    able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
+    if solver != "auto":
+        given = SOLVERS[solver] if isinstance(solver, str) else solver
+        _refuse(given, wishes, able)
+        need = _need(given, samples, wishes, n_neighbors, n_groups)
+        check_memory(need, what=_what(given, samples), advice=_advice(given, wishes, able))
+        return SolverChoice(given, "asked for")
+    if not able:
+        msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out."
+        raise InvalidInputError(msg)
+    return _automatic(samples, wishes, able, n_neighbors, n_groups)
+
+
+def _automatic(
+    samples: SampleSet, wishes: Mapping[str, str], able: list[Solver], n_neighbors: int, n_groups: int
+) -> SolverChoice:
+    """Return the first solver that can take the samples: for their number, and for the memory."""
+    if isinstance(samples, Chunks):
+        return SolverChoice(able[0], "the samples are read in chunks")
+    n, free = samples.n_samples, available_memory()
+    passed: list[str] = []
+    for solver in able:
+        need = _need(solver, samples, wishes, n_neighbors, n_groups)
+        reason = ""
+        if n > solver.up_to:
+            reason = f"{n} samples are more than {int(solver.up_to)}"
+        elif free is not None and need > free:
+            reason = f"{_what(solver, samples)} needs {gib(need)}, more than the {gib(free)} available"
+        elif solver.name == "local" and n > EXACT_UP_TO and not has_pynndescent():
+            reason = f'{n} samples are many, and pynndescent ("kernelweave[large]") is not installed'
+        if not reason:
+            why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
+            return SolverChoice(solver, f"it takes {' and '.join(wishes.values())}" if _only(solver, able) else why)
+        passed.append(reason)
+    last = able[-1]
+    need = _need(last, samples, wishes, n_neighbors, n_groups)
+    check_memory(need, what=_what(last, samples), advice=_advice(last, wishes, able))
+    return SolverChoice(last, f"it takes {' and '.join(wishes.values())}")
+
+
+def _only(solver: Solver, able: list[Solver]) -> bool:
+    return able == [solver]
+
+
+def _wishes_of(samples: SampleSet) -> dict[str, str]:
+    """Return what the samples themselves ask of a solver."""
+    if isinstance(samples, Chunks):
+        return {"chunks": "samples that are read in chunks"}
+    if isinstance(samples, KernelStack):
+        return {"precomputed": "precomputed kernels"}
+    found = {"views": "several views"} if len(samples.names) > 1 else {}
+    return found if samples.complete else {**found, "gaps": "views that lack some samples"}
+
+
+def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> None:
+    lacking = [words for wish, words in wishes.items() if wish not in solver.supports]
+    if lacking:
+        names = " or ".join(f'"{one.name}"' for one in able)
+        cure = f"use solver={names}" if able else f"leave out {lacking[0]}"
+        msg = f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.'
+        raise InvalidInputError(msg)
+
+
+def _need(solver: Solver, samples: SampleSet, wishes: Mapping[str, str], n_neighbors: int, n_groups: int) -> int:
+    """Return the bytes that a fit needs; 0 where the number of samples is not known yet."""
+    if isinstance(samples, Chunks):
+        return 0
+    n, d = samples.n_samples, 0 if isinstance(samples, KernelStack) else samples.shape[1]
+    consensus = "consensus" in wishes
+    return solver.memory(n, d, samples.dtype.itemsize, n_neighbors=n_neighbors, n_groups=n_groups, consensus=consensus)
+
+
+def _what(solver: Solver, samples: SampleSet) -> str:
+    n = "" if isinstance(samples, Chunks) else f" of {samples.n_samples} samples"
+    return f"The {solver.name} graph{n}"
+
+
+def _advice(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> str:
+    others = [one.name for one in able[able.index(solver) + 1 :]] if solver in able else []
+    if others:
+        return f'use solver="{others[0]}", or dtype="float32"'
+    if wishes:
+        return (
+            f'take fewer samples, dtype="float32", or a solver that needs less without {" and ".join(wishes.values())}'
+        )
+    return 'take fewer samples, or dtype="float32"'

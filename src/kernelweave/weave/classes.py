@@ -1,0 +1,41 @@
+"""From a graph and a few labels to the classes of all samples."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave.core.graphs.propagation import (
+    class_mass_factors,
+    class_mass_normalised,
+    consistent_scores,
+    harmonic_scores,
+    reached,
+)
+from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.plan import Classes, LabelTask
+from kernelweave.weave.woven import WovenGraph
+
+__all__ = ["classify_graph"]
+
+
+def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callable[[str], None]) -> Classes:
+    """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`."""
+    S, labelled = woven.graph, task.labelled
+    P, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, task.one_hot(S.dtype), labelled)
+    say(f"labels: {'lgc' if lgc else 'harmonic'}" + (f", {n_iter} steps of conjugate gradients" if n_iter else ""))
+    if not converged:
+        msg = (
+            f"The label scores did not converge in {n_iter} steps of conjugate gradients: parts of the graph are "
+            'joined by very weak edges only. Use propagation="lgc", or raise n_neighbors.'
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+    scores = class_mass_normalised(P, labelled) if task.class_mass else P
+    undecided = ~reached(S, labelled) | (scores.sum(axis=1) <= 0)  # scores may underflow far from all labels
+    values = np.where(undecided[:, None], 0, np.maximum(P, 0))
+    if task.class_mass:
+        values = values * class_mass_factors(P, labelled)
+    return Classes(GraphModel(woven.joiner, values, values), P, scores, undecided, woven.fitted())

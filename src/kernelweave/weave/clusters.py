@@ -1,0 +1,178 @@
+"""From a graph to clusters: its spectrum, partitions of several embeddings, and what they agree on.
+
+The clusters do not depend on the order of the samples: k-means and linkage see them in an order that their coordinates
+set.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import config_context
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.coordinates import commute_rows, memberships, soft_rows, unit_rows
+from kernelweave.core.graphs.filtered import bottom_spectrum
+from kernelweave.core.graphs.new_rows import shrinkage
+from kernelweave.core.partitions.agreement import Partitions, co_association, merge
+from kernelweave.memory import check_memory
+from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.plan import Clusters, EmbeddingKind, Plan, Reading
+from kernelweave.weave.progress import StageProgress
+from kernelweave.weave.woven import WovenGraph
+
+__all__ = [
+    "cluster_graph",
+    "count_clusters",
+    "embedded",
+    "found_clusters",
+    "kmeans",
+    "partitions",
+    "sample_order",
+    "spectrum",
+    "wide",
+]
+
+_MERGED_UP_TO = 5000  # samples; above, a matrix of all pairs is too large
+_STARTS_ON = 20_000  # rows that tell a good start of k-means from a bad one
+_CANDIDATE_STARTS = 2  # of k-means, for each number of clusters that is tried
+
+
+def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
+    """Return the clusters of a graph."""
+    n_clusters, evidence = count_clusters(woven, reading, plan.say, rng)
+    m, n = reading.n_components or n_clusters, woven.graph.shape[0]
+    kind = _embedding(reading.embedding, n)
+    values, P = spectrum(woven.graph, wide(m) + 1 if kind == "merged" or n <= _MERGED_UP_TO else m + 1, plan.say)
+    labels = _labels(values, P, kind, m, n_clusters, n_init=reading.n_init, rng=rng)
+    E = embedded(values, P, kind, m)
+    M = memberships(woven.graph, E, labels, n_clusters)
+    return found_clusters(woven, labels, M, E, values, n_clusters, evidence)
+
+
+def found_clusters(
+    woven: WovenGraph,
+    labels: NDArray[np.int32],
+    M: Matrix,
+    E: Matrix,
+    values: Vector,
+    n_clusters: int,
+    evidence: ClusterEvidence | None,
+) -> Clusters:
+    """Return clusters with the graph that tells those of new samples: by the votes of their neighbours."""
+    votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
+    model = GraphModel(woven.joiner, E / shrinkage(woven.graph, E), votes)
+    return Clusters(model, labels, n_clusters, M, E, values, evidence, woven.fitted())
+
+
+def count_clusters(
+    woven: WovenGraph, reading: Reading, say: Callable[[str], None], rng: np.random.RandomState
+) -> tuple[int, ClusterEvidence | None]:
+    """Return the number of clusters, as given or as the graph and two perturbed ones suggest, and the evidence."""
+    if reading.n_clusters != "auto":
+        return int(reading.n_clusters), None
+    numbers = candidate_numbers(woven.graph.shape[0])
+    spectra = [spectrum(S, numbers[-1], say) for S in (woven.graph, *woven.perturbed())]
+    found = {
+        k: np.concatenate(
+            [partitions(values, P, [("unit", k)], k, n_init=_CANDIDATE_STARTS, rng=rng) for values, P in spectra]
+        )
+        for k in numbers
+    }
+    evidence = cluster_evidence(woven.graph, found)
+    say(f"number of clusters: {evidence.chosen}, of {numbers[0]} to {numbers[-1]}")
+    return evidence.chosen, evidence
+
+
+def spectrum(S: sparse.csr_array, m: int, say: Callable[[str], None]) -> tuple[Vector, Matrix]:
+    """Return the m smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors."""
+    found = bottom_spectrum(S, m, progress=StageProgress(say))
+    if not found.converged:
+        msg = (
+            f"The eigenvectors of the graph did not converge in {found.n_iter} filters (residual {found.residual:.1e} "
+            "of the largest eigenvalue): clusters may be worse than they could be. Raise n_neighbors, or lower "
+            "n_components."
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
+
+
+def _embedding(kind: EmbeddingKind, n: int) -> EmbeddingKind:
+    """Return the embedding that k-means is to cluster; merging several takes a matrix of all pairs."""
+    if kind == "merged":
+        check_memory(16 * n**2, what=f"Merging embeddings of {n} samples", advice='use embedding="unit"')
+    if kind == "auto":
+        return "merged" if n <= _MERGED_UP_TO else "unit"
+    return kind
+
+
+def wide(m: int) -> int:
+    """Return the size of the widest embedding that is merged, half as wide again as asked for."""
+    return ceil(1.5 * m)
+
+
+def embedded(values: Vector, P: Matrix, kind: EmbeddingKind, m: int) -> Matrix:
+    """Return m coordinates per sample: eigenvectors, their rows scaled to some length, or to commute times."""
+    if kind == "commute":  # without the constant eigenvector, whose eigenvalue is 0
+        return commute_rows(values[: m + 1], P[:, : m + 1])
+    rescale: Callable[[Matrix], Matrix] = {"unit": unit_rows, "soft": soft_rows}.get(kind, np.asarray)
+    return rescale(P[:, :m] if m > 1 else P[:, 1:2])  # one alone: not the constant one
+
+
+def _labels(
+    values: Vector, P: Matrix, kind: EmbeddingKind, m: int, n_clusters: int, *, n_init: int, rng: np.random.RandomState
+) -> NDArray[np.int32]:
+    """Return k-means clusters of one embedding, or what those of all embeddings agree on."""
+    if kind != "merged":
+        return partitions(values, P, [(kind, m)], n_clusters, n_init=n_init, rng=rng)[0]
+    rows: list[tuple[EmbeddingKind, int]] = [("raw", m), ("soft", m), ("unit", m), ("commute", m), ("commute", wide(m))]
+    found = partitions(values, P, rows, n_clusters, n_init=ceil(n_init / 3), rng=rng)
+    order = sample_order(P)  # linkage breaks ties by position
+    labels = np.empty_like(found[0])
+    labels[order] = merge(co_association(found[:, order]), n_clusters)
+    return labels
+
+
+def partitions(
+    values: Vector,
+    P: Matrix,
+    rows: Sequence[tuple[EmbeddingKind, int]],
+    n_clusters: int,
+    *,
+    n_init: int,
+    rng: np.random.RandomState,
+) -> Partitions:
+    """Return k-means partitions, one for each embedding and its size in `rows`."""
+    order = sample_order(P)  # k-means draws by position
+    found = np.empty((len(rows), len(P)), dtype=np.int32)
+    for i, (kind, m) in enumerate(rows):
+        found[i, order] = kmeans(embedded(values, P, kind, m)[order], n_clusters, n_init=n_init, rng=rng)
+    return found
+
+
+def sample_order(P: Matrix) -> NDArray[np.intp]:
+    """Return an order of the samples that their coordinates set, whatever order they came in."""
+    return np.lexsort(P.T)
+
+
+def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
+    """Return the best of `n_init` k-means partitions of the rows of P, compared in double precision.
+
+    Of many rows, 20,000 find the start, and all of them the partition. Single precision would often choose another of
+    partitions that are nearly as good.
+    """
+    P = P.astype(np.float64, copy=False)
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # a quarter of the time of k-means
+        if len(P) <= _STARTS_ON:
+            return np.asarray(KMeans(n_clusters, n_init=n_init, random_state=rng).fit_predict(P))
+        part = P[rng.choice(len(P), _STARTS_ON, replace=False)]
+        start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(part).cluster_centers_
+        return np.asarray(KMeans(n_clusters, init=start, n_init=1, random_state=rng).fit_predict(P))

@@ -1,0 +1,90 @@
+"""The consensus of several kernels: its weights, its matrix, and its rows for new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.known_pairs import known_moments, known_weights
+from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
+from kernelweave.core.graphs.new_rows import consensus_rows
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels.precomputed_bank import PrecomputedBank
+from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.scaling import Scaling, scaled
+from kernelweave.samples.views import Views
+
+__all__ = ["Bank", "Consensus", "given_weights", "read_bank", "weigh"]
+
+Bank = ViewBank | PrecomputedBank
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """A consensus kernel of training samples that can be evaluated for new ones.
+
+    Parameters
+    ----------
+    bank : ViewBank or PrecomputedBank
+        The kernels, fixed on the training samples.
+    training : Views or KernelStack
+        The training samples, on their scale.
+    scalings : dict of view name to Scaling
+        How samples are scaled; empty for kernel matrices, and for samples as they are.
+    weights : array of shape (n_kernels,)
+        The weights of the kernels in the sum.
+    matrix : array of shape (n_samples, n_samples)
+        The consensus kernel of the training samples.
+    """
+
+    bank: Bank
+    training: Views | KernelStack
+    scalings: Mapping[str, Scaling]
+    weights: Vector
+    matrix: Matrix
+
+    def rows(self, new: Views | KernelStack) -> Matrix:
+        """Return the consensus kernel (m, n) of m new samples with the n training samples."""
+        new = scaled(new, self.scalings) if self.scalings else new
+        return consensus_rows(self.bank.grams(new.astype(self.training.dtype, copy=False), self.training), self.weights)
+
+
+def read_bank(kernels: Any, samples: Views | KernelStack) -> Bank:
+    """Return an unfitted bank of the kernels that were asked for, or of the matrices that were given."""
+    if isinstance(samples, KernelStack):
+        return PrecomputedBank(samples.names)
+    return bank_of(kernels, samples.names)
+
+
+def weigh(tiles: KernelTiles, weights: Any, bank: Bank, samples: Views | KernelStack) -> Vector:
+    """Return the shares of the kernels in the consensus."""
+    if not isinstance(weights, str):
+        return given_weights(weights, bank.names)
+    if weights == "uniform":
+        return np.full(len(bank), 1 / len(bank))
+    single = tiles.of(np.dtype(np.float32))  # faster, and precise enough to weigh kernels
+    if isinstance(samples, KernelStack) or samples.complete:
+        return median_weights(*kernel_moments(single))
+    view = np.array([samples.names.index(name) for name in bank.views])
+    return known_weights(*known_moments(single, samples.present, view), view)
+
+
+def given_weights(weights: Any, names: tuple[str, ...]) -> Vector:
+    """Return a user's weights, checked, as shares that sum to one."""
+    try:
+        p = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"weights must be 'self', 'uniform' or one number per kernel; got {weights!r}."
+        raise InvalidInputError(msg) from error
+    if p.shape != (len(names),):
+        msg = f"weights must hold one number for each of the {len(names)} kernels; got shape {p.shape}."
+        raise InvalidInputError(msg)
+    if not np.isfinite(p).all() or (p < 0).any() or p.sum() == 0:
+        msg = f"weights must be finite, not negative and not all zero; got {p}."
+        raise InvalidInputError(msg)
+    return np.asarray(p / p.sum())

@@ -1,0 +1,183 @@
+"""The solver "dense": whole kernel matrices, every sample against all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from scipy import linalg, sparse
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
+from kernelweave.core.graphs.affinity import (
+    Affinity,
+    GraphRule,
+    Kind,
+    kernel_sqdist,
+    neighbour_scales,
+    ridge_affinity,
+    self_tuned,
+)
+from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
+from kernelweave.core.graphs.pieces import join_pieces
+from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.scaling import fit_scalings, scaled
+from kernelweave.samples.views import Views
+from kernelweave.weave.classes import classify_graph
+from kernelweave.weave.clusters import cluster_graph
+from kernelweave.weave.consensus_kernel import Consensus, read_bank, weigh
+from kernelweave.weave.ensemble import ensemble_clusters
+from kernelweave.weave.graph_model import Lean
+from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+
+__all__ = ["Dense", "DenseRows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """The solver that compares every sample with all others, for up to some thousand samples.
+
+    It takes several views, gaps in them, precomputed kernels, every graph and embedding, and memory of about four
+    n x n matrices.
+    """
+
+    name: ClassVar[str] = "dense"
+    supports: ClassVar[frozenset[str]] = frozenset(
+        {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
+    )
+    up_to: ClassVar[int] = 5000  # samples; above, local graphs are as good and much faster
+
+    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
+        """Return about how many bytes a fit needs beyond its samples."""
+        return int((8.0 if consensus else 4.0) * itemsize * n**2)
+
+    def cluster(
+        self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
+    ) -> Clusters:
+        """Return the clusters of the samples."""
+        consensus, tiles = _combine(samples, plan)
+        if reading.consensus:
+            woven = _weave(consensus, plan, join=True)
+            return ensemble_clusters(woven, tiles, reading, plan, rng, weave_kernel)
+        del tiles  # it holds the products between samples, twice the size of the kernel
+        return cluster_graph(_weave(consensus, plan, join=True), reading, plan, rng)
+
+    def classify(
+        self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
+    ) -> Classes:
+        """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
+        consensus = _combine(samples, plan)[0]
+        woven = _weave(consensus, plan, join=False)
+        return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
+
+
+def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, KernelTiles]:
+    """Return the consensus of the kernels, and the kernels by tiles."""
+    scalings = {} if isinstance(samples, KernelStack) else fit_scalings(samples, plan.scale)
+    for name, one in scalings.items():
+        plan.say(f"scale of {name}: {one.method}, since {one.reason}")
+    training = scaled(samples, scalings) if scalings else samples
+    bank = read_bank(plan.kernels, training)
+    tiles = KernelTiles(bank.fit_tiles(training), len(bank), samples.n_samples)
+    p = weigh(tiles, plan.weights, bank, training)
+    plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
+    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    return Consensus(bank, training, scalings, p, K), tiles
+
+
+def _weave(consensus: Consensus, plan: Plan, *, join: bool) -> WovenGraph:
+    """Return the graph of the consensus, in one piece if `join`."""
+    K, n = consensus.matrix, len(consensus.matrix)
+    S, degrees, last = plan.rule.weave(_affinities(K, plan.rule.gamma), n)
+    S = join_pieces(S, last) if join else S
+    plan.say(f"graph: {S.nnz // 2} edges between {n} samples")
+
+    def perturbed() -> list[sparse.csr_array]:
+        return [weave_kernel(K, plan.rule.perturbed(*factors)) for factors in PERTURBATIONS]
+
+    joiner = DenseRows(consensus, plan.rule, degrees)
+    attributes = {"graph_": S, "consensus_kernel_": K}
+    return WovenGraph(S, joiner, consensus.bank, consensus.weights, consensus.scalings, perturbed, attributes)
+
+
+def weave_kernel(K: Matrix, rule: GraphRule) -> sparse.csr_array:
+    """Return the graph of a kernel matrix by the rule, in one piece."""
+    S, _, last = rule.weave(_affinities(K, rule.gamma), len(K))
+    return join_pieces(S, last)
+
+
+def _affinities(K: Matrix, gamma: float) -> Callable[[Kind], Affinity]:
+    def affinity(kind: Kind) -> Affinity:
+        if kind == "ridge":
+            return Affinity(_ridge(K, gamma))
+        D = kernel_sqdist(K)
+        scales = neighbour_scales(D, len(K) - 1)
+        return Affinity(self_tuned(D, scales, scales))
+
+    return affinity
+
+
+def _ridge(K: Matrix, gamma: float) -> Matrix:
+    if K.trace() <= 0:
+        msg = f"The kernels sum to one with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a diagonal."
+        raise InvalidInputError(msg)
+    try:
+        return ridge_affinity(K, gamma=gamma)
+    except linalg.LinAlgError as error:
+        msg = f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
+        raise NotFiniteError(msg) from error
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows(Lean):
+    """The rows of a dense graph for new samples: the same problem with the kernel bordered by the new sample.
+
+    Parameters
+    ----------
+    consensus : Consensus
+        The kernel of the graph.
+    rule : GraphRule
+        The rule of the graph.
+    degrees : tuple of float
+        The mean degrees of its parts.
+    """
+
+    chunked: ClassVar[bool] = False
+
+    consensus: Consensus
+    rule: GraphRule
+    degrees: tuple[float, ...]
+
+    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
+        """Return the rows of the graph; pieces were joined for training samples only."""
+        A, g = self._inverse
+        k = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
+        diagonal = self.consensus.matrix.diagonal()
+        k_self = self_similarities(A, k, diagonal)
+
+        def affinity(kind: Kind) -> Affinity:
+            if kind == "ridge":
+                return Affinity(bordered_rows(A, k, k_self, g=g))
+            D = row_sqdist(k, k_self, diagonal)
+            return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
+
+        return self.rule.rows(affinity, len(A), self.degrees)
+
+    @cached_property
+    def _inverse(self) -> tuple[Matrix, float]:
+        """(K + gI)^-1 and g, computed once."""
+        K = self.consensus.matrix
+        g = self.rule.gamma * float(K.diagonal().mean())
+        return ridge_inverse(K, gamma=g), g
+
+    @cached_property
+    def _scales(self) -> Vector:
+        """The squared scales of the training samples, computed once."""
+        D = kernel_sqdist(self.consensus.matrix)
+        return neighbour_scales(D, len(D) - 1)

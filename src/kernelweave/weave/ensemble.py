@@ -1,0 +1,115 @@
+"""Many graphs instead of one: partitions under perturbed weights, gamma and neighbours, and what they agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.partitions.agreement import Partitions, co_association, membership, merge
+from kernelweave.weave.clusters import (
+    count_clusters,
+    embedded,
+    found_clusters,
+    partitions,
+    sample_order,
+    spectrum,
+    wide,
+)
+from kernelweave.weave.plan import Clusters, EmbeddingKind, Plan, Reading
+from kernelweave.weave.woven import WovenGraph
+
+__all__ = ["Member", "draw_members", "ensemble_clusters"]
+
+_N_MEMBERS = 24
+_BATCH = 2  # consensus kernels that are in memory together
+_GAMMAS = (0.3, 3.0)  # times the user's gamma
+_NEIGHBOURS = (0.7, 2.0)  # times the user's n_neighbors
+_N_INIT = 3
+
+WeaveKernel = Callable[[Matrix, GraphRule], sparse.csr_array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """One perturbed graph: the kernels' shares, its rule, and a seed."""
+
+    shares: Vector
+    rule: GraphRule
+    seed: int
+
+
+def ensemble_clusters(
+    woven: WovenGraph,
+    tiles: KernelTiles,
+    reading: Reading,
+    plan: Plan,
+    rng: np.random.RandomState,
+    weave: WeaveKernel,
+) -> Clusters:
+    """Return what the partitions of 24 perturbed graphs agree on, in three embeddings each."""
+    n_clusters, evidence = count_clusters(woven, reading, plan.say, rng)
+    m = reading.n_components or n_clusters
+    values, P = spectrum(woven.graph, wide(m) + 1, plan.say)
+    order = sample_order(P)
+    members = draw_members(woven.shares, plan.rule, rng)
+    C = co_association(_partitions(tiles, members, n_clusters, plan, weave, np.dtype(woven.graph.dtype)))
+    labels = np.empty(len(order), dtype=np.int32)
+    labels[order] = merge(C[np.ix_(order, order)], n_clusters)
+    E = embedded(values, P, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, m)
+    found = found_clusters(woven, labels, membership(C, labels), E, values, n_clusters, evidence)
+    found.attributes["co_association_"] = C
+    return found
+
+
+def draw_members(shares: Vector, rule: GraphRule, rng: np.random.RandomState) -> list[Member]:
+    """Draw shares p ∝ base · Exp(1), base in turn the model's and equal shares; gamma and k log-uniform."""
+    r = len(shares)
+    members = []
+    for i in range(_N_MEMBERS):
+        p = (shares if i % 2 == 0 else np.full(r, 1 / r)) * rng.exponential(size=r)
+        gamma = float(rule.gamma * np.exp(rng.uniform(*np.log(_GAMMAS))))
+        k = max(1, round(rule.n_neighbors * np.exp(rng.uniform(*np.log(_NEIGHBOURS)))))
+        members.append(Member(p / p.sum(), GraphRule(rule.graph, gamma, k), rng.randint(np.iinfo(np.int32).max)))
+    return members
+
+
+def _partitions(
+    tiles: KernelTiles, members: list[Member], n_clusters: int, plan: Plan, weave: WeaveKernel, dtype: np.dtype[Any]
+) -> Partitions:
+    """Return the partitions of all members as (3 per member, n_samples)."""
+    found: list[Partitions] = []
+    run = Parallel(n_jobs=plan.n_jobs, return_as="generator")
+    jobs = (delayed(_member)(weave, K, member, n_clusters) for K, member in _kernels(tiles, members, dtype))
+    for part in run(jobs):
+        found.append(part)
+        plan.say(f"consensus: graph {len(found)} of {len(members)}")
+    return np.concatenate(found)
+
+
+def _kernels(tiles: KernelTiles, members: list[Member], dtype: np.dtype[Any]) -> Iterator[tuple[Matrix, Member]]:
+    for i in range(0, len(members), _BATCH):
+        batch = members[i : i + _BATCH]
+        yield from zip(combine_tiles(tiles.of(dtype), np.array([m.shares for m in batch]), tiles.n), batch, strict=True)
+
+
+def _member(weave: WeaveKernel, K: Matrix, member: Member, n_clusters: int) -> Partitions:
+    """Return the clusters of one member by raw and commute-time rows, of two widths."""
+    values, P = spectrum(weave(K, member.rule), wide(n_clusters) + 1, _silent)
+    rows: list[tuple[EmbeddingKind, int]] = [
+        ("raw", n_clusters),
+        ("commute", n_clusters),
+        ("commute", wide(n_clusters)),
+    ]
+    return partitions(values, P, rows, n_clusters, n_init=_N_INIT, rng=np.random.RandomState(member.seed))
+
+
+def _silent(text: str) -> None:
+    """Drop a line of progress: members run side by side."""

@@ -1,0 +1,48 @@
+"""The rows of a graph that was learned with its consensus kernel, for new samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from kernelweave._types import Matrix
+from kernelweave.core.graphs.new_rows import graph_rows
+from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.graph_model import Lean
+
+__all__ = ["LearnedRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRows(Lean):
+    """The rows of the graph of SMKL, KGL or PMKL: the problem of one column of S, the other samples held.
+
+    Parameters
+    ----------
+    consensus : Consensus
+        The learned kernel.
+    embedding : array of shape (n_samples, n_components)
+        The embedding, or the label scores.
+    alpha, gamma : float
+        The parameters of the model.
+    """
+
+    chunked: ClassVar[bool] = False
+
+    consensus: Consensus
+    embedding: Matrix
+    alpha: float
+    gamma: float
+
+    def rows(self, new: Views | KernelStack) -> Matrix:
+        """Return the rows of the graph."""
+        return graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
+
+    @cached_property
+    def _inverse(self) -> Matrix:
+        """(K + γI)^-1, computed once."""
+        return ridge_inverse(self.consensus.matrix, gamma=self.gamma)

@@ -1,0 +1,168 @@
+"""The solver "local": every sample against its nearest neighbours only, and nothing of size n x n is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+
+from kernelweave._types import Samples, Vector
+from kernelweave.core.consensus.self_weighted import KernelTiles
+from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.samples.scaling import Scaling, fit_scalings, scaled
+from kernelweave.samples.views import Views
+from kernelweave.select import candidate_numbers
+from kernelweave.weave.classes import classify_graph
+from kernelweave.weave.clusters import cluster_graph
+from kernelweave.weave.consensus_kernel import weigh
+from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
+from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.progress import StageProgress
+from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+
+__all__ = ["Local", "LocalRows"]
+
+_WEIGHED_ON = 2000  # samples drawn at random
+_BLOCK = 65_536
+_BYTES_PER_NEIGHBOUR = 70  # lists of candidates and their making, kernels, graph, eigenvectors
+_BYTES_PER_SAMPLE = 400
+_FEW_LABELS = 0.02  # of the samples; below, harmonic scores hardly tell classes apart far from the labels
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The solver that compares every sample with its nearest neighbours only, for up to some million samples.
+
+    It takes several views that hold every sample, every graph and embedding.
+
+    Parameters
+    ----------
+    n_candidates : int or None, default=None
+        How many nearest neighbours each sample is compared with; None takes 60 up to 5000 samples, and 15 above, but
+        not fewer than one and a half times `n_neighbors`.
+    """
+
+    name: ClassVar[str] = "local"
+    supports: ClassVar[frozenset[str]] = frozenset({"views", "auto", "graph", "gamma", "embedding"})
+    up_to: ClassVar[int] = 2_000_000  # samples; above, a fit would take the better part of an hour
+
+    n_candidates: int | None = None
+
+    def memory(self, n: int, d: int, itemsize: int, *, n_neighbors: int, n_groups: int, consensus: bool) -> int:
+        """Return about how many bytes a fit needs beyond its samples; counted, not measured."""
+        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * d)
+
+    def cluster(self, samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
+        """Return the clusters of the samples."""
+        n = samples.n_samples
+        c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
+        woven = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
+        return cluster_graph(woven, reading, plan, rng)
+
+    def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
+        """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
+        few = np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes)
+        woven = self._weave(samples, plan, rng, join=False, least=0)
+        lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
+        return classify_graph(woven, task, lgc=lgc, say=plan.say)
+
+    def _candidates(self, n: int, n_neighbors: int) -> int:
+        return self.n_candidates or default_candidates(n, n_neighbors)
+
+    def _weave(self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float) -> WovenGraph:
+        """Return the graph, in one piece if `join`; no piece of fewer than `least` samples then hangs by one edge."""
+        n = samples.n_samples
+        scalings = fit_scalings(samples, plan.scale)
+        for name, one in scalings.items():
+            plan.say(f"scale of {name}: {one.method}, since {one.reason}")
+        training = _scaled(samples, scalings)
+        drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
+        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
+        found, near = weave_local(
+            training.tables,
+            kernels,
+            plan.rule,
+            n_candidates=self._candidates(n, plan.rule.n_neighbors),
+            join=join,
+            least=least,
+            seed=rng.randint(np.iinfo(np.int32).max),
+            n_jobs=_threads(plan.n_jobs),
+            progress=StageProgress(plan.say),
+        )
+        plan.say(f"graph: {found.graph.nnz // 2} edges between {n} samples, recall of neighbours {found.recall:.3f}")
+
+        def others() -> list[sparse.csr_array]:
+            return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
+
+        joiner = LocalRows(training, scalings, found, plan.n_jobs)
+        attributes = {"graph_": found.graph, "neighbor_recall_": found.recall}
+        return WovenGraph(found.graph, joiner, bank, shares, scalings, others, attributes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalRows:
+    """The rows of a local graph for new samples: the same local problem among their candidates.
+
+    Parameters
+    ----------
+    training : Views
+        The training samples, on their scale, in single precision.
+    scalings : dict of view name to Scaling
+        How samples are scaled.
+    woven : LocalWeave
+        The graph and its constants.
+    n_jobs : int or None
+        Threads of the search for neighbours.
+    """
+
+    chunked: ClassVar[bool] = False
+
+    training: Views
+    scalings: Mapping[str, Scaling]
+    woven: LocalWeave
+    n_jobs: int | None
+
+    def rows(self, new: Views) -> sparse.csr_array:
+        """Return the rows of the graph."""
+        tables = _scaled(new, self.scalings).tables
+        return new_rows(self.training.tables, tables, self.woven, n_jobs=_threads(self.n_jobs))
+
+
+def _threads(n_jobs: int | None) -> int:
+    """Return the threads of the search for neighbours: one unless more are asked for, since more may not repeat."""
+    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
+    """Return the bank, the kernels' shares weighed on a sample of the rows, and their consensus for each table."""
+    bank = bank_of(plan.kernels, sample.names)
+    p = weigh(KernelTiles(bank.fit_tiles(sample), len(bank), sample.n_samples), plan.weights, bank, sample)
+    plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
+    views = np.array(bank.views)
+    parts = [
+        LocalKernel.fixed_on(table.astype(np.float32), bank.banks[name].kernels, p[views == name])
+        for name, table in zip(sample.names, sample.tables, strict=True)
+    ]
+    return bank, p, tuple(parts)
+
+
+def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
+    """Return scaled samples in single precision, block by block, so that no second copy in double is made."""
+
+    def single(one: Scaling) -> Any:
+        def transform(X: Samples) -> Samples:
+            if sparse.issparse(X):
+                return sparse.csr_array(one.transform(X), dtype=np.float32)
+            rows = np.empty(X.shape, dtype=np.float32)
+            for i in range(0, len(X), _BLOCK):
+                rows[i : i + _BLOCK] = one.transform(X[i : i + _BLOCK])
+            return rows
+
+        return transform
+
+    return views.map({name: single(one) for name, one in scalings.items()})

@@ -1,0 +1,100 @@
+"""What a model asks of a solver: how the graph is woven, and how clusters or classes are read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernelweave._types import Dtype, Mask, Matrix, Vector
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.samples.scaling import Scale
+from kernelweave.select import ClusterEvidence
+from kernelweave.weave.graph_model import GraphModel
+
+__all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading"]
+
+EmbeddingKind: TypeAlias = Literal["auto", "merged", "raw", "soft", "unit", "commute"]
+Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the graph is woven from.
+
+    Parameters
+    ----------
+    kernels, weights, scale, dtype, n_jobs
+        As the estimators' parameters.
+    rule : GraphRule
+        How the graph is cut from affinities.
+    say : callable of str
+        Where progress is reported.
+    """
+
+    kernels: Any
+    weights: Any
+    scale: Scale | Mapping[str, Scale]
+    rule: GraphRule
+    dtype: Dtype
+    n_jobs: int | None
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How clusters are read off the graph: the parameters of `WeaveClustering` with the same names."""
+
+    n_clusters: int | Literal["auto"]
+    embedding: EmbeddingKind
+    n_components: int | None
+    n_init: int
+    consensus: bool
+
+
+class LabelTask(NamedTuple):
+    """The known labels: codes (n,), -1 where unlabelled, the number of classes, and how the labels spread."""
+
+    codes: NDArray[np.intp]
+    n_classes: int
+    propagation: Propagation
+    class_mass: bool
+
+    @property
+    def labelled(self) -> Mask:
+        """Which samples are labelled."""
+        return np.asarray(self.codes >= 0)
+
+    def one_hot(self, dtype: np.dtype[Any]) -> Matrix:
+        """Return the labels as Y (n, c); rows of unlabelled samples are 0."""
+        Y = np.zeros((len(self.codes), self.n_classes), dtype=dtype)
+        Y[self.labelled, self.codes[self.labelled]] = 1
+        return Y
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """What a solver found: the fitted graph, the cluster of every sample, and the fitted attributes of its own."""
+
+    model: GraphModel
+    labels: NDArray[np.int32]
+    n_clusters: int
+    membership: Matrix
+    embedding: Matrix
+    eigenvalues: Vector
+    evidence: ClusterEvidence | None
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """What a solver found: the fitted graph, the label scores of every sample, and those that no label reaches."""
+
+    model: GraphModel
+    embedding: Matrix
+    scores: Matrix
+    undecided: Mask
+    attributes: dict[str, Any]
