@@ -66,16 +66,16 @@ def test_the_same_rows_give_the_same_page_from_parquet_and_csv(tmp_path):
 
 def test_figures_as_printed_are_all_met():
     said = findings.clustering(as_printed("table2"))
-    assert "of 48 published figures 48 are met" in said[0]
-    assert "higher in 0 and lower in 0; 0 have no row" in said[0]
+    assert "48 published figures, of which 48 matched within 0.02, 0 exceeded, 0 not reached, 0 not computed" in said[0]
 
 
 def test_what_is_higher_lower_and_missing_is_counted_and_named():
     rows = as_printed("table3", SMKL=-0.03, LGC=0.03)
     rows = rows[~((rows["dataset"] == "ba") & (rows["method"] == "SCAN"))]
     said = findings.classification(rows)
-    assert "of 72 published figures 45 are met" in said[0]
-    assert "higher in 12 and lower in 12; 3 have no row" in said[0]
+    assert (
+        "72 published figures, of which 45 matched within 0.02, 12 exceeded, 12 not reached, 3 not computed" in said[0]
+    )
     (lower,) = [line for line in said if line.startswith("Not reached")]
     assert "SMKL: YALE 10 % −0.030" in lower
     assert "LGC" not in lower
@@ -84,23 +84,23 @@ def test_what_is_higher_lower_and_missing_is_counted_and_named():
 
 def test_whether_smkl_is_the_best_is_counted_and_not_claimed():
     said = " ".join(findings.clustering(as_printed("table2", SMKL=-0.2)))
-    assert "best ACC in 6 of 6 places in the paper, and in 0 here" in said
+    assert "best ACC in 6 of 6 cases in the paper, and in 0 of 6 cases here" in said
     partly = as_printed("table2")
     said = " ".join(findings.clustering(partly[partly["method"] == "SMKL"]))
-    assert "cannot be said yet" in said
+    assert "It is not known yet" in said
 
 
 def test_defaults_stand_beside_the_tuned_figures():
     defaults = made({"method": "SMKL defaults", "selection": "fixed", "acc": 0.59})
     said = " ".join(findings.clustering(pd.concat([as_printed("table2"), defaults])))
     assert "SMKL defaults (fixed): YALE 0.590" in said
-    assert "SMKL in 1 of 1" in said
+    assert "SMKL in 1 of 1 case." in said
 
 
 def test_sizes_that_differ_are_named():
     sizes = {"n_samples": 1404, "n_features": 320, "n_classes": 36}
     said = findings.sizes(made({"dataset": "ba", **sizes}))
-    assert said[0].startswith("0 of 1 printed sizes")
+    assert said[0] == "Published sizes that agree with the data: 0 of 1."
     assert "BA has 36 classes; the paper (Section 5.1) says 39." in said
     assert any("Not measured" in line and "YALE" in line for line in said)
 
@@ -114,8 +114,8 @@ def test_a_failed_setting_counts_as_far_from_the_best():
         )
     )
     said = findings.sensitivity(rows)
-    assert "Of 4 settings 50% fall below half of the best ACC (0.6000)" in said[0]
-    assert next(line for line in said if line.startswith("alpha")).endswith("others: 1.")
+    assert "Of 4 settings, 50% have less than half of the best ACC (0.6000) or failed" in said[0]
+    assert next(line for line in said if line.startswith("alpha")).endswith("other parameters: 1.")
     assert not any(line.startswith("scheme") for line in said)
 
 
@@ -130,7 +130,7 @@ def test_the_leak_is_the_difference_between_two_orders_of_rows():
         )
     )
     said = findings.leak(rows)
-    assert "+10.0 points on YALE 50 %" in said[0]
+    assert "+10.0 points on YALE with 50 % of the labels: from 0.800 to 0.900" in said[0]
     assert "published 82.44" in said[-1]
 
 
@@ -145,7 +145,7 @@ def test_a_run_is_added_small_and_with_its_tables(tmp_path):
     assert (folder / "table2.html").is_file()
     page = (tmp_path / "page.md").read_text()
     assert page == write_page(tmp_path / "results")
-    assert "48 are met" in page
+    assert "48 matched within 0.02" in page
     assert "| table2 | full | 48 | 0 |" in page
 
 

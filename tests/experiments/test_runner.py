@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -139,6 +140,7 @@ def test_a_folder_with_rows_of_another_experiment_is_refused_unless_resumed(writ
         (lambda text: text[: len(text) // 2], "line 1 is not JSON"),
         (lambda text: "", "it has 0 rows, not the 1 of its task"),
         (lambda text: text + text, "it has 2 rows, not the 1"),
+        (lambda text: re.sub('"key": "', '"key": "0', text), "it has 1 row, not the 1 of its task"),
         (lambda text: text.replace('"acc"', '"accuracy"'), "line 1 lacks acc"),
         (lambda text: "\udcff\udcfe", "can't decode byte"),
     ],

@@ -63,7 +63,7 @@ def test_the_search_of_smkl_holds_the_settings_known_to_come_near_the_published_
         ('"MKKM"\nrep', '"MKMK"\nrep', r"methods\[1\].estimator: got 'MKMK'.*'MKKM'"),
         ("n_init = 1 }", "n_initial = 1 }", r"methods\[1\].parameters.n_initial: unknown key .did you mean 'n_init'"),
         ("beta = 100.0", "bta = 100.0", r"methods\[2\].grid\[0\].bta: unknown key .did you mean 'beta'"),
-        ("alpha = [1e-4, 1e-2]", "alpha = []", r"grid\[0\].alpha: an empty list"),
+        ("alpha = [1e-4, 1e-2]", "alpha = []", r"grid\[0\].alpha: the list is empty"),
         ("parameters = { n_init = 3 }", 'selection = "best"', "selection: got 'best'; possible are 'oracle'"),
         ("parameters = { n_init = 3 }", 'selection = "fixed"', "selection: 'fixed' chooses nothing"),
         ("parameters = { n_init = 3 }", 'kernels = "12"', "kernels: got '12'; possible are 'released-12'"),
@@ -72,7 +72,7 @@ def test_the_search_of_smkl_holds_the_settings_known_to_come_near_the_published_
         ('input = "each-kernel"', 'input = "one-kernel"', "input: got 'one-kernel'"),
         ("path = true\nalpha = [1e-2, 1e-5, 1e-4]", "path = true", "path: a path runs over values of alpha"),
         ('name = "MKKM"', 'name = "SC"', "two methods have the name 'SC'"),
-        ("[presets.full]", "[labels]\n[presets.full]", "labels: only a classification has labels to draw"),
+        ("[presets.full]", "[labels]\n[presets.full]", "labels: only a classification draws labels"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_named_with_what_is_possible(write, old, new, message):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from kernelweave import SMKLClustering, smkl_path
-from kernelweave.baselines import AASC, SSR, KernelSpectralClustering
+from kernelweave.baselines import AASC, MKKM, SSR, KernelSpectralClustering
 from kernelweave.experiments import load_spec
 from kernelweave.experiments.data import load_samples
 from kernelweave.experiments.execute import run_task
-from kernelweave.experiments.sharing import labels_for_seed
+from kernelweave.experiments.sharing import shares_a_fit
 from kernelweave.experiments.store import SharedData
 from kernelweave.experiments.tasks import expand
 from kernelweave.kernels import recipe
@@ -95,9 +95,15 @@ def test_a_row_of_each_kernel_is_that_of_a_fit_with_that_kernel_and_seed(tasks, 
 def test_repeats_that_share_a_fit_are_what_fits_of_their_own_give(model):
     X, _ = samples_of("iris")
     fitted = model.set_params(random_state=0).fit(X)
-    labels = [labels_for_seed(fitted, seed) for seed in range(3)]
+    assert shares_a_fit(type(model), model.get_params())
+    labels = [fitted.labels_for(seed) for seed in range(3)]
     for seed, found in enumerate(labels):
         np.testing.assert_array_equal(found, model.set_params(random_state=seed).fit(X).labels_)
+
+
+def test_repeats_that_start_at_random_or_have_no_embedding_need_fits_of_their_own():
+    assert not shares_a_fit(SMKLClustering, {"scheme": "printed"})
+    assert not shares_a_fit(MKKM, {})
 
 
 def samples_of(name):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.cli._numeric import fitted_columns, match_columns, need_column, numbers, sample_ids, text_of
-from kernelweave.cli._plural import counted
 from kernelweave.cli._read import read_file
 from kernelweave.errors import InvalidInputError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave._types import Mask
-from kernelweave.cli._plural import counted
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:

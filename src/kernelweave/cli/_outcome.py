@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kernelweave.cli._plural import counted
+from kernelweave._plural import counted
 from kernelweave.cli._results import confidence_of, label_rows, labels_of, rows_writer, write_all
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from kernelweave.cli._plural import counted
+from kernelweave._plural import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from kernelweave.experiments.rows import Row
     from kernelweave.experiments.tasks import Task
 
 __all__ = ["ProgressBar", "duration"]
@@ -46,7 +47,7 @@ class ProgressBar:
         if tasks and sys.stderr.isatty():
             self._start_bar()
 
-    def done(self, task: Task, rows: list[dict[str, Any]]) -> None:
+    def done(self, task: Task, rows: list[Row]) -> None:
         """Show that a task is finished."""
         self._done += 1
         self._rows += len(rows)

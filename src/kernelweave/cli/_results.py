@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, Vector
-from kernelweave.cli._plural import counted
 from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ def classify(
 
     kernelweave classify data.csv --labels species
     """
+    from kernelweave._plural import counted
     from kernelweave.cli._inputs import partial_labels, read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
-    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
 

@@ -37,9 +37,9 @@ def cluster(
 
     kernelweave cluster data.csv -k 5 --id name
     """
+    from kernelweave._plural import counted
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
-    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
 

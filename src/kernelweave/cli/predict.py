@@ -36,8 +36,8 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
+    from kernelweave._plural import counted
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._plural import counted
     from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
 

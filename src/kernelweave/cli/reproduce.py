@@ -65,7 +65,7 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _tell(rows: pandas.DataFrame, spec: Spec, folder: Path) -> None:
-    from kernelweave.cli._plural import counted
+    from kernelweave._plural import counted
     from kernelweave.experiments.tables import write_tables
 
     failed = int((rows["outcome"] == "FAILED").sum())

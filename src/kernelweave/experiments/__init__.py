@@ -1,4 +1,4 @@
-"""Experiments as data: a TOML file becomes rows that survive a crash, and tables beside published figures."""
+"""Experiments defined by TOML files: their rows survive a crash, and their tables include the published figures."""
 
 from kernelweave.experiments.runner import run_experiment
 from kernelweave.experiments.spec import Spec, available_specs, load_spec

@@ -1,4 +1,4 @@
-"""Values of a TOML file, checked as they are taken: an error names the file, the key, what was got and what may be."""
+"""Checked access to the values of a TOML file: errors name the file, the key, the value and the accepted values."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, overload
 
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "read_toml"]
+__all__ = ["TomlTable", "read_toml"]
+
+T = TypeVar("T")
+Default = TypeVar("Default")
+Word = TypeVar("Word", bound=str)
+_REQUIRED = object()
 
 
-def read_toml(path: Path) -> Table:
+def read_toml(path: Path) -> TomlTable:
     """Return the content of a TOML file."""
     try:
         text = path.read_text(encoding="utf-8")
-        return Table(path, "", tomllib.loads(text))
+        return TomlTable(path, "", tomllib.loads(text))
     except OSError as error:
         msg = f"The experiment file {path} cannot be read: {error.strerror or error}."
         raise InvalidInputError(msg) from error
@@ -26,8 +31,8 @@ def read_toml(path: Path) -> Table:
         raise InvalidInputError(msg) from error
 
 
-class Table:
-    """One table of the file, which knows where it stands."""
+class TomlTable:
+    """One table of the file, with the file's path and the table's own place in it."""
 
     def __init__(self, path: Path, place: str, values: Mapping[str, Any]) -> None:
         self.path = path
@@ -43,10 +48,14 @@ class Table:
         msg = f"{self.path}: {where}: {problem}"
         raise InvalidInputError(msg)
 
-    def take(self, key: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
-        """Return a value of the given type; it is an error if it is missing and has no default."""
+    @overload
+    def take(self, key: str, kind: type[T] | tuple[type[T], ...]) -> T: ...
+    @overload
+    def take(self, key: str, kind: type[T] | tuple[type[T], ...], default: Default) -> T | Default: ...
+    def take(self, key: str, kind: type | tuple[type, ...], default: object = _REQUIRED) -> object:
+        """Return a value of the given type; a missing key without a default is an error."""
         if key not in self.values:
-            if default is ...:
+            if default is _REQUIRED:
                 self.fail(key, "this key is missing.")
             return default
         value = self.values[key]
@@ -56,57 +65,61 @@ class Table:
             self.fail(key, f"expected {names}, got {value!r}.")
         return value
 
-    def word(self, key: str, words: Iterable[str], default: Any = ...) -> Any:
+    def word(self, key: str, words: Iterable[Word], default: Word | None = None) -> Word:
         """Return one of the words."""
-        value = self.take(key, str, default)
-        if value is not default:
-            self.check(key, value, words)
-        return value
-
-    def words(self, key: str, words: Iterable[str], default: Any = ...) -> Any:
-        """Return a list of some of the words, without repetitions."""
-        values = self.take(key, list, default)
-        if values is default:
+        if default is not None and key not in self.values:
             return default
-        words = tuple(words)
-        for value in values:
-            self.check(key, value, words)
-        return tuple(dict.fromkeys(values))
+        return self.check(key, self.take(key, str), words)
 
-    def check(self, key: str, value: Any, words: Iterable[str]) -> None:
-        """Refuse a value that is none of the words."""
-        words = tuple(words)
-        if value not in words:
-            near = difflib.get_close_matches(value, words, 1) if isinstance(value, str) else []
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            self.fail(key, f"got {value!r}{hint}; possible are {', '.join(map(repr, words))}.")
+    def words(self, key: str, words: Iterable[Word], default: tuple[Word, ...] | None = None) -> tuple[Word, ...]:
+        """Return a list of some of the words, without repetitions."""
+        if default is not None and key not in self.values:
+            return default
+        known = tuple(words)
+        return tuple(dict.fromkeys(self.check(key, value, known) for value in self.take(key, list)))
 
-    def count(self, key: str, default: Any = ...) -> Any:
+    def check(self, key: str, value: object, words: Iterable[Word]) -> Word:
+        """Return the word that a value is; raise if it is none of them."""
+        known = tuple(words)
+        for word in known:
+            if word == value:
+                return word
+        near = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        self.fail(key, f"got {value!r}{hint}; possible are {', '.join(map(repr, known))}.")
+
+    @overload
+    def count(self, key: str) -> int: ...
+    @overload
+    def count(self, key: str, default: Default) -> int | Default: ...
+    def count(self, key: str, default: object = _REQUIRED) -> object:
         """Return a whole number of at least one."""
-        value = self.take(key, int, default)
-        if value is not None and value < 1:
+        if default is not _REQUIRED and key not in self.values:
+            return default
+        value = self.take(key, int)
+        if value < 1:
             self.fail(key, f"expected a whole number of at least 1, got {value!r}.")
         return value
 
-    def table(self, key: str, default: Any = ...) -> Table:
+    def table(self, key: str, default: dict[str, Any] | None = None) -> TomlTable:
         """Return a table within this one."""
-        return self._within(key, self.take(key, dict, default))
+        return self._within(key, self.take(key, dict) if default is None else self.take(key, dict, default))
 
-    def tables(self, key: str) -> list[Table]:
-        """Return an array of tables within this one; () if there is none."""
-        values = self.take(key, list, [])
+    def tables(self, key: str) -> list[TomlTable]:
+        """Return an array of tables within this one, empty if the key is missing."""
+        values: list[Any] = self.take(key, list, [])
         if not all(isinstance(value, dict) for value in values):
             self.fail(key, f"expected tables ([[{key}]]), got {values!r}.")
         return [self._within(f"{key}[{i}]", value) for i, value in enumerate(values)]
 
     def only(self, keys: Iterable[str]) -> None:
-        """Refuse keys that nobody reads."""
-        keys = tuple(keys)
+        """Raise if the table has a key that is not in `keys`."""
+        known = tuple(keys)
         for key in self.values:
-            if key not in keys:
-                near = difflib.get_close_matches(key, keys, 1)
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
-                self.fail(key, f"unknown key{hint}; possible are {', '.join(keys)}.")
+                self.fail(key, f"unknown key{hint}; possible are {', '.join(known)}.")
 
-    def _within(self, key: str, values: Mapping[str, Any]) -> Table:
-        return Table(self.path, f"{self.place}.{key}" if self.place else key, values)
+    def _within(self, key: str, values: Mapping[str, Any]) -> TomlTable:
+        return TomlTable(self.path, f"{self.place}.{key}" if self.place else key, values)

@@ -1,4 +1,4 @@
-"""The fields of the tables: our figure, the printed one, their difference, and what it took to find ours."""
+"""The contents of the tables: our figures, the published ones, and their differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave.experiments.published import Figure, Published
 from kernelweave.experiments.reading import measured_sizes
-from kernelweave.experiments.render import DASH, Entry, Table
+from kernelweave.experiments.render import DASH, Entry, Table, Tone
 from kernelweave.experiments.selection import METRICS, Cell
 
 if TYPE_CHECKING:
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["NEAR", "compared", "detail_table", "overview_tables", "printed_figure", "sizes_table"]
 
-NEAR = 0.02  # as a share: so far apart figures count as the same
+NEAR = 0.02  # figures that differ by at most this count as equal; scores are from 0 to 1
 _TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity"}
 _SIZES = ("instances", "features", "classes")
 _TUNED = "*"
 _RULES = {
-    "oracle": "best setting of the search, chosen by the labels that score it (as the published figures seem to be)",
-    "fixed": "one setting, the same for all data sets",
-    "unsupervised": "the setting chosen from the data without labels",
+    "oracle": "the best setting of the search, selected with the labels that score it (as in the paper, apparently)",
+    "fixed": "one setting for all data sets",
+    "unsupervised": "the setting selected without labels",
 }
 
 
 def printed_figure(cell: Cell, metric: str, published: Published | None) -> Figure | None:
-    """Return what the paper prints for a cell."""
-    return published and published.find(cell.dataset, metric, cell.method, cell.labels)
+    """Return the published figure of a cell."""
+    return None if published is None else published.find(cell.dataset, metric, cell.method, cell.labels)
 
 
 def compared(cell: Cell, metric: str, published: Published | None) -> float | None:
-    """Return ours minus the printed figure, as a share; None where one of them is missing."""
+    """Return our score minus the published one, from -1 to 1; None if one of them is missing."""
     printed, score = printed_figure(cell, metric, published), cell.scores.get(metric)
     if published is None or printed is None or score is None:
         return None
@@ -40,13 +40,13 @@ def compared(cell: Cell, metric: str, published: Published | None) -> float | No
 
 
 def overview_tables(cells: Sequence[Cell], published: Published | None) -> list[Table]:
-    """Return a table in the shape of the paper's, a column for a method, and one for the methods of ours beside it."""
+    """Return a table of the methods of the paper, with a column for each, and one of the other methods."""
     printed = {figure.method for figure in published.figures} if published else set()
     theirs = [cell for cell in cells if cell.method in printed]
     ours = [cell for cell in cells if cell.method not in printed]
-    title = f"{published.table}: {published.caption}" if published else "Methods side by side"
-    beside = "Beside it: methods that are not in the paper" if theirs else title
-    parts = ((title, theirs), (beside, ours))
+    title = f"{published.table}: {published.caption}" if published else "Comparison of the methods"
+    others = "Methods that are not in the paper" if theirs else title
+    parts = ((title, theirs), (others, ours))
     return [_overview(name, part, published) for name, part in parts if len({cell.method for cell in part}) > 1]
 
 
@@ -58,12 +58,12 @@ def _overview(title: str, cells: Sequence[Cell], published: Published | None) ->
     for dataset, labels in dict.fromkeys((cell.dataset, cell.labels) for cell in cells):
         for metric in _shown(cells, published):
             across = [found.get((dataset, labels, *column)) for column in columns]
-            head = [Entry(dataset.upper()), *([Entry(_rate(labels))] if by_labels else []), Entry(_TITLES[metric])]
+            place = [Entry(dataset.upper()), *([Entry(_rate(labels))] if by_labels else []), Entry(_TITLES[metric])]
             best = _best(across, metric)
-            rows.append(head + [_entry(cell, metric, published, cell in best) for cell in across])
+            rows.append(place + [_entry(cell, metric, published, cell in best) for cell in across])
     notes = [_rules_note(cells) + " Best in bold."]
     if published is not None and any(compared(c, m, published) is not None for c in cells for m in published.metrics):
-        notes.append(f"In brackets: ours minus the figure of {published.table}. {published.source}")
+        notes.append(f"In parentheses: ours minus the figure in {published.table}. {published.source}")
     notes += _protocol_notes(cells)
     head = ["Data", *(["Labels"] if by_labels else []), "Metric"]
     tuned = {(cell.method, cell.rule) for cell in cells if cell.tuned}
@@ -81,13 +81,13 @@ def _entry(cell: Cell | None, metric: str, published: Published | None, best: bo
 
 
 def _rules_note(cells: Sequence[Cell]) -> str:
-    told = {"oracle": f"{_TUNED} tuned on labels: {_RULES['oracle']}."}
+    texts = {"oracle": f"{_TUNED} tuned on labels: {_RULES['oracle']}."}
     shown = [rule for rule in _unique(cells, "rule") if rule != "oracle" or any(cell.tuned for cell in cells)]
-    return " ".join(told.get(rule, f"{rule}: {_RULES.get(rule, 'see the experiment')}.") for rule in shown)
+    return " ".join(texts.get(rule, f"{rule}: {_RULES.get(rule, 'see the experiment')}.") for rule in shown)
 
 
 def detail_table(cells: Sequence[Cell], published: Published | None, name: str) -> Table:
-    """Return a row for every cell with all that was asked of it."""
+    """Return a table with a row for every cell."""
     metrics = [metric for metric in METRICS if any(metric in cell.scores for cell in cells)]
     printed = [m for m in metrics if published is not None and m in published.metrics]
     by_labels = any(cell.labels is not None for cell in cells)
@@ -112,16 +112,17 @@ def detail_table(cells: Sequence[Cell], published: Published | None, name: str) 
         row += [Entry(f"{cell.seconds:.2g}" if cell.scores else DASH), Entry(cell.setting if cell.scores else DASH)]
         rows.append(row)
     notes = [
-        "Mean ± sample standard deviation over seeds or draws, of the one setting named at the end. settings: how many "
-        "were searched; failed: how many of them had no result in some run; best of a rule in bold."
+        "Mean ± sample standard deviation over seeds or draws, for the setting in the last column. settings: the "
+        "number of settings searched; failed: the number of them that failed in a run. The best of each rule is in "
+        "bold."
     ]
     notes.append(_rules_note(cells))
-    title = f"{published.table if published else name}: every cell"
+    title = f"{published.table if published else name}: all results"
     return Table(title, header, rows, [*notes, *_protocol_notes(cells)], words=words, last_words=1)
 
 
 def sizes_table(rows: pd.DataFrame, published: Published | None) -> Table:
-    """Return the measured size of every data set beside the printed one."""
+    """Return a table of the measured size of every data set and the published one."""
     header = ["Data"]
     for metric in _SIZES:
         header += [metric, "published", "Δ"]
@@ -137,16 +138,16 @@ def sizes_table(rows: pd.DataFrame, published: Published | None) -> Table:
             if figure and figure.where:
                 elsewhere.append(f"{dataset.upper()} ({metric}): {figure.where}")
         lines.append(line)
-    notes = ["Measured on the files whose checksums the rows name."]
+    notes = ["Measured on the files whose checksums are stored in the rows."]
     notes += [published.source] if published else []
     if elsewhere:
-        notes.append(f"Not printed in the table but elsewhere in the paper: {'; '.join(elsewhere)}.")
+        notes.append(f"Given elsewhere in the paper, not in the table: {'; '.join(elsewhere)}.")
     title = f"{published.table}: {published.caption}" if published else "Sizes"
     return Table(title, header, lines, notes)
 
 
 def _by_place(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with those of the same data and labels together, in their order otherwise."""
+    """Return the cells grouped by data set and percentage of labels, in their order otherwise."""
     places = list(dict.fromkeys((cell.dataset, cell.labels) for cell in cells))
     datasets = _unique(cells, "dataset")
     places.sort(key=lambda place: (datasets.index(place[0]), place[1] or 0))
@@ -154,7 +155,7 @@ def _by_place(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _best(cells: Iterable[Cell | None], metric: str) -> list[Cell]:
-    """Return the best of several; one alone is not the best of anything."""
+    """Return the cells with the best score, if at least two have one."""
     scored = [cell for cell in cells if cell is not None and metric in cell.scores]
     if len(scored) < 2:
         return []
@@ -163,14 +164,14 @@ def _best(cells: Iterable[Cell | None], metric: str) -> list[Cell]:
 
 
 def _shown(cells: Sequence[Cell], published: Published | None) -> list[str]:
-    """Return what the paper prints, or all that there is."""
+    """Return the metrics of the paper, or all that the cells have."""
     if published is not None:
         return [metric for metric in METRICS if metric in published.metrics]
     return [metric for metric in METRICS if any(metric in cell.scores for cell in cells)]
 
 
 def _columns(cells: Sequence[Cell], published: Published | None) -> list[tuple[str, str]]:
-    """Return the methods with their rules in the order of the paper, then ours."""
+    """Return the methods with their rules, those of the paper first and in its order."""
     printed = [figure.method for figure in published.figures if figure.method] if published else []
     ours = list(dict.fromkeys((cell.method, cell.rule) for cell in cells))
     order = list(dict.fromkeys([*printed, *(method for method, _ in ours)]))
@@ -183,7 +184,7 @@ def _unique(cells: Sequence[Cell], field: str) -> list[str]:
 
 def _protocol_notes(cells: Sequence[Cell]) -> list[str]:
     protocols = [protocol for protocol in _unique(cells, "protocol") if protocol]
-    return [f"Labelled samples drawn by the protocol {', '.join(protocols)} (see label_split)."] if protocols else []
+    return [f"Labels are drawn with the protocol {', '.join(protocols)} (see label_split)."] if protocols else []
 
 
 def _rate(labels: int | None) -> str:
@@ -222,7 +223,7 @@ def _plus(number: float, digits: int) -> str:
     return "0" + text[2:] if float(text) == 0 else text.replace("-", "−")
 
 
-def _tone(difference: float | None) -> str:
+def _tone(difference: float | None) -> Tone:
     if difference is None:
         return ""
     return "far" if difference < -NEAR else "near"

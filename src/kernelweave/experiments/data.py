@@ -1,4 +1,4 @@
-"""The data sets that an experiment may name: the paper's, and those that come with scikit-learn."""
+"""The data sets that an experiment may use: the paper's, and some that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets as bundled
 
+from kernelweave._types import Samples
 from kernelweave.datasets import dataset_info, list_datasets, load_dataset
 
-__all__ = ["Identity", "Samples", "identify", "known_datasets", "load_samples"]
+__all__ = ["Identity", "LabelledSamples", "identify", "known_datasets", "load_samples"]
 
 _BUNDLED: dict[str, Callable[..., Any]] = {
     "iris": bundled.load_iris,
@@ -26,7 +27,7 @@ _BUNDLED: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a row must say of the data that it was computed from."""
+    """Name, checksum and shape of the data that a row was computed from."""
 
     name: str
     sha256: str
@@ -36,10 +37,10 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
-    """One data set in memory: samples in rows, a class from 0 for each."""
+class LabelledSamples:
+    """One data set in memory: samples in rows, and their classes, numbered from 0."""
 
-    X: Any
+    X: Samples
     y: NDArray[np.int64]
 
 
@@ -49,19 +50,20 @@ def known_datasets() -> tuple[str, ...]:
 
 
 def identify(name: str) -> Identity:
-    """Return a data set's checksum and shape; the paper's need not be at hand for it."""
+    """Return the checksum and shape of a data set; the files of the paper's data sets are not needed for it."""
     if name not in _BUNDLED:
         info = dataset_info(name)
         return Identity(info.name, info.sha256, info.n_samples, info.n_features, info.n_classes)
     samples = load_samples(name)
     content = hashlib.sha256(np.ascontiguousarray(samples.X).tobytes() + samples.y.tobytes())
-    return Identity(name, content.hexdigest(), *samples.X.shape, len(np.unique(samples.y)))
+    n, d = samples.X.shape
+    return Identity(name, content.hexdigest(), n, d, len(np.unique(samples.y)))
 
 
-def load_samples(name: str, data_home: str | os.PathLike[str] | None = None) -> Samples:
-    """Return a data set by its name, as `kernelweave.datasets.load_dataset` finds it."""
+def load_samples(name: str, data_home: str | os.PathLike[str] | None = None) -> LabelledSamples:
+    """Return a data set by its name; `data_home` is that of `kernelweave.datasets.load_dataset`."""
     if name in _BUNDLED:
         X, y = _BUNDLED[name](return_X_y=True)
-        return Samples(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.int64))
+        return LabelledSamples(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.int64))
     bunch = load_dataset(name, data_home=data_home)
-    return Samples(bunch.data, bunch.target)
+    return LabelledSamples(bunch.data, bunch.target)

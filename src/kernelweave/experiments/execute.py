@@ -1,4 +1,4 @@
-"""One task, in a worker: fits, scores, and rows with their provenance."""
+"""Execution of one task in a worker: fits, scores, and rows with their provenance."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ import json
 import platform
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import kernelweave
 from kernelweave import smkl_path
+from kernelweave._types import Array, Mask, Samples
 from kernelweave.core.graphs.affinity import modularity
 from kernelweave.datasets import label_split, mask_labels
-from kernelweave.experiments.data import Samples
+from kernelweave.experiments.choices import Parameters
+from kernelweave.experiments.data import LabelledSamples
 from kernelweave.experiments.methods import build, estimator_class
-from kernelweave.experiments.sharing import labels_for_seed, shares_a_fit
+from kernelweave.experiments.rows import Row
+from kernelweave.experiments.sharing import shares_a_fit
+from kernelweave.experiments.spec import Method
 from kernelweave.experiments.store import SharedData, open_kernels, open_samples
 from kernelweave.experiments.tasks import Point, Task
 from kernelweave.kernels import recipe
@@ -33,100 +38,120 @@ from kernelweave.metrics import clustering_accuracy, normalized_mutual_informati
 
 __all__ = ["run_task"]
 
-Row = dict[str, Any]
+Classes = NDArray[np.int64]
 _NO_FIGURES: Row = {"acc": None, "nmi": None, "purity": None, "evidence": None, "undecided": None}
 
 
 def run_task(task: Task, shared: SharedData) -> list[Row]:
-    """Return the rows of a task; a fit that fails gives rows with the reason. BLAS runs on one thread."""
+    """Return the rows of a task; a fit that fails gives a row with the reason. BLAS runs on one thread."""
     samples = open_samples(shared.samples(task.data.name))
     if task.method is None:
         return [_row(task, 0, 0.0, _shape(samples))]
+    work = _Work(task, task.method, samples, shared)
     with threadpool_limits(1):
-        runs = _path(task, samples, shared) if task.path else _each(task, samples, shared)
+        runs = _path(work) if task.path else _each(work)
         rows = {i: _row(task, i, seconds, found) for i, seconds, found in runs}
     return [rows[i] for i in range(len(task.points))]
 
 
-def _each(task: Task, samples: Samples, shared: SharedData) -> Iterator[tuple[int, float, Row]]:
-    """Yield index, seconds and figures of every point, fitted on its own; repeats of a setting may share the fit."""
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A task with its method, samples and kernels."""
+
+    task: Task
+    method: Method
+    samples: LabelledSamples
+    shared: SharedData
+
+    def parameters(self, point: Point) -> Parameters:
+        return {**self.method.parameters, **point.parameters}
+
+    def shares_a_fit(self, point: Point) -> bool:
+        cls = estimator_class(self.method.estimator, self.task.kind)
+        return self.task.fraction is None and shares_a_fit(cls, self.parameters(point))
+
+    def input(self, point: Point) -> Samples:
+        """Return the features, all kernels, or the one kernel of a point."""
+        if self.method.input == "features":
+            return self.samples.X
+        kernels = open_kernels(self.shared.kernels(self.task.data.name, self.method.kernels))
+        if self.method.input == "kernels":
+            return kernels
+        return kernels[recipe(self.method.kernels).names.index(point.kernel)]
+
+    def model(self, point: Point) -> BaseEstimator:
+        return build(
+            self.method.estimator,
+            self.task.kind,
+            self.method.input,
+            self.parameters(point),
+            n_classes=self.task.data.n_classes,
+            seed=point.seed,
+        )
+
+    def labelled(self, point: Point) -> Mask | None:
+        """Return the mask of the labelled samples, or None if no labels are given."""
+        if self.task.fraction is None or self.task.protocol is None:
+            return None
+        return label_split(self.samples.y, self.task.fraction, self.task.protocol, point.seed)
+
+    def known(self, labelled: Mask | None) -> Array | None:
+        """Return y with the other labels masked."""
+        return None if labelled is None else mask_labels(self.samples.y, labelled)
+
+
+def _each(work: _Work) -> Iterator[tuple[int, float, Row]]:
+    """Yield index, seconds and figures of every point; repeats of a setting share a fit where they can."""
     model, setting = None, None
-    for i, point in enumerate(task.points):
-        X = _input(task, point, samples, shared)
+    for i, point in enumerate(work.task.points):
+        X = work.input(point)
         begun = perf_counter()
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                if model is not None and setting == point.parameters and _shared_fit(task, point):
-                    found = _score_clusters(model, labels_for_seed(model, point.seed), samples.y)
+                if model is not None and setting == point.parameters and work.shares_a_fit(point):
+                    found = _score_clusters(model, model.labels_for(point.seed), work.samples.y)
                 else:
-                    labelled = _labelled(task, point, samples.y)
-                    model = _model(task, point).fit(X, None if labelled is None else mask_labels(samples.y, labelled))
+                    labelled = work.labelled(point)
+                    model = work.model(point).fit(X, work.known(labelled))
                     setting = point.parameters
-                    found = _score(model, samples.y, labelled)
+                    found = _score(model, work.samples.y, labelled)
             found |= _end(model, caught)
-        except Exception as error:  # whatever it is, the other tasks go on and the row tells
+        except Exception as error:  # any error becomes a row, so that the other tasks still run
             model, found = None, _failure(error)
         yield i, perf_counter() - begun, found
 
 
-def _path(task: Task, samples: Samples, shared: SharedData) -> Iterator[tuple[int, float, Row]]:
-    """Yield the same for a path over alpha, each setting started from the one before; after a failure, from afresh."""
-    first = task.points[0]
-    X, labelled = _input(task, first, samples, shared), _labelled(task, first, samples.y)
-    y = None if labelled is None else mask_labels(samples.y, labelled)
-    alphas = list(dict.fromkeys(point.parameters["alpha"] for point in task.points))
+def _path(work: _Work) -> Iterator[tuple[int, float, Row]]:
+    """Yield the same for a path over alpha with warm starts; after a failure the path is started again."""
+    points = work.task.points
+    first = points[0]
+    X, labelled = work.input(first), work.labelled(first)
+    alphas = list(dict.fromkeys(point.parameters["alpha"] for point in points))
     while alphas:
-        models = smkl_path(_model(task, first), X, {"alpha": alphas}, y=y)
+        models = smkl_path(work.model(first), X, {"alpha": alphas}, y=work.known(labelled))
         while alphas:
             begun = perf_counter()
-            points = [(i, point) for i, point in enumerate(task.points) if point.parameters["alpha"] == alphas[0]]
+            here = [(i, point) for i, point in enumerate(points) if point.parameters["alpha"] == alphas[0]]
             try:
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     model = next(models)
             except Exception as error:
                 alphas.pop(0)
-                yield from ((i, perf_counter() - begun, _failure(error)) for i, _ in points)
+                yield from ((i, perf_counter() - begun, _failure(error)) for i, _ in here)
                 break
             alphas.pop(0)
-            for i, point in points:
-                found = _score(model, samples.y, labelled)
+            for i, point in here:
                 if labelled is None and point.seed != first.seed:
-                    found = _score_clusters(model, labels_for_seed(model, point.seed), samples.y)
+                    found = _score_clusters(model, model.labels_for(point.seed), work.samples.y)
+                else:
+                    found = _score(model, work.samples.y, labelled)
                 yield i, perf_counter() - begun, found | _end(model, caught)
                 begun = perf_counter()
 
 
-def _shared_fit(task: Task, point: Point) -> bool:
-    parameters = {**task.method.parameters, **point.parameters}
-    return task.fraction is None and shares_a_fit(estimator_class(task.method.estimator, task.kind), parameters)
-
-
-def _input(task: Task, point: Point, samples: Samples, shared: SharedData) -> Any:
-    if task.method.input == "features":
-        return samples.X
-    kernels = open_kernels(shared.kernels(task.data.name, task.method.kernels))
-    if task.method.input == "kernels":
-        return kernels
-    return kernels[recipe(task.method.kernels).names.index(point.kernel)]
-
-
-def _model(task: Task, point: Point) -> Any:
-    method = task.method
-    parameters = {**method.parameters, **point.parameters}
-    return build(
-        method.estimator, task.kind, method.input, parameters, n_classes=task.data.n_classes, seed=point.seed
-    )  # fmt: skip
-
-
-def _labelled(task: Task, point: Point, y: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-    if task.fraction is None:
-        return None
-    return label_split(y, task.fraction, task.protocol, point.seed)
-
-
-def _score(model: Any, y: NDArray[np.int64], labelled: NDArray[np.bool_] | None) -> Row:
+def _score(model: BaseEstimator, y: Classes, labelled: Mask | None) -> Row:
     if labelled is None:
         return _score_clusters(model, model.labels_, y)
     right = (model.transduction_ == y)[~labelled]
@@ -134,7 +159,7 @@ def _score(model: Any, y: NDArray[np.int64], labelled: NDArray[np.bool_] | None)
     return {"acc": float(right.mean()), "undecided": undecided}
 
 
-def _score_clusters(model: Any, labels: NDArray[Any], y: NDArray[np.int64]) -> Row:
+def _score_clusters(model: BaseEstimator, labels: Array, y: Classes) -> Row:
     return {
         "acc": clustering_accuracy(y, labels),
         "nmi": normalized_mutual_information(y, labels),
@@ -143,19 +168,19 @@ def _score_clusters(model: Any, labels: NDArray[Any], y: NDArray[np.int64]) -> R
     }
 
 
-def _evidence(model: Any, labels: NDArray[Any]) -> float | None:
-    """Return what speaks for a setting without labels: the modularity of its clusters on its own graph."""
+def _evidence(model: BaseEstimator, labels: Array) -> float | None:
+    """Return the modularity of the clusters on the model's own graph: a criterion that uses no labels."""
     if not hasattr(model, "graph_"):
         return None
     return modularity(sparse.csr_array(model.graph_), labels)
 
 
-def _shape(samples: Samples) -> Row:
+def _shape(samples: LabelledSamples) -> Row:
     n, d = samples.X.shape
     return {"n_samples": n, "n_features": d, "n_classes": len(np.unique(samples.y)), "outcome": "CONVERGED"}
 
 
-def _end(model: Any, caught: list[warnings.WarningMessage]) -> Row:
+def _end(model: BaseEstimator, caught: list[warnings.WarningMessage]) -> Row:
     short = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
     outcome = model.outcome_.name if hasattr(model, "outcome_") else ("MAX_ITER" if short else "CONVERGED")
     n_iter = getattr(model, "n_iter_", None)

@@ -1,39 +1,39 @@
-"""The estimators that an experiment may name, and what each is fed."""
+"""The estimators that an experiment may use."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
-from sklearn.base import ClassifierMixin, ClusterMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
 
 import kernelweave
 from kernelweave import baselines
 from kernelweave.experiments import leak
+from kernelweave.experiments.choices import Input, Kind, Parameters
 
 __all__ = ["accepted_parameters", "build", "estimator_class", "known_estimators"]
 
 _SET_BY_THE_RUNNER = {"n_clusters", "random_state", "n_jobs", "verbose"}
 
 
-def known_estimators(kind: str) -> tuple[str, ...]:
+def known_estimators(kind: Kind) -> tuple[str, ...]:
     """Return the names of the estimators for a kind of experiment."""
     return tuple(_classes(kind))
 
 
-def estimator_class(name: str, kind: str) -> type:
+def estimator_class(name: str, kind: Kind) -> type[BaseEstimator]:
     """Return a public estimator by its name."""
     return _classes(kind)[name]
 
 
-def accepted_parameters(name: str, kind: str) -> tuple[str, ...]:
-    """Return the parameters that a file may set; the others follow from the data and the seed."""
+def accepted_parameters(name: str, kind: Kind) -> tuple[str, ...]:
+    """Return the parameters that a file may set; the runner sets the others from the data and the seed."""
     signature = inspect.signature(estimator_class(name, kind))
     return tuple(p for p in signature.parameters if p not in _SET_BY_THE_RUNNER)
 
 
-def build(name: str, kind: str, given: str, parameters: dict[str, Any], *, n_classes: int, seed: int) -> Any:
-    """Return the estimator for one setting, set up for precomputed kernels unless it is fed features."""
+def build(name: str, kind: Kind, given: Input, parameters: Parameters, *, n_classes: int, seed: int) -> BaseEstimator:
+    """Return the estimator for one setting, with precomputed kernels unless its input is the features."""
     cls = estimator_class(name, kind)
     known = inspect.signature(cls).parameters
     chosen = dict(parameters)
@@ -48,7 +48,7 @@ def build(name: str, kind: str, given: str, parameters: dict[str, Any], *, n_cla
     return cls(**chosen)
 
 
-def _classes(kind: str) -> dict[str, type]:
+def _classes(kind: Kind) -> dict[str, type[BaseEstimator]]:
     if kind == "leak":
         return {"SMKLClassifier": kernelweave.SMKLClassifier, "MisalignedSMKL": leak.MisalignedSMKL}
     public = {name: getattr(kernelweave, name) for name in kernelweave.__all__}

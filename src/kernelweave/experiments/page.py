@@ -1,6 +1,6 @@
-"""The page on the reproduction, from committed rows: `python -m kernelweave.experiments.page RESULTS --out FILE`.
+"""The page on the reproduction: `python -m kernelweave.experiments.page RESULTS --out FILE`.
 
-The words are here, every figure is computed from the rows and the published tables.
+Every figure on the page is computed from the stored rows and the published tables.
 """
 
 from __future__ import annotations
@@ -26,51 +26,55 @@ __all__ = ["add_run", "main", "write_page"]
 
 _HEAD = """# Reproducing the paper
 
-<!-- Written by `python -m kernelweave.experiments.page`; change the rows or that program, not this page. -->
+<!-- Written by `python -m kernelweave.experiments.page`; do not edit this page, change the rows or that program. -->
 
-Every figure on this page was computed by the shipped code: the rows behind it are in `experiments/results/`, and
-`kernelweave reproduce table2 --preset full` (or `table1`, `table3`, `figure1`, `leak`) computes them again. Published
-figures are those of Kang, Lu, Yi and Xu (IJCAI 2018), as printed.
+Every figure on this page was computed by this library. The rows are in `experiments/results/`, and
+`kernelweave reproduce table2 --preset full` (or `table1`, `table3`, `figure1`, `leak`) computes them again. The
+published figures are those printed in Kang, Lu, Yi and Xu (IJCAI 2018).
 
-Rules by which a figure was chosen:
+A figure is selected by one of three rules:
 
-- **oracle**: the best setting of a search, chosen by the labels that score it. The published figures seem to be of this
-  kind, so they are compared with it; nobody without labels can have it. The number of settings is always printed.
+- **oracle**: the best setting of a search, selected with the labels that score it. The published figures seem to be
+  selected in this way, so they are compared with this rule. It cannot be used in practice, where labels are unknown.
+  The number of settings is given with each figure.
 - **fixed**: one setting for all data sets.
-- **unsupervised**: a setting chosen from the data without labels.
+- **unsupervised**: the setting selected without labels.
 
-Two figures count as the same here when they are at most {near} apart.
+Two figures match if they differ by at most {near}.
 """
 
 _PROTOCOL = """## Where the protocol differs
 
-The paper's text, the program released with it and this library are three different things:
+The text of the paper, the program released with it and this library differ:
 
-- **Kernels.** Printed: `exp(-d²/(t d_max²))`, scaled by the largest squared distance. Released, and used here:
+- **Kernels.** Paper: `exp(-d²/(t d_max²))`, scaled by the largest squared distance. Released program, and used here:
   `exp(-d²/(2 t² d_max²))`, scaled to `K_ij / sqrt(K_ii K_jj)`.
-- **Algorithm.** Printed: S, K, w, P from a random S. Released (the scheme "released" here): other orders, from S = I,
-  unsquared distances, S and K clipped at 0 and symmetrised. The library's own default is the safeguarded scheme.
-- **Parameters.** The paper does not say which values were searched. What was searched here is in the experiments'
-  files, and how many settings that makes is in the tables.
-- **Labels drawn.** The text says at random; the released program reuses one set of positions in every class ("same
-  positions"), which is followed here and named with the table.
-- **Rows.** The released semi-supervised program misaligns rows, see the leak. The library never does.
-- **Purity.** The released program swaps its arguments; the paper prints none.
-- **Data.** YEAST is UCI's yeast with the name of the sequence one-hot encoded. Sizes other than the printed ones are
-  named with Table 1.
+- **Algorithm.** Paper: updates in the order S, K, w, P from a random S. Released program (the scheme "released" here):
+  other orders, from S = I, with unsquared distances, and S and K clipped at 0 and symmetrised. The default of the
+  library is the safeguarded scheme.
+- **Parameters.** The paper does not list the values that were searched. The values searched here are in the files of
+  the experiments, and the number of settings is in the tables.
+- **Labels.** The paper draws them at random; the released program uses the same positions in every class
+  ("same-positions"). The tables here name the protocol, which is that of the released program.
+- **Rows.** The released semi-supervised program misaligns rows (see the leak); the library does not.
+- **Purity.** The released program swaps the arguments of its purity; the paper does not report purity.
+- **Data.** YEAST is the yeast data set of UCI with the sequence name one-hot encoded. Sizes that differ from the
+  published ones are listed with Table 1.
 """
 
-_LEAK = """The semi-supervised program released with the paper stacks its label scores as [labelled; unlabelled], then
-takes row i for sample i. Unless labelled samples come first, samples learn from the row of another; in a file that is
-sorted by class the graph is thereby pulled towards the order of the file, that is towards the classes to be found. The
-wrong order lives in `experiments/leak.py` alone, for this demonstration; it equals the released program's own values
-to the last digits. With labelled samples first the bug has no effect; shuffled, nothing is left to leak.
+_LEAK = """\
+The semi-supervised program released with the paper stacks its label scores as [labelled; unlabelled] and then uses row
+i for sample i. Unless the labelled samples come first, that is the row of another sample. In a file sorted by class
+this biases the graph towards the order of the file, which is the order of the classes to be predicted. Only
+`experiments/leak.py` contains the wrong order, to demonstrate the leak; its values equal those of the released program
+to within 1e-8. With the labelled samples first the bug has no effect; in shuffled files the order carries no
+information about the classes.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One experiment of the page: its name, its heading, and what is said of its rows."""
+    """One experiment of the page: its name, its heading, and the function that writes sentences about its rows."""
 
     name: str
     heading: str
@@ -88,7 +92,7 @@ PARTS = (
 
 
 def write_page(results: str | Path) -> str:
-    """Return the page on what is in a folder of results.
+    """Return the page for a folder of results.
 
     Parameters
     ----------
@@ -98,27 +102,27 @@ def write_page(results: str | Path) -> str:
     Returns
     -------
     page : str
-        Markdown. Of an experiment without rows it says that there are none.
+        The page in Markdown. It names the experiments that have no rows.
     """
     folder = Path(results)
     rows = {part.name: read_results(folder / part.name) for part in PARTS}
     lines = [_HEAD.format(near=f"{findings.NEAR:g}"), _summary(rows)]
     for part in PARTS:
         lines += [f"## {part.heading}\n", *([part.words] if part.words else []), _part(part, rows[part.name], folder)]
-    lines += [_PROTOCOL, "## Where the rows come from\n", _provenance(rows)]
+    lines += [_PROTOCOL, "## Provenance of the rows\n", _provenance(rows)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _summary(rows: dict[str, pd.DataFrame | None]) -> str:
     said = [f"- **{part.heading}.** {_first(part, rows[part.name])}" for part in PARTS]
-    return "\n".join(["## In short\n", *said, ""])
+    return "\n".join(["## Summary\n", *said, ""])
 
 
 def _first(part: Part, rows: pd.DataFrame | None) -> str:
     if rows is None:
         return _absent(part)
     presets = sorted(set(rows["preset"]) - {"full"})
-    short = f" (Rows of the preset {', '.join(presets)}: less than the paper's protocol.)" if presets else ""
+    short = f" (Rows of the preset {', '.join(presets)}, a part of the protocol of the paper.)" if presets else ""
     return part.say(rows)[0] + short
 
 
@@ -135,7 +139,7 @@ def _part(part: Part, rows: pd.DataFrame | None, folder: Path) -> str:
 
 
 def _pictures(part: Part, folder: Path) -> str:
-    """Return links to the committed pictures, relative to the folder of the documents beside that of the results."""
+    """Return links to the stored images, relative to the folder of the page."""
     found = sorted(folder.joinpath(part.name).glob("*.png"))
     return "".join(f"\n![{part.heading}](../experiments/results/{part.name}/{path.name})\n" for path in found)
 
@@ -154,7 +158,7 @@ def _provenance(rows: dict[str, pd.DataFrame | None]) -> str:
 
 
 def add_run(run: Path, results: Path) -> None:
-    """Put the rows of a run, small enough to commit, and its tables into its folder of the results."""
+    """Copy the rows of a run, compressed, and its tables to its folder in the results."""
     rows = read_results(run)
     if rows is None or not len(rows):
         msg = f"{run} has no results.parquet with rows: run the experiment with --out {run} first."
@@ -163,7 +167,7 @@ def add_run(run: Path, results: Path) -> None:
     folder = results / spec.name
     folder.mkdir(parents=True, exist_ok=True)
     buffer = BytesIO()
-    # the key follows from the other columns, and is what does not compress
+    # the key can be computed from the other columns, and does not compress
     small = rows.drop(columns="key").assign(seconds=rows["seconds"].round(3))
     small.to_parquet(buffer, index=False, compression="zstd", compression_level=19)
     write_atomically(folder / "results.parquet", buffer.getvalue())
@@ -174,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(prog="python -m kernelweave.experiments.page", description=__doc__)
     parser.add_argument("results", type=Path, help="folder with one folder of rows for each experiment")
-    parser.add_argument("--add", type=Path, action="append", default=[], metavar="RUN", help="first add this run")
+    parser.add_argument("--add", type=Path, action="append", default=[], metavar="RUN", help="add this run first")
     parser.add_argument("--out", type=Path, required=True, help="the Markdown file to write")
     chosen = parser.parse_args(arguments)
     for run in chosen.add:

@@ -1,4 +1,4 @@
-"""The figures that were printed, and where: what the tables put beside our own."""
+"""The published figures that the tables are compared with."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["Figure", "Published", "load_published", "published_names"]
 
-_LARGEST = {"share": 1.0, "percent": 100.0, "count": float("inf")}
+Unit: TypeAlias = Literal["share", "percent", "count"]
+_LARGEST: dict[Unit, float] = {"share": 1.0, "percent": 100.0, "count": float("inf")}
 _KEYS = ("dataset", "labels", "method")
 _DEVIATION = "_std"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One printed number: of a data set and, where that applies, of a method and a rate of labels in percent."""
+    """One published number: of a data set and, where it applies, of a method and a percentage of labels."""
 
     metric: str
     value: float
@@ -28,53 +30,53 @@ class Figure:
     dataset: str = ""
     method: str | None = None
     labels: int | None = None
-    where: str | None = None  # if not in the table itself
+    where: str | None = None  # the place in the paper, if not the table itself
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One printed table: its source, and its figures in the unit in which they were printed."""
+    """One published table: its source, and its figures in the unit in which they were printed."""
 
     source: str
     table: str
     caption: str
-    unit: str
+    unit: Unit
     figures: tuple[Figure, ...]
 
     @property
     def scale(self) -> float:
-        """By what our shares, from 0 to 1, are multiplied to stand beside these figures."""
+        """The factor that converts our scores, from 0 to 1, to the unit of these figures."""
         return 100.0 if self.unit == "percent" else 1.0
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that were printed, in their order."""
+        """The published metrics, in their order."""
         return tuple(dict.fromkeys(figure.metric for figure in self.figures))
 
     def find(self, dataset: str, metric: str, method: str | None = None, labels: int | None = None) -> Figure | None:
-        """Return the printed figure, or None if there is none."""
+        """Return a published figure, or None if there is none."""
         wanted = dataset, metric, method, labels
         return next((f for f in self.figures if (f.dataset, f.metric, f.method, f.labels) == wanted), None)
 
 
 def published_names() -> tuple[str, ...]:
-    """Return the names of the tables that are shipped."""
+    """Return the names of the tables that come with the package."""
     return tuple(sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml")))
 
 
-def _folder() -> Any:
+def _folder() -> Traversable:
     return files("kernelweave.experiments") / "published"
 
 
 def load_published(name: str | Path) -> Published:
-    """Figures of a printed table.
+    """Read the figures of a published table.
 
     Parameters
     ----------
     name : str or path
         One of `published_names`, or the path of a TOML file of your own: ``source``, ``table``, ``caption``, ``unit``
-        ("share", "percent" or "count"), ``keys`` (what the nested tables are: "dataset", "labels", "method", in
-        their order) and ``figures``, in which ``acc_std`` is the deviation of ``acc``.
+        ("share", "percent" or "count"), ``keys`` (the levels of the nested tables, in their order: "dataset",
+        "labels", "method") and ``figures``, in which ``acc_std`` is the standard deviation of ``acc``.
 
     Returns
     -------
@@ -84,10 +86,10 @@ def load_published(name: str | Path) -> Published:
     Raises
     ------
     InvalidInputError
-        If there is no such table, or the file is not one.
+        If there is no such table, or the file is not valid.
     """
     if str(name) in published_names():
-        file: Any = _folder() / f"{name}.toml"
+        file: Traversable = _folder() / f"{name}.toml"
     else:
         file = Path(name)
         if not file.is_file():
@@ -113,22 +115,23 @@ def _read(content: dict[str, Any], origin: str) -> Published:
     if more := sorted(set(content) - set(wanted)):
         msg = f"{origin}: unknown {', '.join(more)}; a table of figures has {', '.join(wanted)}."
         raise InvalidInputError(msg)
-    if content["unit"] not in _LARGEST:
+    unit = next((known for known in _LARGEST if known == content["unit"]), None)
+    if unit is None:
         msg = f"{origin}: unit must be one of {', '.join(_LARGEST)}, got {content['unit']!r}."
         raise InvalidInputError(msg)
     keys = tuple(content["keys"])
     if "dataset" not in keys or len(set(keys)) < len(keys) or not set(keys) <= set(_KEYS):
         msg = f"{origin}: keys must name dataset, and may name labels and method, each once; got {list(keys)}."
         raise InvalidInputError(msg)
-    figures = tuple(_walk(content["figures"], keys, {}, content["unit"], origin))
+    figures = tuple(_walk(content["figures"], keys, {}, unit, origin))
     if not figures:
         msg = f"{origin}: figures is empty."
         raise InvalidInputError(msg)
-    return Published(content["source"], content["table"], content["caption"], content["unit"], figures)
+    return Published(content["source"], content["table"], content["caption"], unit, figures)
 
 
-def _walk(node: Any, keys: tuple[str, ...], of: dict[str, Any], unit: str, origin: str) -> Iterator[Figure]:
-    """Go down the nested tables, one key at each level, to the figures."""
+def _walk(node: object, keys: tuple[str, ...], of: dict[str, Any], unit: Unit, origin: str) -> Iterator[Figure]:
+    """Yield the figures of the nested tables, which have one key per level."""
     place = ".".join(["figures", *map(str, of.values())])
     if not isinstance(node, dict):
         msg = f"{origin}: {place} must be a table of {keys[0] if keys else 'figures'}, got {node!r}."
@@ -144,7 +147,7 @@ def _walk(node: Any, keys: tuple[str, ...], of: dict[str, Any], unit: str, origi
         yield from _walk(below, keys[1:], {**of, keys[0]: value}, unit, origin)
 
 
-def _figures(node: dict[str, Any], of: dict[str, Any], unit: str, place: str) -> Iterator[Figure]:
+def _figures(node: dict[str, Any], of: dict[str, Any], unit: Unit, place: str) -> Iterator[Figure]:
     where = node.get("where")
     numbers = {name: value for name, value in node.items() if name != "where"}
     for name, value in numbers.items():

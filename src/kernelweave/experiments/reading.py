@@ -1,4 +1,4 @@
-"""The one place that knows how rows look: what tables and pages read of them."""
+"""Access to the columns of the rows, for tables and pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_cells(rows: pd.DataFrame) -> pd.DataFrame:
         msg = f"The rows have no column {', '.join(missing)}: pass the rows that an experiment wrote."
         raise InvalidInputError(msg)
     pairs = zip(rows["parameters"], rows["kernel"], strict=True)
-    figures = rows.assign(**{name: rows[name].astype(float) for name in _FIGURES})  # a column of None is of objects
+    figures = rows.assign(**{name: rows[name].astype(float) for name in _FIGURES})  # a column of None has dtype object
     return figures.assign(
         labels=(100 * figures["fraction"]).round(),
         protocol=rows["split"],
@@ -35,12 +35,12 @@ def read_cells(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def setting_text(parameters: str, kernel: str) -> str:
-    """Return a setting as a reader wants it: alpha=1e-05, beta=100; kernel linear."""
+    """Return a setting as text, such as "alpha=1e-05, beta=100; linear"."""
     named = ", ".join(f"{name}={_short(value)}" for name, value in json.loads(parameters).items())
     return "; ".join(filter(None, [named, kernel])) or "defaults"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -59,13 +59,13 @@ def measured_sizes(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class GridShares:
-    """How a search over parameters turned out: its size, its best, and the shares of settings far from and near it."""
+    """The result of a search over parameters: its size, its best, and the shares of settings far from and near it."""
 
     n_settings: int
     best: float
     below_half: float
     near: float
-    region: dict[str, list[str]]  # of every parameter, the values with a setting near the best
+    region: dict[str, list[str]]  # for every parameter, the values that have a setting near the best
 
 
 def grid_shares(rows: pd.DataFrame, near: float = 0.05) -> GridShares:
@@ -94,7 +94,7 @@ def read_results(folder: Path) -> pd.DataFrame | None:
             continue
         try:
             rows = read(path)
-        except Exception as error:  # pyarrow and pandas each have errors of their own
+        except Exception as error:  # pyarrow and pandas raise many kinds of errors
             msg = (
                 f"{path} cannot be read ({type(error).__name__}: {error}). Run the experiment again, or fetch the file."
             )

@@ -1,4 +1,4 @@
-"""A table as Markdown, LaTeX or one HTML page that needs nothing from outside."""
+"""Tables as Markdown, LaTeX or one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal, TypeAlias
 
-__all__ = ["Entry", "Table", "to_html", "to_latex", "to_markdown"]
+__all__ = ["DASH", "Entry", "Table", "Tone", "to_html", "to_latex", "to_markdown"]
 
 DASH = "–"
+Tone: TypeAlias = Literal["", "near", "far"]  # close to the published figure, or not
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One field of a table; `tone` ("near", "far") colours it where there is colour."""
+    """One field of a table; `tone` colours it in HTML."""
 
     text: str = DASH
     bold: bool = False
-    tone: str = ""
+    tone: Tone = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +31,20 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[Entry]]
     notes: Sequence[str] = ()
-    words: int = 1  # so many columns from the left hold words, the others figures
-    last_words: int = 0  # so many from the right as well
+    words: int = 1  # number of leading columns that hold text; the others hold numbers
+    last_words: int = 0  # number of trailing columns that hold text
 
     def is_words(self, column: int) -> bool:
-        """Whether a column is set to the left."""
+        """Return whether a column holds text, which is aligned to the left."""
         return column < self.words or column >= len(self.header) - self.last_words
 
     def starts_block(self, i: int) -> bool:
-        """Whether row i begins another block."""
+        """Return whether row i starts a new block."""
         return i > 0 and self.rows[i][0].text != self.rows[i - 1][0].text
 
 
 def to_markdown(tables: Sequence[Table]) -> str:
-    """Return the tables as GitHub reads them."""
+    """Return the tables as GitHub Markdown."""
     return "\n".join(_markdown(table) for table in tables)
 
 
@@ -88,7 +90,7 @@ _LATEX = {
 
 
 def to_latex(tables: Sequence[Table]) -> str:
-    """Return the tables as LaTeX that needs no package but booktabs and longtable."""
+    """Return the tables as LaTeX for the packages booktabs and longtable."""
     return "% needs \\usepackage{booktabs,longtable}\n" + "\n".join(_latex(table) for table in tables)
 
 
@@ -134,7 +136,7 @@ figure { margin: 1rem 0; } figure img, figure svg { max-width: 100%; height: aut
 
 
 def to_html(title: str, tables: Sequence[Table], notes: Sequence[str] = (), figures: Sequence[str] = ()) -> str:
-    """Return one page with the tables; `figures` are SVG texts, put inside."""
+    """Return one page with the tables; `figures` are SVG texts, which are embedded."""
     parts = [f"<h1>{escape(title)}</h1>", *(f'<p class="note">{escape(note)}</p>' for note in notes)]
     parts += [_html(table) for table in tables]
     parts += [f"<figure>{figure}</figure>" for figure in figures]

@@ -1,4 +1,4 @@
-"""Rows that survive a crash: one file per finished task, renamed into place when it is safely on disk."""
+"""Rows that survive a crash: one file per finished task, renamed into place once it is synced to disk."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelweave._plural import counted
 from kernelweave.errors import ResultsError
 from kernelweave.experiments.spec import Spec
 from kernelweave.experiments.tasks import Task
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas as pd
 
-__all__ = ["COLUMNS", "Results"]
+__all__ = ["COLUMNS", "Results", "Row"]
 
 COLUMNS: dict[str, str] = {
     "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
@@ -31,14 +32,14 @@ Row = dict[str, Any]
 
 
 class Results:
-    """The folder of a run: ``rows/`` with a file per task, and ``run.json`` that says whose rows they are."""
+    """The folder of a run: ``rows/`` with a file per task, and ``run.json`` with the experiment and preset."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows = folder / "rows"
 
     def open(self, spec: Spec, *, resume: bool) -> None:
-        """Make the folder, or go on in it if its rows are of this experiment; of another only if `resume` is said."""
+        """Make the folder, or reuse it if its rows are of this experiment; rows of another need `resume`."""
         about = self.folder / "run.json"
         mine = {"experiment": spec.name, "preset": spec.preset, "spec": spec.path.name, "spec_sha256": spec.sha256}
         if about.exists():
@@ -52,7 +53,7 @@ class Results:
                 )
                 raise ResultsError(msg)
         elif self.rows.is_dir() and any(self.rows.glob("*.jsonl")):
-            msg = f"{self.folder} holds rows but no run.json that says of what. Give another folder with --out."
+            msg = f"{self.folder} holds rows but no run.json with their experiment. Give another folder with --out."
             raise ResultsError(msg)
         try:
             self.rows.mkdir(parents=True, exist_ok=True)
@@ -64,22 +65,22 @@ class Results:
         self._write(self.folder / "spec.toml", spec.path.read_bytes())
 
     def finished(self, tasks: Iterable[Task]) -> dict[str, list[Row]]:
-        """Return the rows of the tasks that are done, by the name of the task."""
+        """Return the rows of the finished tasks, by the name of the task."""
         present = {path.stem for path in self.rows.glob("*.jsonl")}
         return {task.name: self._read(task) for task in tasks if task.name in present}
 
     def add(self, task: Task, rows: list[Row]) -> None:
-        """Keep the rows of a finished task, whole or not at all."""
+        """Write the rows of a finished task atomically."""
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self._write(self._file(task), lines.encode())
 
-    def consolidate(self, tasks: Iterable[Task]) -> pandas.DataFrame:
+    def consolidate(self, tasks: Iterable[Task]) -> pd.DataFrame:
         """Write all rows, in the order of the tasks, to results.parquet and results.csv, and return them."""
-        import pandas
+        import pandas as pd
 
         rows = [row for found in self.finished(tasks).values() for row in found]
         unique = list({row["key"]: row for row in rows}.values())
-        frame = pandas.DataFrame(unique, columns=list(COLUMNS)).astype(COLUMNS)
+        frame = pd.DataFrame(unique, columns=list(COLUMNS)).astype(COLUMNS)
         self._write_with(self.folder / "results.parquet", lambda path: frame.to_parquet(path, index=False))
         self._write_with(self.folder / "results.csv", lambda path: frame.to_csv(path, index=False))
         return frame
@@ -87,7 +88,7 @@ class Results:
     def _file(self, task: Task) -> Path:
         return self.rows / f"{task.name}.jsonl"
 
-    def _read_about(self, path: Path) -> dict[str, Any]:
+    def _read_about(self, path: Path) -> Row:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -96,7 +97,7 @@ class Results:
         return found if isinstance(found, dict) else {}
 
     def _read(self, task: Task) -> list[Row]:
-        """Return the rows in a task's file, which must be those that the task gives."""
+        """Return the rows in a task's file; raise if they are not the rows of the task."""
         path = self._file(task)
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -113,14 +114,14 @@ class Results:
                 raise self._corrupt(path, f"line {number} lacks {', '.join(missing[:3])}")
             rows.append(row)
         if tuple(row["key"] for row in rows) != task.row_keys:
-            raise self._corrupt(path, f"it has {len(rows)} rows, not the {len(task.points)} of its task")
+            raise self._corrupt(path, f"it has {counted(len(rows), 'row')}, not the {len(task.points)} of its task")
         return rows
 
     def _write(self, path: Path, content: bytes) -> None:
         self._write_with(path, lambda temporary: temporary.write_bytes(content))
 
-    def _write_with(self, path: Path, write: Callable[[Path], Any]) -> None:
-        """Write beside the file, wait until it is on disk, then put it in its place: no reader sees a part of it."""
+    def _write_with(self, path: Path, write: Callable[[Path], object]) -> None:
+        """Write a temporary file, sync it to disk, then rename it: no reader sees a part of it."""
         temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
         try:
             write(temporary)
@@ -135,18 +136,18 @@ class Results:
 
     def _unwritable(self, path: Path, error: OSError) -> ResultsError:
         return ResultsError(
-            f"{path} cannot be written: {error.strerror or error}. Finished tasks are kept in {self.rows}: make room "
-            "or get leave to write there and run the same command again, or give another folder with --out."
+            f"{path} cannot be written: {error.strerror or error}. Finished tasks are kept in {self.rows}: free disk "
+            "space or get write permission and run the same command again, or give another folder with --out."
         )
 
     def _corrupt(self, path: Path, problem: str) -> ResultsError:
         return ResultsError(
-            f"{path} is corrupt: {problem}. Nothing was overwritten. Move the file away to have its task run again."
+            f"{path} is corrupt: {problem}. Nothing was overwritten. Move the file away, and its task runs again."
         )
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where folders can be synced."""
+    """Sync a folder, so that a rename survives a crash; only POSIX systems allow it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""From the rows of a search to one figure per cell of a table: the rule that chooses is in the rows and is shown."""
+"""Selection of one setting per cell of a table, by the rule that the rows name."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a table shows of one method on one data set, at one rate of labels, under one rule."""
+    """The result of one method on one data set, with one percentage of labels and one selection rule."""
 
     dataset: str
     method: str
-    labels: int | None  # per cent
+    labels: int | None  # percent
     rule: str
     protocol: str | None
     scores: dict[str, Score]  # of the chosen setting; empty if every setting failed
@@ -49,7 +49,7 @@ class Cell:
 
 
 def select_cells(rows: pd.DataFrame) -> list[Cell]:
-    """One cell for every data set, method, rate of labels and rule, each with its chosen setting.
+    """Return one cell for every data set, method, percentage of labels and rule, each with its chosen setting.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     Returns
     -------
     cells : list of Cell
-        In the order in which the rows name them.
+        In the order of their first rows.
 
     Raises
     ------
@@ -69,10 +69,10 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     Notes
     -----
     A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
-    over seeds or draws; equal ones are told apart by NMI, then by their order. The rule "unsupervised" takes the one
-    with the most evidence, the modularity of its clusters on its own graph, and never looks at a label. Under "fixed"
-    there is one setting. A setting that failed in some run is passed over while another did not: its mean would be
-    over easier draws. The other metrics are those of the same setting.
+    over seeds or draws; ties are broken by NMI, then by order. The rule "unsupervised" takes the one with the most
+    evidence, the modularity of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
+    Settings without a failed run are preferred: the mean of the others would be over easier draws. The other metrics
+    are those of the same setting.
     """
     keys = ["dataset", "method", "labels", "rule"]
     return [_cell(key, part) for key, part in read_cells(rows).groupby(keys, sort=False, dropna=False)]
@@ -112,7 +112,7 @@ def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
 
 
 def _merit(good: pd.DataFrame, by: str) -> tuple[float, ...]:
-    """Complete settings first, then what the rule goes by, then NMI; `max` keeps the first of equals."""
+    """Return the sort key: number of runs, criterion of the rule, NMI; `max` keeps the first of ties."""
     merits = (good[name].mean() for name in ((by, "nmi") if by == "acc" else (by,)))
     return len(good), *(-np.inf if merit != merit else float(merit) for merit in merits)
 

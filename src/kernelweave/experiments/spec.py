@@ -1,4 +1,4 @@
-"""What an experiment is: data sets, methods, grids, repeats, label protocol and selection rule, read from TOML."""
+"""The definition of an experiment: data sets, methods, grids, repeats, label protocol and selection rule."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ from functools import cached_property
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.experiments._toml import Table, read_toml
+from kernelweave.experiments._toml import TomlTable, read_toml
+from kernelweave.experiments.choices import INPUTS, KINDS, SELECTIONS, SPLITS, Input, Kind, Parameters, Selection, Split
 from kernelweave.experiments.data import known_datasets
 from kernelweave.experiments.methods import accepted_parameters, known_estimators
 from kernelweave.kernels.recipes import RECIPES
 
-__all__ = ["KINDS", "SELECTIONS", "Grid", "Method", "Spec", "available_specs", "load_spec"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-KINDS = ("data", "clustering", "classification", "surface", "leak")
-CLASSIFIES = ("classification", "leak")
-SELECTIONS = ("oracle", "fixed", "unsupervised")
-INPUTS = ("kernels", "each-kernel", "features")
-PROTOCOLS = ("per-class", "same-positions", "uniform")
-Parameters = dict[str, Any]
+__all__ = ["Grid", "Method", "Spec", "available_specs", "load_spec"]
+
+CLASSIFIES: tuple[Kind, ...] = ("classification", "leak")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of parameters for some data sets and presets; `path` starts each alpha from the one before."""
+    """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before."""
 
     values: dict[str, tuple[Any, ...]]
     datasets: tuple[str, ...]
@@ -43,12 +42,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class Method:
-    """One column of a table: an estimator, what it is fed, its parameters, and how its figure is chosen."""
+    """One column of a table: an estimator, its input, its parameters, and the rule that chooses its figure."""
 
     name: str
     estimator: str
-    selection: str
-    input: str
+    selection: Selection
+    input: Input
     kernels: str
     parameters: Parameters
     grids: tuple[Grid, ...]
@@ -56,7 +55,7 @@ class Method:
     batch: int
 
     def grids_for(self, dataset: str, preset: str) -> tuple[Grid, ...]:
-        """Return the grids that apply; a method without any has its fixed parameters as the only setting."""
+        """Return the grids that apply; a method without grids has one setting, its fixed parameters."""
         if not self.grids:
             return (Grid({}, (), (), path=False),)
         return tuple(g for g in self.grids if dataset in g.datasets and preset in g.presets)
@@ -68,12 +67,12 @@ class Spec:
 
     name: str
     title: str
-    kind: str
+    kind: Kind
     preset: str
     path: Path
     datasets: tuple[str, ...]
     methods: tuple[Method, ...]
-    protocol: str | None
+    protocol: Split | None
     fractions: tuple[float, ...]
     draws: dict[str, int]
     most_repeats: int | None
@@ -95,12 +94,12 @@ class Spec:
         return range(min(method.repeats, self.most_repeats or method.repeats))
 
     def narrowed(self, datasets: Iterable[str] | None = None, methods: Iterable[str] | None = None) -> Spec:
-        """Return the experiment for some of its data sets and methods, in its own order and whatever the case."""
+        """Return the experiment for some of its data sets and methods, in its own order; case is ignored."""
         kept = _chosen(self.path, "data set", datasets, self.datasets)
         names = _chosen(self.path, "method", methods, tuple(m.name for m in self.methods))
         return replace(self, datasets=kept, methods=tuple(m for m in self.methods if m.name in names))
 
-    def with_rows(self, rows: Any) -> Spec:
+    def with_rows(self, rows: pd.DataFrame) -> Spec:
         """Return the experiment for the data sets and methods that a table of rows has."""
         present = None if self.kind == "data" else set(rows["method"])
         return self.narrowed(set(rows["dataset"]), present)
@@ -120,7 +119,7 @@ def load_spec(name: str, preset: str = "quick") -> Spec:
     name : str
         "table1", "table2", "table3", "figure1", "leak", or a path that ends in ".toml".
     preset : str, default="quick"
-        A table of ``[presets]`` in the file; "full" is the paper's whole protocol.
+        A table of ``[presets]`` in the file; "full" is the whole protocol of the paper.
 
     Returns
     -------
@@ -129,7 +128,7 @@ def load_spec(name: str, preset: str = "quick") -> Spec:
     Raises
     ------
     InvalidInputError
-        If there is no such experiment, or the file has a mistake; the message names the key.
+        If there is no such experiment, or a value in the file is invalid; the message names its key.
     """
     known = available_specs()
     if name not in known and not (name.endswith(".toml") or Path(name).is_file()):
@@ -138,7 +137,7 @@ def load_spec(name: str, preset: str = "quick") -> Spec:
     return _read(read_toml(known.get(name, Path(name))), preset)
 
 
-def _read(table: Table, preset: str) -> Spec:
+def _read(table: TomlTable, preset: str) -> Spec:
     table.only(("name", "title", "kind", "presets", "labels", "methods"))
     kind = table.word("kind", KINDS)
     presets = table.table("presets")
@@ -149,11 +148,11 @@ def _read(table: Table, preset: str) -> Spec:
     datasets = chosen.words("datasets", known_datasets())
     if not datasets:
         chosen.fail("datasets", "names no data set.")
-    labels: tuple[str | None, tuple[float, ...], dict[str, int]] = (None, (), {})
+    labels: tuple[Split | None, tuple[float, ...], dict[str, int]] = (None, (), {})
     if kind in CLASSIFIES:
         labels = _labels(table, chosen, datasets)
     elif "labels" in table:
-        table.fail("labels", f"only a classification has labels to draw; the kind is {kind!r}.")
+        table.fail("labels", f"only a classification draws labels; the kind is {kind!r}.")
     methods = tuple(_method(m, kind, tuple(presets.values)) for m in table.tables("methods"))
     spec = Spec(
         name=table.take("name", str, table.path.stem),
@@ -172,18 +171,20 @@ def _read(table: Table, preset: str) -> Spec:
     return spec
 
 
-def _labels(table: Table, preset: Table, datasets: tuple[str, ...]) -> tuple[str, tuple[float, ...], dict[str, int]]:
+def _labels(
+    table: TomlTable, preset: TomlTable, datasets: tuple[str, ...]
+) -> tuple[Split, tuple[float, ...], dict[str, int]]:
     labels = table.table("labels")
     labels.only(("protocol", "fractions"))
     fractions = labels.take("fractions", list)
     if not fractions or not all(isinstance(f, float) and 0 < f < 1 for f in fractions):
         labels.fail("fractions", f"expected numbers between 0 and 1, got {fractions!r}.")
-    draws = preset.take("draws", (int, dict))
-    if isinstance(draws, int):
-        return labels.word("protocol", PROTOCOLS), tuple(fractions), dict.fromkeys(datasets, preset.count("draws"))
+    protocol = labels.word("protocol", SPLITS)
+    if isinstance(preset.take("draws", (int, dict)), int):
+        return protocol, tuple(fractions), dict.fromkeys(datasets, preset.count("draws"))
     counts = preset.table("draws")
     counts.only(datasets)
-    return labels.word("protocol", PROTOCOLS), tuple(fractions), {name: counts.count(name) for name in datasets}
+    return protocol, tuple(fractions), {name: counts.count(name) for name in datasets}
 
 
 _METHOD_KEYS = (
@@ -191,7 +192,7 @@ _METHOD_KEYS = (
 )  # fmt: skip
 
 
-def _method(table: Table, kind: str, presets: tuple[str, ...]) -> Method:
+def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
     table.only(_METHOD_KEYS)
     estimator = table.word("estimator", known_estimators(kind))
     accepted = accepted_parameters(estimator, kind)
@@ -217,7 +218,7 @@ def _method(table: Table, kind: str, presets: tuple[str, ...]) -> Method:
     )
 
 
-def _grid(table: Table, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
+def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
     reserved = ("datasets", "presets", "path")
     table.only((*reserved, *accepted))
     values = {}
@@ -225,7 +226,7 @@ def _grid(table: Table, accepted: tuple[str, ...], presets: tuple[str, ...]) -> 
         if key not in reserved:
             values[key] = tuple(value) if isinstance(value, list) else (value,)
             if not values[key]:
-                table.fail(key, "an empty list leaves no setting.")
+                table.fail(key, "the list is empty, so there is no setting to run.")
     path = table.take("path", bool, False)
     if path and ("alpha" not in values or "scheme" not in accepted):
         table.fail("path", "a path runs over values of alpha of an SMKL, KGL or PMKL estimator.")
@@ -233,10 +234,10 @@ def _grid(table: Table, accepted: tuple[str, ...], presets: tuple[str, ...]) -> 
     return Grid(values, datasets, table.words("presets", presets, presets), path=path)
 
 
-def _check_methods(table: Table, spec: Spec) -> None:
+def _check_methods(table: TomlTable, spec: Spec) -> None:
     names = [method.name for method in spec.methods]
     if spec.kind != "data" and not names:
-        table.fail("methods", "there is no [[methods]] table.")
+        table.fail("methods", "there is no [[methods]] table: add one.")
     for method in spec.methods:
         if names.count(method.name) > 1:
             table.fail("methods", f"two methods have the name {method.name!r}.")

@@ -1,4 +1,4 @@
-"""Samples and kernels of an experiment on disk, built once and read by every worker through a memory map."""
+"""Samples and kernels of an experiment on disk, computed once and memory-mapped by every worker."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import socket
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from kernelweave._types import Matrix
 from kernelweave.errors import ResultsError
-from kernelweave.experiments.data import Samples, load_samples
+from kernelweave.experiments.data import LabelledSamples, load_samples
 from kernelweave.experiments.tasks import Task
 from kernelweave.kernels import recipe
 
@@ -39,8 +40,8 @@ class SharedData(NamedTuple):
 
     @classmethod
     def build(cls, out: Path, tasks: Iterable[Task], data_home: str | os.PathLike[str] | None) -> SharedData:
-        """Write what the tasks will read, in a folder of this process."""
-        _remove_left_behind(out)
+        """Write the samples and kernels of the tasks to a folder of this process."""
+        _remove_stale(out)
         shared = cls(out / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}")
         wanted: dict[str, set[str]] = {}
         for task in tasks:
@@ -53,12 +54,12 @@ class SharedData(NamedTuple):
                 shared._write(dataset, recipes, load_samples(dataset, data_home))
         except OSError as error:
             if not error.filename or str(out) not in str(error.filename):
-                raise  # data that is not to be had says so itself
+                raise  # the error of a missing data set has its own message
             msg = f"The kernels cannot be written to {shared.folder}: {error.strerror}. Give another folder with --out."
             raise ResultsError(msg) from error
         return shared
 
-    def _write(self, dataset: str, recipes: set[str], samples: Samples) -> None:
+    def _write(self, dataset: str, recipes: set[str], samples: LabelledSamples) -> None:
         joblib.dump(samples, self.samples(dataset))
         for name in sorted(recipes):
             with threadpool_limits(1):  # the last digits of a product depend on the number of threads
@@ -70,19 +71,21 @@ class SharedData(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def open_samples(path: Path) -> Samples:
+def open_samples(path: Path) -> LabelledSamples:
     """Return the samples of a data set."""
-    return joblib.load(path)
+    samples: LabelledSamples = joblib.load(path)
+    return samples
 
 
 @lru_cache(maxsize=4)
-def open_kernels(path: Path) -> Any:
+def open_kernels(path: Path) -> Matrix:
     """Return the kernels (r, n, n) of a data set as a read-only memory map."""
-    return np.load(path, mmap_mode="r")
+    kernels: Matrix = np.load(path, mmap_mode="r")
+    return kernels
 
 
-def _remove_left_behind(out: Path) -> None:
-    """Remove the kernels of runs on this machine that were killed."""
+def _remove_stale(out: Path) -> None:
+    """Remove the kernels of killed runs on this machine."""
     host = socket.gethostname()
     for folder in out.glob(f"{_PREFIX}{host}-*"):
         if not _is_running(int(folder.name.rsplit("-", 1)[1])):

@@ -1,4 +1,4 @@
-"""Tables of an experiment, with the published figures beside ours: as Markdown, LaTeX and a page for the browser."""
+"""Tables of an experiment, with the published figures next to ours, as Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave.errors import InvalidInputError, ResultsError
 from kernelweave.experiments.cells import detail_table, overview_tables, sizes_table
+from kernelweave.experiments.choices import Kind
 from kernelweave.experiments.published import load_published, published_names
 from kernelweave.experiments.render import Table, to_html, to_latex, to_markdown
 from kernelweave.experiments.selection import select_cells
@@ -22,21 +23,21 @@ __all__ = ["tables_of", "write_atomically", "write_tables"]
 
 
 def write_tables(rows: pd.DataFrame, spec: Spec, out: str | os.PathLike[str]) -> list[Path]:
-    """Write the tables of an experiment, and its pictures where it has some.
+    """Write the tables of an experiment, and its figures if it has some.
 
     Parameters
     ----------
     rows : pandas.DataFrame
         The rows of the experiment.
     spec : Spec
-        The experiment: its name says which published table stands beside.
+        The experiment; its name selects the published table to compare with.
     out : path-like
-        An existing folder. Files of the same name are replaced, each in one move.
+        An existing folder. Files of the same name are overwritten atomically.
 
     Returns
     -------
     paths : list of Path
-        The files: ``<name>.md``, ``<name>.tex``, ``<name>.html`` and, for a search that is shown as pictures,
+        The files: ``<name>.md``, ``<name>.tex``, ``<name>.html`` and, for an experiment of the kind "surface",
         ``<name>_surface`` and ``<name>_heatmap`` as ``.png`` and ``.svg``.
 
     Raises
@@ -47,7 +48,7 @@ def write_tables(rows: pd.DataFrame, spec: Spec, out: str | os.PathLike[str]) ->
         If the folder cannot be written to.
     """
     if not len(rows):
-        msg = f"The experiment {spec.name!r} has no rows yet, so there is nothing to write: run it first."
+        msg = f"The experiment {spec.name!r} has no rows yet: run it first."
         raise InvalidInputError(msg)
     folder = Path(out)
     tables = tables_of(rows, spec.name, spec.kind)
@@ -64,7 +65,7 @@ def write_tables(rows: pd.DataFrame, spec: Spec, out: str | os.PathLike[str]) ->
     return [write_atomically(folder / name, content) for name, content in contents.items()]
 
 
-def tables_of(rows: pd.DataFrame, name: str, kind: str) -> list[Table]:
+def tables_of(rows: pd.DataFrame, name: str, kind: Kind) -> list[Table]:
     """Return the tables of an experiment by its name and kind."""
     published = load_published(name) if name in published_names() else None
     if kind == "data":
@@ -83,7 +84,7 @@ def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:
 
     found = {}
     for kind, plot in (("surface", plot_surface), ("heatmap", plot_heatmap)):
-        # a fixed salt and no date: the same rows give the same bytes
+        # a fixed salt and no date, so that the same rows give the same bytes
         with mpl.rc_context({"svg.hashsalt": f"{name}-{kind}", "svg.fonttype": "path"}):
             figure = plot(rows).flat[0].figure
             for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
@@ -95,7 +96,7 @@ def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:
 
 
 def write_atomically(path: Path, content: bytes) -> Path:
-    """Write a file in one move: whoever reads it finds the old content or the new, never a part."""
+    """Write a file atomically: a reader sees the old content or the new, never a part."""
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             partial = Path(file.name)
@@ -109,6 +110,6 @@ def write_atomically(path: Path, content: bytes) -> Path:
                 partial.unlink(missing_ok=True)
                 raise
     except OSError as error:
-        msg = f"{path} could not be written ({error.strerror}), and nothing was changed: choose a folder with room."
+        msg = f"{path} could not be written ({error.strerror}), and nothing was changed: choose another folder."
         raise ResultsError(msg) from error
     return path

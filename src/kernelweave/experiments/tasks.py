@@ -1,9 +1,10 @@
-"""An experiment as a list of tasks in a stable order, each with the rows that it will give."""
+"""An experiment as a list of tasks in a fixed order, each with the rows that it computes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
+from kernelweave.experiments.choices import Kind, Parameters, Split
 from kernelweave.experiments.data import Identity, identify
 from kernelweave.experiments.methods import estimator_class
 from kernelweave.experiments.sharing import shares_a_fit
-from kernelweave.experiments.spec import Grid, Method, Parameters, Spec
+from kernelweave.experiments.spec import Grid, Method, Spec
 from kernelweave.kernels import recipe
 
 __all__ = ["Point", "Task", "expand"]
@@ -22,7 +24,7 @@ __all__ = ["Point", "Task", "expand"]
 
 @dataclass(frozen=True)
 class Point:
-    """One row to come: a setting, the kernel if there is a single one, and the seed of the repeat or draw."""
+    """One row to compute: a setting, the kernel if there is a single one, and the seed of the repeat or draw."""
 
     parameters: Parameters
     kernel: str
@@ -31,37 +33,37 @@ class Point:
 
 @dataclass(frozen=True)
 class Task:
-    """Rows that are computed together, because they share a fit, a warm path, or are too short to stand alone."""
+    """Rows that are computed together: they share a fit or a path of warm starts, or are batched as they are short."""
 
     experiment: str
     preset: str
-    kind: str
+    kind: Kind
     data: Identity
     method: Method | None
     points: tuple[Point, ...]
-    protocol: str | None = None
+    protocol: Split | None = None
     fraction: float | None = None
     path: bool = False
 
     @cached_property
     def row_keys(self) -> tuple[str, ...]:
-        """What identifies every row: data, method, parameters, kernel, seed and split, not the experiment."""
+        """A digest that identifies each row by data, method, parameters, kernel, seed and split."""
         return tuple(_digest(self._identity(point)) for point in self.points)
 
     @cached_property
     def name(self) -> str:
-        """The stem of the file that keeps the rows."""
+        """The stem of the file that stores the rows."""
         words = [self.data.name, self.method.name if self.method else self.kind]
         slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
         return f"{slug}-{_digest(self.row_keys)[:16]}"
 
     @property
     def cost(self) -> float:
-        """A rough measure of the work, to tell how much is left."""
+        """A rough estimate of the work, for the remaining time."""
         fits = len({json.dumps(p.parameters, sort_keys=True) + p.kernel for p in self.points})
         if self.fraction is not None:
             fits = len(self.points)
-        return fits * max(self.data.n_samples, 100) ** 2.5
+        return fits * math.pow(max(self.data.n_samples, 100), 2.5)
 
     def _identity(self, point: Point) -> dict[str, Any]:
         method = self.method
@@ -75,13 +77,13 @@ class Task:
             "seed": point.seed,
             "split": [self.protocol, self.fraction],
         }
-        if self.path:  # a warm start makes a row depend on those before it in its block, and on nothing else
+        if self.path:  # with warm starts a row depends on the rows before it in its block
             identity["path"] = [p.parameters for p in self.points]
         return identity
 
 
 def expand(spec: Spec) -> list[Task]:
-    """Return the tasks of an experiment: small data sets first, then in the order of the file."""
+    """Return the tasks of an experiment, small data sets first, otherwise in the order of the file."""
     identities = [identify(name) for name in spec.datasets]
     tasks = []
     for data in sorted(identities, key=lambda identity: identity.n_samples):
@@ -113,7 +115,7 @@ def _all_kernels(method: Method) -> str:
 
 
 def _blocks(grid: Grid) -> list[list[Parameters]]:
-    """Return settings to be computed one after the other: a path over alpha, or each alone."""
+    """Return the settings in blocks of one task each: a path over alpha, or single settings."""
     settings = grid.settings()
     if not grid.path:
         return [[setting] for setting in settings]
@@ -128,7 +130,7 @@ def _others(setting: Parameters) -> str:
 def _seed_groups(
     spec: Spec, method: Method, seeds: range, block: list[Parameters], *, path: bool
 ) -> list[tuple[int, ...]]:
-    """All seeds together where only k-means differs between them; else as many as the file says, one on a path."""
+    """Return the seeds in groups of one task each: all of them if they share a fit, else `batch`, or one on a path."""
     cls = estimator_class(method.estimator, spec.kind)
     if not spec.classifies and all(shares_a_fit(cls, {**method.parameters, **setting}) for setting in block):
         return [tuple(seeds)]
@@ -137,7 +139,7 @@ def _seed_groups(
 
 
 def _without_repetition(tasks: list[Task]) -> list[Task]:
-    """Drop tasks whose rows all stand in a task before: grids of a method may overlap."""
+    """Drop tasks whose rows are all in earlier tasks, since the grids of a method may overlap."""
     seen: set[str] = set()
     kept = []
     for task in tasks:
@@ -147,5 +149,5 @@ def _without_repetition(tasks: list[Task]) -> list[Task]:
     return kept
 
 
-def _digest(value: Any) -> str:
+def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
