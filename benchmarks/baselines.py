@@ -21,7 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelSpectralClustering, mkkm, rmkkm
-from kernelweave.baselines._spectral_step import cluster_rows
 from kernelweave.core.partitions import kernel_centres as kmeans
 from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.datasets import load_dataset
@@ -71,12 +70,7 @@ class Data:
 
     def rows(self, model: Any, seeds: int) -> Score:
         """Return the score of a fitted spectral method whose k-means alone depends on the seed."""
-        return self.score([
-            cluster_rows(
-                model.embedding_, self.c, init=model.init, n_init=model.n_init, random_state=np.random.RandomState(s)
-            )
-            for s in range(seeds)
-        ])  # fmt: skip
+        return self.score([model.labels_for(seed) for seed in range(seeds)])
 
 
 def spectral(data: Data, seeds: int, **parameters: Any) -> Score:

@@ -66,7 +66,7 @@ def test_every_cluster_has_a_sample_even_with_fewer_different_samples(X):
 
 
 def test_a_run_cut_short_warns_with_what_to_do(X):
-    with pytest.warns(ConvergenceWarning, match=r"KernelKMeans stopped after 1 iterations, .*: raise max_iter") as seen:
+    with pytest.warns(ConvergenceWarning, match=r"KernelKMeans stopped after 1 iteration, .*: raise max_iter") as seen:
         KernelKMeans(5, max_iter=1, random_state=0).fit(X)
     assert seen[0].filename == __file__
 

@@ -6,7 +6,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.semi_supervised import LabelSpreading
 
 from kernelweave.baselines import LGC
-from kernelweave.baselines.lgc import consistent_scores
+from kernelweave.core.graphs.propagation import consistent
 from kernelweave.datasets import label_split, load_dataset, mask_labels
 from kernelweave.errors import UndecidedWarning
 from kernelweave.kernels import Linear, recipe
@@ -38,7 +38,7 @@ def test_scores_are_a_stationary_point_of_the_stated_problem(iris, zero_diagonal
     alpha = 0.9
     W = LGC(alpha=alpha, zero_diagonal=zero_diagonal).fit(X, partial).graph_
     Y = np.eye(3)[np.maximum(partial, 0)] * (partial >= 0)[:, None]
-    F = (1 - alpha) * consistent_scores(W, Y, alpha)
+    F = (1 - alpha) * consistent(W, Y, alpha).scores
     d = W.sum(axis=1)
     smooth = 2 * (F - (W @ (F / np.sqrt(d)[:, None])) / np.sqrt(d)[:, None])
     assert_allclose(smooth + 2 * (1 - alpha) / alpha * (F - Y), 0, atol=1e-13)
@@ -74,7 +74,8 @@ def test_a_linear_kernel_with_negative_degrees_gives_finite_scores(iris):
 @pytest.mark.parametrize("alpha", [0, 1])
 def test_alpha_lies_between_zero_and_one(iris, alpha):
     X, _, partial = iris
-    with pytest.raises(ValueError, match=f"alpha == {alpha}, must be"):
+    message = rf"'alpha' parameter of LGC must be a float in the range \(0\.0, 1\.0\)\. Got {alpha} "
+    with pytest.raises(ValueError, match=message):
         LGC(alpha=alpha).fit(X, partial)
 
 

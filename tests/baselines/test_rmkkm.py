@@ -117,7 +117,8 @@ def test_single_precision_finds_what_double_precision_finds(iris):
 
 @pytest.mark.parametrize("gamma", [1, 1.5])
 def test_an_exponent_of_one_or_more_is_refused(iris, gamma):
-    with pytest.raises(InvalidInputError, match=f"gamma must be below 1, .*; got {gamma}"):
+    message = rf"'gamma' parameter of RMKKM must be a float in the range \(0\.0, 1\.0\)\. Got {gamma} "
+    with pytest.raises(ValueError, match=message):
         RMKKM(3, gamma=gamma).fit(iris[0])
 
 
@@ -127,5 +128,5 @@ def test_an_exponent_so_small_that_weights_vanish_is_refused(iris):
 
 
 def test_a_run_cut_short_warns_with_what_to_do(iris):
-    with pytest.warns(ConvergenceWarning, match="RMKKM stopped after 1 iterations, .* raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="RMKKM stopped after 1 iteration, .* raise max_iter"):
         RMKKM(3, kernels=[Gaussian(t=1), Linear()], max_iter=1, random_state=0).fit(iris[0])

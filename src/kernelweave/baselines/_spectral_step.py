@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ __all__ = ["Init", "LaplacianKind", "SpectralClusterer", "spectral_rows"]
 LaplacianKind: TypeAlias = Literal["unnormalized", "njw"]
 Init: TypeAlias = Literal["k-means++", "released"]
 
-_EMBEDDINGS = {"unnormalized": embedding, "njw": normalised_embedding}
+_EMBEDDINGS: dict[str, Callable[[Matrix, int], Matrix]] = {"unnormalized": embedding, "njw": normalised_embedding}
 
 
 class SpectralClusterer(KernelClusterer):
@@ -64,7 +65,7 @@ def spectral_rows(W: Matrix, n_clusters: int, laplacian: LaplacianKind) -> Matri
 def _released_partition(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
     """Return what the released programs' k-means would: from random rows, the start with the least Σ distance.
 
-    It minimises squared distances but compares its starts by plain ones; the published figures show that (spectral
+    It minimises squared distances but compares its starts by plain ones, as the published figures show (spectral
     clustering of JAFFE: accuracy .75 this way, .71 with the least sum of squares).
     """
     best, least = None, np.inf

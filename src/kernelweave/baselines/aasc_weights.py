@@ -47,7 +47,7 @@ def released_weights(alpha: Vector, gamma: Vector) -> Vector:
         u = 1 / (gamma - x)
         return np.array([abs((u / alpha).sum() ** 2 / (u**2 / alpha).sum()) - 1])
 
-    with np.errstate(all="ignore"):  # a trial point on a pole is the solver's to leave
+    with np.errstate(all="ignore"):  # the solver may try a pole, and leaves it by itself
         x = optimize.root(excess, np.array([-1.0]), method="lm").x
     v = 1 / (alpha * (gamma - x))
     return np.asarray(v / v.sum())

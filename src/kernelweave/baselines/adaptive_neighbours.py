@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.algebra.simplex import project_simplex
 from kernelweave.core.paper.graph_step import label_distances
 
@@ -15,12 +15,12 @@ def neighbour_ridge(D: Matrix, k: int) -> float:
     """γ = mean_i (k d_{i,k+1} - Σ_{h<=k} d_ih)/2, with which a sample has about k neighbours; positive."""
     gaps, _, _ = _gaps(D, k)
     gamma = float(gaps.mean()) / 2
-    # equal distances have no gap to measure: any ridge that is small beside them does
-    return gamma if gamma > 0 else float(D.mean()) * np.finfo(D.dtype).eps or 1.0
+    # equal distances have no gap to measure: any ridge that is small compared with them will do
+    return gamma if gamma > 0 else float(D.mean() * np.finfo(D.dtype).eps) or 1.0
 
 
 def neighbour_start(D: Matrix, k: int) -> Matrix:
-    """s_ij = (d_{i,k+1} - d_ij)_+ / (k d_{i,k+1} - Σ_{h<=k} d_ih) over the k nearest; shared evenly where all tie."""
+    """s_ij = (d_{i,k+1} - d_ij)_+ / (k d_{i,k+1} - Σ_{h<=k} d_ih) over the k nearest; equal shares where all tie."""
     gaps, nearest, reach = _gaps(D, k)
     values = np.take_along_axis(D, nearest, axis=1)
     shares = np.divide(reach - values, gaps[:, None], out=np.full_like(values, 1 / k), where=gaps[:, None] > 0)
@@ -40,9 +40,9 @@ def view_weights(D: Matrix, S: Matrix) -> Vector:
     if len(D) == 1:
         return np.ones(1, dtype=D.dtype)
     costs = np.einsum("vij,ij->v", D, S)
-    # a view whose neighbours are copies of each other costs nothing: it would get all the weight there is
+    # a view in which neighbours coincide costs nothing: without a floor its weight would be infinite
     floor = np.finfo(D.dtype).eps * D.sum(axis=(1, 2)).max()
-    return 1 / (2 * np.sqrt(np.maximum(costs, floor)))
+    return np.asarray(1 / (2 * np.sqrt(np.maximum(costs, floor))))
 
 
 def neighbour_objective(D: Matrix, S: Matrix, F: Matrix, *, gamma: float, lam: float) -> float:
@@ -52,11 +52,12 @@ def neighbour_objective(D: Matrix, S: Matrix, F: Matrix, *, gamma: float, lam: f
     return float(fit + gamma * np.vdot(S, S) + lam * np.vdot(S, label_distances(F, squared=True)))
 
 
-def _gaps(D: Matrix, k: int) -> tuple[Vector, Matrix, Matrix]:
+def _gaps(D: Matrix, k: int) -> tuple[Vector, Labels, Matrix]:
     """Return k d_{i,k+1} - Σ_{h<=k} d_ih; which are the k nearest; d_{i,k+1} as a column."""
     far = D.copy()
     np.fill_diagonal(far, np.inf)
     order = np.argpartition(far, k, axis=1)[:, : k + 1]
     order = np.take_along_axis(order, np.take_along_axis(far, order, axis=1).argsort(axis=1), axis=1)
     nearest, reach = order[:, :k], np.take_along_axis(far, order[:, k:], axis=1)
-    return k * reach[:, 0] - np.take_along_axis(far, nearest, axis=1).sum(axis=1), nearest, reach
+    gaps = k * reach[:, 0] - np.take_along_axis(far, nearest, axis=1).sum(axis=1)
+    return np.asarray(gaps), nearest, reach

@@ -8,16 +8,16 @@ import numpy as np
 from scipy import linalg
 
 from kernelweave._types import Matrix
+from kernelweave.baselines.over_relaxation import over_relaxed, soft_threshold
 
 __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_start", "singular_value_threshold"]
 
-_RELAXATION = 1.7
 _BALANCE_EVERY = 10
 _OUT_OF_BALANCE = 2.0
 
 
 class LowRankCodes(NamedTuple):
-    """Where ADMM ended: C with the zeros, J of low rank, their multipliers, its residual and iterations."""
+    """Where ADMM ended: C with a zero diagonal, J of low rank, their multipliers, the residual and iterations."""
 
     C: Matrix
     J: Matrix
@@ -66,7 +66,7 @@ def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol
         primal, dual = _residuals(A, before, now)
         if max(primal, dual) <= tol:
             break
-        # past half of the iterations ρ stays, for ADMM is known to converge with a fixed one
+        # ρ is fixed in the second half of the iterations: ADMM is known to converge only with a fixed one
         if n_iter % _BALANCE_EVERY == 0 and n_iter <= max_iter // 2 and (factor := _balance(primal, dual)) != 1:
             rho *= factor
             now = now._replace(U=now.U / factor, V=now.V / factor)
@@ -84,7 +84,7 @@ def low_rank_objective(G: Matrix, codes: LowRankCodes, T: Matrix, lam: float) ->
 
 def singular_value_threshold(Z: Matrix, tau: float) -> tuple[Matrix, float]:
     """SVT(Z, τ) = Z Q diag(1 - τ/σ) Q' over the singular values σ > τ, from Z'Z = Q σ² Q'; and its nuclear norm."""
-    # codes of near copies have clusters of singular values, on which LAPACK's other drivers are several times slower
+    # nearly equal samples give clusters of singular values, on which LAPACK's other drivers are several times slower
     squares, Q = linalg.eigh(Z.T @ Z, driver="evd", check_finite=False)
     above = squares > tau**2
     sigma, Q = np.sqrt(squares[above]), Q[:, above]
@@ -92,18 +92,17 @@ def singular_value_threshold(Z: Matrix, tau: float) -> tuple[Matrix, float]:
 
 
 def _copies(A: Matrix, now: _Copies, threshold: Matrix, tau: float) -> _Copies:
-    Z = _RELAXATION * A + (1 - _RELAXATION) * now.C + now.U
-    U = np.clip(Z, -threshold, threshold)
-    np.fill_diagonal(U, Z.diagonal())
-    C = Z - U
-    Z = _RELAXATION * A + (1 - _RELAXATION) * now.J + now.V
+    C, U = soft_threshold(over_relaxed(A, now.C, now.U), threshold)
+    U.flat[:: len(U) + 1] += C.diagonal()
+    np.fill_diagonal(C, 0)
+    Z = over_relaxed(A, now.J, now.V)
     J, nuclear_norm = singular_value_threshold(Z, tau)
     return _Copies(C, J, U, Z - J, nuclear_norm)
 
 
 def _residuals(A: Matrix, before: _Copies, now: _Copies) -> tuple[float, float]:
     """Return ||(A - C, A - J)|| and ||G(I - A)/ρ - U - V||, relative to what they compare."""
-    # where all codes vanish, sizes do too: the codes of samples by themselves, C = I, say what is small
+    # where all codes are 0, compare with those of samples that code themselves, C = I, of norm sqrt(n)
     size = max(np.sqrt(2) * _norm(A), _norm(now.C, now.J), 0.1 * np.sqrt(len(A)))
     dual = _norm(2 * A - before.aim() - now.U - now.V)  # G(I - A)/ρ = 2A - C + U - J + V by A's step
     return _norm(A - now.C, A - now.J) / size, dual / _norm(now.U + now.V) if dual else 0.0

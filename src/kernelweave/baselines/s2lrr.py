@@ -22,7 +22,7 @@ class S2LRR(SelfExpressiveClassifier):
 
     in turns: C by ADMM; F harmonic on a graph of the strongest entries of C. X enters by its Gram matrix only.
 
-    The specification was rebuilt: the paper's equations were not at hand, so the problem follows its relatives
+    The problem is a reconstruction: the paper's equations were not available, so it follows related methods
     (low-rank representation, Liu et al., 2013) with the Frobenius loss. C is dense, and labels spread over all of it
     would meet everywhere: the graph keeps the `n_neighbors` strongest entries per column, so the objective may rise
     when F is updated.

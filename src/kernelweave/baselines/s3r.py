@@ -23,7 +23,7 @@ class S3R(SelfExpressiveClassifier):
     in turns: C is a weighted lasso per sample; F is harmonic on the graph :math:`(|C| + |C|^\top)/2`. Neither turn
     ever raises the objective. X enters by its Gram matrix only.
 
-    The specification was rebuilt: the paper's equations were not at hand, so the problem follows its relatives
+    The problem is a reconstruction: the paper's equations were not available, so it follows related methods
     (structured sparse subspace clustering, Li & Vidal, CVPR 2015) with the Frobenius loss. The lassos are solved to
     their conditions of optimality, by ADMM and an active-set search on working sets, instead of a fixed number of dense
     ADMM iterations.

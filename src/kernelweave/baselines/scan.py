@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Mask, Matrix
@@ -18,6 +15,7 @@ from kernelweave.baselines.adaptive_neighbours import (
     neighbour_step,
     view_weights,
 )
+from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.baselines.view_distances import checked_distances, gram_distances
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
@@ -43,9 +41,9 @@ class SCAN(TransductiveClassifier):
     (a projection on the simplex per sample) and w in turns never raise the objective.
     :math:`\gamma` is set so that samples have about `n_neighbors` neighbours at the start.
 
-    The specification was rebuilt: the paper's equations were not at hand, so start, ridge and weights follow its
-    relatives (clustering with adaptive neighbours, Nie et al., KDD 2014). With several views the ridge is taken from
-    the distances as the first weights make them.
+    The problem is a reconstruction: the paper's equations were not available, so start, ridge and weights follow
+    a related method (clustering with adaptive neighbours, Nie et al., KDD 2014). With several views the
+    ridge is computed from the distances under the first weights.
 
     Parameters
     ----------
@@ -148,7 +146,7 @@ class SCAN(TransductiveClassifier):
         return bank, np.stack([gram_distances(K) for K in bank.fit_grams(samples)])
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
-        """Graph, labels and weights in turns, until the labels stop changing; H holds squared distances D."""
+        """Update graph, labels and weights in turn, until the labels converge; H holds squared distances D."""
         D = H
         k = min(self.n_neighbors, len(Y) - 2)
         S = neighbour_start(D.mean(axis=0), k)
@@ -161,17 +159,11 @@ class SCAN(TransductiveClassifier):
             S = neighbour_step(_weighted(w, D) + lam * label_distances(F, squared=True), gamma)
             F_before, F = F, harmonic(S, Y, labelled)
             w = view_weights(D, S)
-            change = float(linalg.norm(F - F_before) / linalg.norm(F))
+            change = label_change(F, F_before)
             history.append((neighbour_objective(D, S, F, gamma=gamma, lam=lam), change))
             if change <= self.tol or len(history) == self.max_iter:
                 break
-        if change > self.tol:
-            plural = "s" if self.max_iter != 1 else ""
-            msg = (
-                f"The labels of SCAN changed by {change:.2g} in the last of {self.max_iter} iteration{plural} "
-                f"(tol={self.tol:g}): raise max_iter or tol."
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+        warn_if_changing("SCAN", change, tol=self.tol, max_iter=self.max_iter, stacklevel=3)
         return F, {
             "graph_": S,
             "view_weights_": w,

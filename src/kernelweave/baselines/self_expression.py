@@ -13,6 +13,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Mask, Matrix
+from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
@@ -66,7 +67,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         return self._alternate(self._coder(H[0]), Y, labelled)
 
     def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
-        """Codes given the labels, then labels given the codes, until the labels stay."""
+        """Update codes given the labels, then labels given the codes, until the labels converge."""
         F = np.zeros_like(Y)
         rounds: list[_Round] = []
         while True:
@@ -74,7 +75,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
             codes = code(label_distances(F, squared=True) / 2)
             graph = symmetric_part(self._affinity(codes.C))
             F_before, F = F, harmonic(graph, Y, labelled)
-            change = float(linalg.norm(F - F_before) / linalg.norm(F))
+            change = label_change(F, F_before)
             seconds = perf_counter() - started
             rounds.append(_Round(codes.objective, change, codes.residual, codes.n_iter, seconds))
             if change <= self.tol or len(rounds) == self.max_iter:
@@ -87,20 +88,15 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         name = type(self).__name__
         if not codes.converged:
             msg = (
-                f"The codes of {name} have a residual of {codes.residual:.2g} after {codes.n_iter} iterations "
-                f"(code_tol={self.code_tol:g}): raise code_max_iter or code_tol."
+                f"The codes of {name} still have a residual of {codes.residual:.2g} at code_max_iter="
+                f"{self.code_max_iter} (code_tol={self.code_tol:g}): raise code_max_iter or code_tol."
             )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
-        if change > self.tol:
-            msg = (
-                f"The labels of {name} changed by {change:.2g} in the last of {self.max_iter} rounds "
-                f"(tol={self.tol:g}): raise max_iter or tol."
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+            warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+        warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=5)
 
 
 def _check_gram(G: Matrix) -> None:
-    """Raise where G is no Gram matrix: the problem has no minimum then."""
+    """Raise where G is not positive semidefinite: the problem has no minimum then."""
     scale = float(np.abs(G).max())
     ridge = np.sqrt(np.finfo(G.dtype).eps) * scale
     try:
@@ -109,7 +105,7 @@ def _check_gram(G: Matrix) -> None:
         if scale == 0:
             return
         msg = (
-            "The kernel matrix has eigenvalues clearly below 0, so it is no Gram matrix and nothing bounds the codes: "
-            "pass inner products of samples, or a positive semidefinite kernel."
+            "The kernel matrix has eigenvalues below 0 by more than rounding, so it is not a Gram matrix and the codes "
+            "are unbounded: pass inner products of samples, or use a positive semidefinite kernel."
         )
         raise InvalidInputError(msg) from None

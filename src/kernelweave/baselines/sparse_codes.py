@@ -1,8 +1,8 @@
-"""Every sample as a sparse combination of the others: a weighted lasso per sample, all solved side by side.
+"""Every sample as a sparse combination of the others: a weighted lasso per sample, solved in batches.
 
-Codes are nearly empty, so each lasso is solved on a working set: the entries in use and those that want in. There a few
-iterations of ADMM find the support and the signs of most, the linear system on the support gives their values to
-rounding, and an active-set search (feature-sign search, Lee et al., NIPS 2006) ends those on which ADMM is slow.
+Most codes are 0, so each lasso is solved on a working set: the entries in use and those that violate optimality most.
+There a few iterations of ADMM find the support and the signs of most lassos, the linear system on the support gives
+their values up to rounding, and an active-set search (feature-sign search, Lee et al., NIPS 2006) solves the rest.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Mask, Matrix, Vector
+from kernelweave.baselines.over_relaxation import over_relaxed, soft_threshold
 
 __all__ = ["SparseCodes", "code_objective", "code_violation", "sparse_codes"]
 
-_RELAXATION = 1.7
 _RHO = 0.1  # ADMM's penalty, relative to λ mean(G_jj)
 _STEPS = 25  # of ADMM between two attempts to finish a lasso by its linear system
 _ATTEMPTS = 4  # ADMM has converged slowly if it needs more
-_ENTRIES = 2**22  # the most numbers in the matrices of the lassos that are solved side by side
+_ENTRIES = 2**22  # the most numbers in the matrices of the lassos of one batch
 _SWEEPS = 50
 
 
 class SparseCodes(NamedTuple):
-    """Codes C (n, n), one sample per column; their largest violation of optimality; the iterations; if it ended."""
+    """Codes C (n, n), one sample per column; their largest violation of optimality; iterations; convergence."""
 
     C: Matrix
     residual: float
@@ -46,15 +46,15 @@ class _Lassos(NamedTuple):
 
     def scale(self) -> Matrix:
         """Mean of the diagonal of every G, (b, 1)."""
-        return self.G.diagonal(axis1=1, axis2=2).mean(axis=1, keepdims=True)
+        return np.asarray(self.G.diagonal(axis1=1, axis2=2).mean(axis=1, keepdims=True))
 
     def pull(self, c: Matrix) -> Matrix:
-        """Return g - Gc: where c has to go for the smooth part."""
+        """Return g - Gc, the negative gradient of the smooth part."""
         return self.g - (self.G @ c[..., None])[..., 0]
 
     def violation(self, c: Matrix) -> Vector:
         """How far every c is from optimal."""
-        return _violation(self.pull(c), c, self.t).max(axis=1)
+        return np.asarray(_violation(self.pull(c), c, self.t).max(axis=1))
 
 
 def sparse_codes(G: Matrix, T: Matrix, lam: float, *, start: Matrix, tol: float, max_iter: int) -> SparseCodes:
@@ -98,7 +98,7 @@ def _violation(E: Matrix, C: Matrix, t: Matrix) -> Matrix:
 
 
 def _batches(B: Matrix, unsolved: Mask) -> list[tuple[NDArray[np.intp], int]]:
-    """Unsolved rows in batches of like support, as many as memory allows, and the width of their working sets."""
+    """Return the unsolved rows in batches of similar support that fit into memory, and the width of their sets."""
     support = np.count_nonzero(B, axis=1)
     rows = np.flatnonzero(unsolved)
     rows = rows[np.argsort(support[rows], kind="stable")]
@@ -118,7 +118,7 @@ def _solve(
     own = rows[:, None]
     urgency = np.where(B[rows] != 0, np.inf, V[rows])
     S = np.argpartition(urgency, -width, axis=1)[:, -width:]
-    # a sample must not code itself: where its own place fills up a working set, nothing passes the penalty
+    # a sample must not code itself: where its own entry is in a working set, its penalty is infinite
     lassos = _Lassos(G[S[:, :, None], S[:, None, :]], G[own, S], np.where(own == S, np.inf, t[own, S]))
     c, n_iter = _admm(lassos, B[own, S], slack, max_iter)
     slow = lassos.violation(c) > slack
@@ -131,7 +131,7 @@ def _solve(
 
 
 def _admm(lassos: _Lassos, c: Matrix, slack: float, max_iter: int) -> tuple[Matrix, int]:
-    """Run ADMM from c; a lasso leaves once the linear system on its support solves it. Also the iterations."""
+    """Run ADMM from c until the linear system on the support solves each lasso; return codes and iterations."""
     solution = c.copy()
     left = np.arange(len(c))
     rho = _RHO * lassos.scale()
@@ -161,9 +161,7 @@ def _admm_steps(lassos: _Lassos, M: Matrix, rho: Matrix, c: Matrix, u: Matrix) -
     threshold = lassos.t / rho
     for _ in range(_STEPS):
         a = (M @ (lassos.g + rho * (c - u))[..., None])[..., 0]
-        z = _RELAXATION * a + (1 - _RELAXATION) * c + u
-        u = np.clip(z, -threshold, threshold)
-        c = z - u
+        c, u = soft_threshold(over_relaxed(a, c, u), threshold)
     return c, u
 
 
@@ -178,7 +176,7 @@ def _on_support(lassos: _Lassos, sign: Matrix) -> Matrix:
 
 
 def _active_set(lassos: _Lassos, c: Matrix, slack: float, max_iter: int) -> tuple[Matrix, int]:
-    """Solve the lassos from c by feature-sign search; every step lowers the objective. Also the iterations."""
+    """Solve the lassos from c by feature-sign search, which lowers the objective; return codes and iterations."""
     solution = c.copy()
     left = np.arange(len(c))
     n_iter = 0
@@ -200,7 +198,7 @@ def _active_set(lassos: _Lassos, c: Matrix, slack: float, max_iter: int) -> tupl
 
 
 def _line_search(lassos: _Lassos, c: Matrix, goal: Matrix, E: Matrix) -> Matrix:
-    """Best of the goal and of the points on the way to it where an entry becomes 0, which then is 0."""
+    """Return the best of the goal and of the points between c and it where an entry changes sign, which is 0 there."""
     d = goal - c
     crosses = (c != 0) & (np.sign(goal) != np.sign(c))
     at = np.divide(-c, d, out=np.ones_like(c), where=crosses)
@@ -215,4 +213,4 @@ def _line_search(lassos: _Lassos, c: Matrix, goal: Matrix, E: Matrix) -> Matrix:
 
 def _dot(a: Matrix, b: Matrix) -> Matrix:
     """Return the inner product of every row of a with that of b, (b, 1)."""
-    return np.einsum("bi,bi->b", a, b)[:, None]
+    return np.asarray(np.einsum("bi,bi->b", a, b)[:, None])

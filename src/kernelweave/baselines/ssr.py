@@ -12,7 +12,7 @@ from kernelweave.baselines._spectral_step import Init, LaplacianKind, SpectralCl
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.estimators._estimator import KernelLike
-from kernelweave.kernels import Kernel, Linear
+from kernelweave.kernels import Linear
 
 __all__ = ["SSR", "SimplexCodes", "simplex_codes"]
 
@@ -27,7 +27,7 @@ class SSR(SpectralClusterer):
               \quad \text{s.t. } A \ge 0,\ \mathbf 1^\top A = \mathbf 1^\top,\ A_{ii} = 0,
 
     where :math:`\phi` is the identity for the default kernel; then spectral clustering of :math:`(A + A^\top)/2`.
-    There is no parameter: on the simplex the l1 norm is constant, and its sparsity comes for free.
+    There is no parameter: the l1 norm is constant on the simplex, and codes are sparse without a penalty.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class SSR(SpectralClusterer):
 
     Notes
     -----
-    Rebuilt: the problem is the published one, but solver and spectral step are not those of the original program,
-    which was not at hand. The solver moves weight between two samples at a time, by the best step for the best pair,
+    The problem is the published one, but solver and spectral step are not those of the original program, which was
+    not available. The solver moves weight between two samples at a time, by the best step for the best pair,
     for all columns at once and in double precision; on the paper's data that takes a small part of the time of
     projected gradients. Published figures are single runs, and depend on the spectral step.
 
@@ -91,7 +91,7 @@ class SSR(SpectralClusterer):
     (True, True)
     """
 
-    _default_kernel: Kernel = Linear()
+    _default_kernel = Linear()
 
     def __init__(
         self,
@@ -149,11 +149,11 @@ def simplex_codes(G: Matrix, *, tol: float, max_iter: int) -> SimplexCodes:
     """Minimise ½a'Ga - g_i'a, a >= 0, Σa = 1, a_i = 0, for every column i of G (float64), which is centred in place.
 
     Every sample starts at its nearest neighbour and moves weight between two others at a time. It is done when its
-    duality gap, a bound of its distance to the minimum, is at most `tol` times the mean of G_ii, or mere rounding.
+    duality gap, a bound of its distance to the minimum, is at most `tol` times the mean of G_ii, or rounding.
     """
     n = len(G)
-    rounding = 16 * np.finfo(G.dtype).eps * float(np.abs(G).max(initial=0))
-    centre(G)  # the minimum does not move, as Σa = 1, and digits are won
+    rounding = float(16 * np.finfo(G.dtype).eps * np.abs(G).max(initial=0))
+    centre(G)  # the minimum does not change, as Σa = 1, and fewer digits are lost
     k = G.diagonal().copy()
     enough = max(tol * float(k.mean()), rounding)
     D = np.maximum(k[:, None] + k - 2 * G, np.finfo(G.dtype).tiny)

@@ -11,13 +11,13 @@ __all__ = ["checked_distances", "gram_distances"]
 
 
 def gram_distances(K: Matrix) -> Matrix:
-    """K_ii + K_jj - 2 K_ij, which no Gram matrix makes negative."""
+    """K_ii + K_jj - 2 K_ij; raises where that is negative, as it cannot be for a Gram matrix."""
     D = K.diagonal()[:, None] + K.diagonal() - 2 * K
     if D.min() < -np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max():
         i, j = np.unravel_index(D.argmin(), D.shape)
         msg = (
-            f"This is no Gram matrix: samples {i} and {j} would be at a squared distance of {D.min():.3g}. For squared "
-            "distances use kernel='distances'."
+            f"This is not a Gram matrix: samples {i} and {j} would be at a squared distance of {D.min():.3g}. For "
+            "squared distances use kernel='distances'."
         )
         raise InvalidInputError(msg)
     np.fill_diagonal(D, 0)
