@@ -133,7 +133,7 @@ class SCAN(TransductiveClassifier):
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""
-        bank = bank_of(Linear() if self.kernel is None else self._kernel_spec(), samples)
+        bank = bank_of(Linear() if self.kernel is None or self._precomputed else self._kernel_spec(), samples)
         self._check_memory(samples, len(bank))
         n = samples.n_samples
         if n < 3:

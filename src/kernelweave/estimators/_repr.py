@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kernelweave._plural import counted
+
 __all__ = ["summary_html"]
 
 _KERNELS = 8  # so many bars; the rest share a line
@@ -18,16 +20,16 @@ _STYLE = "font:13px/1.5 system-ui,sans-serif;max-width:40em;margin:.4em 0;color:
 def summary_html(model: BaseEstimator) -> str:
     """Return what a fitted model found as a fragment of HTML; nothing of one that is not fitted."""
     labels = getattr(model, "labels_", None)
-    kind = "clusters"
+    kind = "cluster"
     if labels is None:
-        labels, kind = getattr(model, "transduction_", None), "classes"
+        labels, kind = getattr(model, "transduction_", None), "class"
     if labels is None:
         return ""
     parts = [_sizes(np.asarray(labels), kind)]
     if hasattr(model, "kernel_shares_") and len(model.kernel_shares_) > 1:
         parts.append(_bars(model.kernel_names_, np.asarray(model.kernel_shares_, dtype=float)))
     if (outcome := getattr(model, "outcome_", None)) is not None:
-        parts.append(f"<div>{int(model.n_iter_)} iterations: {escape(str(outcome.value))}</div>")
+        parts.append(f"<div>{counted(int(model.n_iter_), 'iteration')}: {escape(str(outcome.value))}</div>")
     return f'<div style="{_STYLE}">{"".join(parts)}</div>'
 
 
@@ -36,7 +38,9 @@ def _sizes(labels: Any, kind: str) -> str:
     order = np.argsort(-sizes, kind="stable")
     shown = ", ".join(f"{escape(str(names[k]))}: {sizes[k]}" for k in order[:_GROUPS])
     more = f", and {len(names) - _GROUPS} more" if len(names) > _GROUPS else ""
-    return f"<div><strong>{len(labels)} samples in {len(names)} {kind}</strong> ({shown}{more})</div>"
+    return (
+        f"<div><strong>{counted(len(labels), 'sample')} in {counted(len(names), kind)}</strong> ({shown}{more})</div>"
+    )
 
 
 def _bars(names: Any, shares: Any) -> str:
