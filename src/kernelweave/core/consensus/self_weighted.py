@@ -81,7 +81,8 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     G = second + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
     off = first - diagonal.sum(axis=1)
     C = second - diagonal @ diagonal.T - np.outer(off, off) / max(n * (n - 1), 1)
-    return np.asarray(G), _correlations(C, _FLAT * second.diagonal())
+    about_mean = second.diagonal() - first**2 / n**2  # not about the first tile, whose size is arbitrary
+    return np.asarray(G), _correlations(C, _FLAT * about_mean)
 
 
 def _correlations(C: Matrix, least: Vector) -> Matrix:
