@@ -10,9 +10,10 @@ from sklearn.utils._param_validation import StrOptions
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._estimator import POSITIVE, KernelModel
+from kernelweave.memory import available_memory
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
-from kernelweave.weave.choice import SOLVERS, SolverChoice, choose_solver
+from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, choose_solver
 from kernelweave.weave.plan import Plan
 from kernelweave.weave.progress import Reporter
 
@@ -47,7 +48,8 @@ def choose(
         msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
         raise InvalidInputError(msg)
     asked = {name: f"{name}={getattr(model, name)!r}" for name in ("graph", "gamma") if getattr(model, name) != "auto"}
-    choice = choose_solver(model.solver, samples, {**asked, **wishes}, n_neighbors=model.n_neighbors, n_groups=n_groups)
+    room = Room(available_memory(), model.n_neighbors, n_groups)
+    choice = choose_solver(model.solver, samples, {**asked, **wishes}, room)
     say = Reporter(type(model).__name__, model.verbose)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)

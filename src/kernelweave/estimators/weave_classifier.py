@@ -126,16 +126,15 @@ class WeaveClassifier(GraphClassifier):
         self
         """
         self._validate_params()
-        rng = check_random_state(self.random_state)
-        samples = self._read(X)
-        if isinstance(samples, Chunks):  # counted while they are read
-            classes, codes = encode_partial_labels(y, n_samples=len(y) if hasattr(y, "__len__") else 0)
-        else:
-            classes, codes = read_labels(y, samples)
-        choice, plan = choose(self, samples, {}, n_groups=len(classes), graph="both")
-        task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
         with threads(self.n_jobs):
-            found = choice.solver.classify(samples, plan, task, rng)
+            samples = self._read(X)
+            if isinstance(samples, Chunks):  # counted while they are read
+                classes, codes = encode_partial_labels(y, n_samples=len(y) if hasattr(y, "__len__") else 0)
+            else:
+                classes, codes = read_labels(y, samples)
+            choice, plan = choose(self, samples, {}, n_groups=len(classes), graph="both")
+            task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
+            found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
         self._keep({**fitted, **attributes}, samples)

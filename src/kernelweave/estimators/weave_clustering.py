@@ -157,22 +157,20 @@ class WeaveClustering(GraphClusterer):
         self
         """
         self._validate_params()
-        rng = check_random_state(self.random_state)
-        samples = self._read(X)
-        if self.n_clusters != "auto" and not isinstance(samples, Chunks):
-            check_n_clusters(self.n_clusters, samples.n_samples)
-        n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
-        choice, plan = choose(self, samples, self._wishes(), n_groups=n_groups, graph="ridge")
-        reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init, self.consensus)
         with threads(self.n_jobs):
-            found = choice.solver.cluster(samples, plan, reading, rng)
+            samples = self._read(X)
+            if self.n_clusters != "auto" and not isinstance(samples, Chunks):
+                check_n_clusters(self.n_clusters, samples.n_samples)
+            n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
+            choice, plan = choose(self, samples, self._wishes(), n_groups=n_groups, graph="ridge")
+            reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init, self.consensus)
+            found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
         attributes = {
-            "n_clusters_": found.membership.shape[1],
-            "eigenvalues_": found.eigenvalues,
-            "solver_": choice,
             **found.attributes,
             **cluster_attributes(found.model, found.labels, found.membership, found.embedding),
+            "solver_": choice,
         }
+        attributes |= {"n_clusters_": found.membership.shape[1], "eigenvalues_": found.eigenvalues}
         if found.evidence is not None:
             attributes["cluster_evidence_"] = found.evidence
         self._keep(attributes, samples)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import available_memory, check_memory, gib
+from kernelweave.memory import check_memory, gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.weave.dense import Dense
@@ -18,7 +18,7 @@ from kernelweave.weave.local.local_solver import Local
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, has_pynndescent
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 
-__all__ = ["SOLVERS", "Solver", "SolverChoice", "SolverLike", "choose_solver"]
+__all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver"]
 
 
 class Solver(Protocol):
@@ -67,9 +67,15 @@ class SolverChoice:
         return self.solver.name
 
 
-def choose_solver(
-    solver: SolverLike, samples: SampleSet, wishes: Mapping[str, str], *, n_neighbors: int, n_groups: int
-) -> SolverChoice:
+class Room(NamedTuple):
+    """The free memory in bytes, None if unknown, and the parameters that the need of a solver depends on."""
+
+    free: int | None
+    n_neighbors: int
+    n_groups: int
+
+
+def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, str], room: Room) -> SolverChoice:
     """Return the solver that was asked for, or the first that suits the samples, the wishes and the memory.
 
     Parameters
@@ -80,33 +86,31 @@ def choose_solver(
         The samples.
     wishes : mapping of capability to words
         What the model asks for beyond defaults, such as {"gamma": "gamma=0.5"}.
-    n_neighbors, n_groups : int
-        What the memory depends on.
+    room : Room
+        The memory that there is, and what the need depends on.
     """
     wishes = {**wishes, **samples.asks}
     able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         _refuse(given, wishes, able)
-        need = given.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
+        need = given.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
         check_memory(need, what=_what(given, samples), advice=_advice(given, wishes, able))
         return SolverChoice(given, "asked for")
     if not able:
         msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out."
         raise InvalidInputError(msg)
-    return _automatic(samples, wishes, able, n_neighbors, n_groups)
+    return _automatic(samples, wishes, able, room)
 
 
-def _automatic(
-    samples: SampleSet, wishes: Mapping[str, str], able: list[Solver], n_neighbors: int, n_groups: int
-) -> SolverChoice:
+def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver], room: Room) -> SolverChoice:
     """Return the first solver that can take the samples: for their number, and for the memory."""
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
-    n, free = samples.n_samples, available_memory()
+    n, free = samples.n_samples, room.free
     passed: list[str] = []
     for solver in able:
-        need = solver.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
+        need = solver.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
         reason = ""
         if n > solver.up_to:
             reason = f"{n} samples are more than {int(solver.up_to)}"
@@ -120,7 +124,7 @@ def _automatic(
             return SolverChoice(solver, why)
         passed.append(reason)
     last = able[-1]
-    need = last.memory(samples, n_neighbors, n_groups, consensus="consensus" in wishes)
+    need = last.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
     check_memory(need, what=_what(last, samples), advice=_advice(last, wishes, able))
     return SolverChoice(last, f"it takes {' and '.join(wishes.values())}")
 

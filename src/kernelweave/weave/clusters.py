@@ -62,20 +62,20 @@ def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.rando
     labels = _labels(values, P, kind, m, n_clusters, n_init=reading.n_init, rng=rng)
     E = embedded(values, P, kind, m)
     M = memberships(woven.graph, E, labels, n_clusters)
-    return found_clusters(woven, labels, M, E, values, evidence)
+    return found_clusters(woven, labels, M, E / shrinkage(woven.graph, E), E, values, evidence)
 
 
 def found_clusters(
     woven: WovenGraph,
     labels: NDArray[np.int32],
     M: Matrix,
+    coordinates: Matrix,
     E: Matrix,
     values: Vector,
     evidence: ClusterEvidence | None,
 ) -> Clusters:
     """Return clusters with the graph that tells those of new samples: by the votes of their neighbours."""
     votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
-    coordinates = E / shrinkage(woven.graph, E)
     undecided = np.zeros(len(labels), dtype=bool)
     model = GraphModel(
         woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=E

@@ -62,8 +62,7 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        seen = Seen(samples.digests())
-        consensus, tiles = _combine(samples, plan)
+        consensus, seen, tiles = _combine(samples, plan)
         if reading.consensus:
             woven = _weave(consensus, seen, plan, join=True)
             return ensemble_clusters(woven, tiles, reading, plan, rng, weave_kernel)
@@ -74,14 +73,14 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        seen = Seen(samples.digests())
-        consensus = _combine(samples, plan)[0]
+        consensus, seen, _ = _combine(samples, plan)
         woven = _weave(consensus, seen, plan, join=False)
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
-def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, KernelTiles]:
-    """Return the consensus of the kernels, and the kernels by tiles."""
+def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Seen, KernelTiles]:
+    """Return the consensus of the kernels, what recognises the samples, and the kernels by tiles."""
+    seen = Seen(samples.digests())
     scalings = {} if isinstance(samples, KernelStack) else fit_scalings(samples, plan.scale)
     for name, one in scalings.items():
         plan.say(f"scale of {name}: {one.method}, since {one.reason}")
@@ -91,7 +90,7 @@ def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Kerne
     p = weigh(tiles, plan.weights, bank, training)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
-    return Consensus(bank, training, scalings, p, K), tiles
+    return Consensus(bank, training, scalings, p, K), seen, tiles
 
 
 def _weave(consensus: Consensus, seen: Seen, plan: Plan, *, join: bool) -> WovenGraph:

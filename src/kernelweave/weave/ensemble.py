@@ -13,6 +13,7 @@ from scipy import sparse
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
 from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.coordinates import shrinkage
 from kernelweave.core.partitions.agreement import Partitions, co_association, membership, merge
 from kernelweave.weave.clusters import (
     count_clusters,
@@ -66,7 +67,7 @@ def ensemble_clusters(
     labels = np.empty(len(order), dtype=np.int32)
     labels[order] = merge(C[np.ix_(order, order)], n_clusters)
     E = embedded(values, P, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, m)
-    found = found_clusters(woven, labels, membership(C, labels), E, values, evidence)
+    found = found_clusters(woven, labels, membership(C, labels), E / shrinkage(woven.graph, E), E, values, evidence)
     found.attributes["co_association_"] = C
     return found
 
