@@ -55,7 +55,7 @@ def solve(
     if solution.outcome.failed:
         msg = f"{scheme.name} stopped in iteration {solution.n_iter + 1}. {solution.outcome.value}"
         raise NotFiniteError(msg)
-    if not solution.outcome.settled:
+    if not solution.outcome.converged:
         msg = (
             f"{scheme.name} stopped after {max_iter} iterations with a relative change of "
             f"{solution.history[-1].change:.2g} (tol={tol:g}). {solution.outcome.value}"

@@ -93,8 +93,8 @@ class SMKLClustering(SeveralKernels, GraphClusterer):
     history_ : History
         Terms of the objective, change of the graph, weights and seconds of every iteration.
     outcome_ : Outcome
-        Why the solver stopped, with a sentence as its value: `outcome_.settled` says whether at rest. If not, ON_BOUND
-        means that beta is too small, OVERRULED that alpha is too large for gamma.
+        Why the solver stopped, with a sentence as its value: `outcome_.converged` says whether it converged. If not,
+        ON_BOUND means that beta is too small, OVERRULED that alpha is too large for gamma.
     n_features_in_ : int
         The number of features seen in `fit`; of samples, if kernels are "precomputed".
 

@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.solve import Problem, Scheme, State, minimise, smkl
-from kernelweave.solve.steps import InferLabels, Step
+from kernelweave.solve import Problem, Scheme, State, Workspace, minimise, smkl
+from kernelweave.solve.steps import InferLabels
 
 __all__ = ["ORDERS", "MisalignedSMKL", "misaligned"]
 
@@ -33,18 +33,18 @@ def stacked(P: Matrix, labelled: Mask) -> Matrix:
 class InferMisaligned:
     """P for classification, then its rows stacked: what the next graph step takes for the rows of the samples."""
 
-    infer: Step
+    infer: InferLabels
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the labels inferred on its graph, in the wrong order."""
-        return replace(state, P=stacked(self.infer(problem, state).P, problem.labelled))
+        return replace(state, P=stacked(self.infer(problem, state, work).P, problem.labelled))
 
 
 def misaligned(scheme: Scheme) -> Scheme:
     """Return a scheme for classification with the row order of the released program, from the start on."""
 
-    def start(problem: Problem, rng: np.random.Generator) -> State:
-        state = scheme.start(problem, rng)
+    def start(problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        state = scheme.start(problem, rng, work)
         return replace(state, P=stacked(state.P, problem.labelled))
 
     steps = tuple(InferMisaligned(step) if isinstance(step, InferLabels) else step for step in scheme.steps)
