@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_scalar
 
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
@@ -70,6 +72,10 @@ class Landmark:
 
     n_landmarks: int | None = None
     landmarks: Literal["kmeans", "random"] | ArrayLike = "kmeans"
+
+    def __post_init__(self) -> None:
+        if self.n_landmarks is not None:
+            check_scalar(self.n_landmarks, "n_landmarks", Integral, min_val=1)
 
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beside X; 0 if the number of samples is not known yet."""
