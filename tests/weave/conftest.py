@@ -1,10 +1,9 @@
-"""Small data and one way to call the landmark functions."""
+"""Small data, and one way to fit models through landmarks."""
 
 import numpy as np
 import pytest
 
-from kernelweave.kernels import recipe
-from kernelweave.weave.landmark import fit_landmark_classes, fit_landmark_clustering
+from kernelweave import Landmark, WeaveClassifier, WeaveClustering
 
 N_GROUPS = 4
 
@@ -23,9 +22,9 @@ def groups():
 
 @pytest.fixture(scope="session")
 def fit():
-    def call(X, seed=0, **options):
-        options = {"n_clusters": N_GROUPS, "n_landmarks": 60, "n_jobs": 1} | options
-        return fit_landmark_clustering(X, recipe("released-7"), random_state=np.random.RandomState(seed), **options)
+    def call(X, seed=0, *, n_landmarks=60, landmarks="kmeans", **options):
+        options = {"n_clusters": N_GROUPS, "kernels": "released-7", "n_jobs": 1} | options
+        return WeaveClustering(solver=Landmark(n_landmarks, landmarks), random_state=seed, **options).fit(X)
 
     return call
 
@@ -33,7 +32,7 @@ def fit():
 @pytest.fixture(scope="session")
 def classify():
     def call(X, codes, seed=0, **options):
-        options = {"n_classes": N_GROUPS, "n_landmarks": 60, "n_jobs": 1} | options
-        return fit_landmark_classes(X, codes, recipe("released-7"), random_state=np.random.RandomState(seed), **options)
+        options = {"kernels": "released-7", "n_jobs": 1} | options
+        return WeaveClassifier(solver=Landmark(60), random_state=seed, **options).fit(X, codes)
 
     return call

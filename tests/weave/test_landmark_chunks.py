@@ -77,7 +77,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", [Chunks, iter, lambda parts: lambda: iter(parts)], ids=["list", "iterator", "callable"])
+@pytest.mark.parametrize(
+    "kind", [Chunks, iter, lambda parts: lambda: iter(parts)], ids=["list", "iterator", "callable"]
+)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_chunk_is_named(groups, fit, name, kind):
     change, message = BAD[name]
@@ -154,7 +156,7 @@ def test_an_empty_iterator_and_one_sample_are_refused(groups, fit):
         fit(iter([]))
     with pytest.raises(InvalidInputError, match="Found 1 sample"):
         fit(Chunks(groups[0][:1]))
-    with pytest.raises(InvalidInputError, match="Chunks are read from a path .*, or a table; got int"):
+    with pytest.raises(InvalidInputError, match=r"Chunks are read from a path .*, or a table; got int"):
         Chunks(5)
     with pytest.raises(InvalidInputError, match='solver="landmark" does not take several views: use solver="dense"'):
         fit({"pixels": groups[0], "words": groups[0]})
