@@ -1,4 +1,4 @@
-"""Several tables: read, aligned, and what cannot be used is refused."""
+"""Several tables: read, selected, and what cannot be used is refused."""
 
 from types import SimpleNamespace
 
@@ -11,8 +11,6 @@ from scipy import sparse
 
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import Gaussian, KernelBank, Linear
-from kernelweave.kernels.view_bank import ViewBank
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 2))
@@ -38,50 +36,6 @@ def test_a_list_of_tables_gets_names():
 def test_single_precision_is_kept_where_all_tables_have_it():
     assert Views([A.astype(np.float32), frame(B.astype(np.float32))]).dtype == np.float32
     assert Views([A.astype(np.float32), B]).dtype == np.float64
-
-
-def test_frames_are_aligned_by_their_index():
-    order = RNG.permutation(6)
-    views = Views({"a": frame(A), "b": frame(B).iloc[order]})
-    assert_array_equal(views.sample_names, IDS)
-    assert_allclose(views.tables[1], B)
-    assert views.complete
-
-
-def test_a_sample_that_a_table_does_not_have_is_missing_there():
-    views = Views({"a": frame(A).iloc[[0, 1, 3]], "b": frame(B).iloc[[5, 3, 2, 0]]})
-    assert_array_equal(views.sample_names, ["a", "b", "d", "f", "c"])
-    assert_array_equal(views.present, [[1, 1, 1, 0, 0], [1, 0, 1, 1, 1]])
-    assert_allclose(views.tables[0], A[[0, 1, 3]])
-    assert_allclose(views.tables[1], B[[0, 3, 5, 2]])
-
-
-def test_an_index_that_only_counts_rows_names_no_samples():
-    views = Views({"a": pd.DataFrame(A), "b": B, "c": pl.DataFrame(B)})
-    assert views.sample_names is None
-    assert views.complete
-
-
-@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_array], ids=lambda f: f.__name__)
-def test_a_row_of_nan_is_a_missing_sample(make):
-    X = A.copy()
-    X[[1, 4]] = np.nan
-    views = Views({"a": make(X), "b": B})
-    assert_array_equal(np.flatnonzero(~views.present[0]), [1, 4])
-    assert views.tables[0].shape == (4, 3)
-
-
-def test_a_masked_array_may_miss_rows():
-    X = np.ma.masked_array(A, mask=np.zeros_like(A, dtype=bool))
-    X[2] = np.ma.masked
-    assert_array_equal(np.flatnonzero(~Views([X, B]).present[0]), [2])
-
-
-@pytest.mark.parametrize("which", [[1, 2], np.isin(np.arange(6), [1, 2]), ["b", "c"]])
-def test_missing_samples_may_be_named(which):
-    views = Views({"a": frame(A), "b": B}, missing={"a": which})
-    assert_array_equal(np.flatnonzero(~views.present[0]), [1, 2])
-    assert_allclose(views.tables[0], A[[0, 3, 4, 5]])
 
 
 def test_selected_samples_keep_their_rows():
@@ -143,64 +97,59 @@ def test_tables_that_cannot_be_used_are_refused(tables, missing, message):
         Views(tables, missing=missing)
 
 
-def test_a_bank_of_views_names_kernels_after_their_view():
-    bank = ViewBank({"a": KernelBank([Gaussian(t=1)]), "b": KernelBank([Linear(), Gaussian(t=2)])})
-    assert bank.names == ("a: gaussian(t=1)", "b: linear", "b: gaussian(t=2)")
-    assert bank.views == ("a", "b", "b")
+def test_one_table_is_a_view_called_X_that_is_not_copied():
+    views = Views.of_table(A)
+    assert views.names == ("X",)
+    assert views.tables[0] is A
+    assert views.complete
+    assert (views.shape, views.widths, len(views)) == ((6, 3), (3,), 6)
 
 
-@pytest.fixture
-def bank():
-    return ViewBank({"a": KernelBank([Gaussian(t=1)]), "b": KernelBank([Linear(), Gaussian(t=2)])})
+def test_views_say_what_they_ask_of_a_solver():
+    assert Views.of_table(A).asks == {}
+    assert Views([A]).asks == {}
+    assert Views([A, B]).asks == {"views": "several views"}
+    assert set(Views([A, B], missing={"view 0": [2]}).asks) == {"views", "gaps"}
 
 
-def test_the_kernels_of_complete_views_are_those_of_the_tables(bank):
-    H = bank.fit_grams(Views({"a": A, "b": B}))
-    assert_allclose(H[0], KernelBank([Gaussian(t=1)]).fit_grams(A)[0])
-    assert_allclose(H[1], B @ B.T)
+def test_some_of_the_views_may_be_taken_in_any_order():
+    views = Views({"a": A, "b": B, "c": A[:, :1]})
+    some = views.only(["c", "a"])
+    assert some.names == ("c", "a")
+    assert some.widths == (1, 3)
+    assert_allclose(some.tables[1], A)
 
 
-@pytest.mark.parametrize("missing", [{}, {"a": [0, 4], "b": [1]}])
-def test_tiles_and_new_samples_agree_with_the_whole(bank, missing):
-    views = Views({"a": A, "b": B}, missing=missing)
-    H = bank.fit_grams(views)
-    assert_allclose(bank.grams(views.select([4, 1, 3]), views), H[:, [4, 1, 3]])
-    tile = bank.unfitted().fit_tiles(views)
-    assert_allclose(tile(slice(0, 1), slice(3, 6)), H[:, :1, 3:])
-    assert_allclose(tile(slice(1, 5), slice(1, 5)), H[:, 1:5, 1:5])
-
-
-def test_constants_are_fixed_on_the_samples_that_a_view_has(bank):
-    far = A.copy()
-    far[0] = 1e6
-    bank.fit(Views({"a": far, "b": B}, missing={"a": [0]}))
-    assert_allclose(bank.banks["a"].kernels[0].diameter, Gaussian(t=1).fit(A[1:]).diameter)
-
-
-def test_a_new_sample_may_lack_a_view_that_all_training_samples_have(bank):
-    views = Views({"a": A, "b": B})
-    bank.fit(views)
-    H = bank.grams(Views({"a": A[:2], "b": B[:2]}, missing={"a": [0]}), views)
-    assert H.shape == (3, 2, 6)
-    assert np.isfinite(H).all()
-    assert_allclose(H[:, 1], bank.grams(views)[:, 1])
-
-
-@pytest.mark.parametrize(
-    ("views", "message"),
-    [
-        (Views({"a": A}), "kernels for the views a, b; got a"),
-        (A, "kernels for the views a, b; got ndarray"),
-        (Views({"a": A, "b": B}, missing={"a": [0, 1, 2, 3, 4]}), "View 'a' has 1 of 6 samples; at least 2"),
-        (Views({"a": np.full((6, 3), np.nan), "b": B}), "View 'a' has 0 of 6 samples"),
-        (Views({"a": np.ones((6, 1)), "b": B}), "View 'a': All 6 samples are identical"),
-    ],
-)
-def test_views_that_a_bank_cannot_use_are_refused(bank, views, message):
+@pytest.mark.parametrize(("names", "message"), [(["d"], "The views are 'a', 'b'; got 'd'"), ([], "got none")])
+def test_views_that_are_not_there_cannot_be_taken(names, message):
     with pytest.raises(InvalidInputError, match=message):
-        bank.fit(views)
+        Views({"a": A, "b": B}).only(names)
 
 
-def test_a_bank_that_is_not_fitted_says_so(bank):
-    with pytest.raises(InvalidInputError, match="not fitted"):
-        bank.grams(Views({"a": A, "b": B}))
+def test_a_view_that_lacks_samples_cannot_be_taken_alone():
+    with pytest.raises(InvalidInputError, match="which every view lacks: 2"):
+        Views({"a": A, "b": B}, missing={"a": [2]}).only(["a"])
+
+
+def test_tables_are_changed_one_by_one_and_gaps_stay():
+    views = Views({"a": A, "b": B}, missing={"a": [2]})
+    twice = views.map({"a": lambda table: 2 * table, "b": lambda table: table})
+    assert_allclose(twice.tables[0], 2 * A[[0, 1, 3, 4, 5]])
+    assert_array_equal(twice.present, views.present)
+
+
+def test_another_precision_leaves_the_views_as_they_are():
+    views = Views([A, B])
+    assert views.astype(np.float32).dtype == np.float32
+    assert views.dtype == np.float64
+
+
+def test_views_are_not_made_of_views():
+    with pytest.raises(InvalidInputError, match="These are Views already"):
+        Views(Views([A]))
+
+
+def test_views_describe_themselves_with_singular_and_plural():
+    assert repr(Views({"a": A, "b": B[:, :1]}, missing={"a": [0]})) == (
+        "Views(a: 5 of 6 samples, 3 columns; b: 6 of 6 samples, 1 column)"
+    )
