@@ -17,7 +17,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run, in_process
-from kernelweave.samples.source import Source, counted
+from kernelweave.samples.source import Source, count_rows
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
 
@@ -27,13 +27,13 @@ Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 
 
 @contextmanager
-def running(samples: Views | Chunks, n_jobs: int | None) -> Iterator[tuple[Source, Run]]:
-    """Give the chunks of the samples, counted, and what runs over them."""
+def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
+    """Give the chunks of the samples, counted, of at least so many rows, and what runs over them."""
     source = (samples if isinstance(samples, Chunks) else Chunks(samples.tables[0])).source
     client = active_client()
     with in_process(n_jobs) as here:
         run = here if client is None else DaskRun(client)
-        counted(source, run)
+        count_rows(source, run, least=least)
         yield source, run
 
 
