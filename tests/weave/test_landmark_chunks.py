@@ -154,7 +154,7 @@ def test_an_iterable_that_changes_between_readings_is_refused(groups, fit):
 def test_an_empty_iterator_and_one_sample_are_refused(groups, fit):
     with pytest.raises(InvalidInputError, match="The iterator gave no chunk"):
         fit(iter([]))
-    with pytest.raises(InvalidInputError, match="Found 1 sample"):
+    with pytest.raises(InvalidInputError, match="Found 1 sample, while a minimum of 2 is required"):
         fit(Chunks(groups[0][:1]))
     with pytest.raises(InvalidInputError, match=r"Chunks are read from a path .*, or a table; got int"):
         Chunks(5)

@@ -43,6 +43,12 @@ def test_new_samples_are_read_in_chunks_too(groups, clusterer):
     assert np.array_equal(clusterer.predict(lambda: np.array_split(X, 3)), clusterer.labels_)
 
 
+def test_one_new_sample_is_answered_for(groups, clusterer):
+    X, _ = groups
+    for one in (X[:1], Chunks(X[:1]), iter([X[:1]])):
+        assert clusterer.predict(one).tolist() == clusterer.labels_[:1].tolist()
+
+
 def test_the_classifier_answers_for_all_samples_and_new_ones(groups):
     X, y = groups
     names = np.array(["a", "b", "c", "d"], dtype=object)[y]
