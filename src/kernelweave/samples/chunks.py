@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._plural import counted
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
 from kernelweave.samples.parts import Part
@@ -19,7 +20,7 @@ from kernelweave.samples.source import Source
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
-__all__ = ["Chunks"]
+__all__ = ["Chunks", "sliced"]
 
 _CHUNK_BYTES = 16 * 2**20
 
@@ -92,22 +93,27 @@ def table_source(X: Any) -> Source:
     if X.ndim != 2:
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
         raise InvalidInputError(msg)
+    return sliced(X, checked=False)
+
+
+def sliced(X: Samples, *, checked: bool) -> Source:
+    """Return slices of a table; `checked` says that its rows are known to be finite floats."""
     n, d = X.shape
     size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
-    starts = range(0, n, size)
-    return Source(_Sliced(X, size), lengths=[min(size, n - i) for i in starts], width=d)
+    return Source(_Sliced(X, size, checked), lengths=[min(size, n - i) for i in range(0, n, size)], width=d)
 
 
 @dataclass(frozen=True)
 class _Sliced:
-    X: Any
+    X: Samples
     size: int
+    checked: bool
 
     def __call__(self) -> Iterator[Part]:
         n = self.X.shape[0]
         for i in range(0, n, self.size):
             stop = min(i + self.size, n)
-            yield Part(f"X, rows {i} to {stop - 1},", _itself, (self.X[i:stop],))
+            yield Part(f"X, rows {i} to {stop - 1},", _itself, (self.X[i:stop],), self.checked)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, HasShape, Progress
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.chunks import Chunks, sliced
 from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run, in_process
@@ -29,7 +29,7 @@ Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 @contextmanager
 def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
     """Give the chunks of the samples, counted, of at least so many rows, and what runs over them."""
-    source = (samples if isinstance(samples, Chunks) else Chunks(samples.tables[0])).source
+    source = samples.source if isinstance(samples, Chunks) else sliced(samples.tables[0], checked=True)
     client = active_client()
     with in_process(n_jobs) as here:
         run = here if client is None else DaskRun(client)
