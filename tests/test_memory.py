@@ -78,7 +78,7 @@ def test_what_fits_is_not_refused():
 def test_the_error_names_the_need_what_there_is_and_the_way_on(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", str(2**30))
     with pytest.raises(
-        NotEnoughMemoryError, match=r"Four needs about 4 GiB of memory, and 1 GiB are available: buy more"
+        NotEnoughMemoryError, match=r"Four needs about 4 GiB of memory, more than the 1 GiB available: buy more"
     ):
         check_memory(4 * 2**30, what="Four", advice="buy more")
 

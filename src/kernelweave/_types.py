@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
     "Array",
@@ -19,6 +19,7 @@ __all__ = [
     "RandomStateLike",
     "Samples",
     "Table",
+    "TileOf",
     "Vector",
 ]
 
@@ -43,3 +44,10 @@ class HasShape(Protocol):
 
 
 Table: TypeAlias = ArrayLike | HasShape  # one table of a user
+
+
+class TileOf(Protocol):
+    """A function of rows, columns and, if not that of the samples, precision: a tile (r, b, b') of H."""
+
+    def __call__(self, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        """Return the tile."""

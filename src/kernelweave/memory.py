@@ -28,7 +28,7 @@ def check_memory(need: int, *, what: str, advice: str) -> None:
     """Refuse, before allocating, what does not fit; the error names the need, what there is and the way on."""
     free = available_memory()
     if free is not None and need > free:
-        msg = f"{what} needs about {gib(need)} of memory, and {gib(free)} are available: {advice}."
+        msg = f"{what} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."
         raise NotEnoughMemoryError(msg)
 
 

@@ -9,8 +9,9 @@ from sklearn.datasets import load_iris, make_blobs
 
 from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.memory import available_memory
 from kernelweave.weave import SolverChoice
-from kernelweave.weave.choice import SOLVERS, choose_solver
+from kernelweave.weave.choice import SOLVERS, Room, choose_solver
 from kernelweave.weave.local import neighbours
 
 X, Y = load_iris(return_X_y=True)
@@ -49,7 +50,7 @@ def classifier(capability, solver):
 
 
 def choose(samples, wishes=None, solver="auto", n_groups=3):
-    return choose_solver(solver, samples, wishes or {}, n_neighbors=10, n_groups=n_groups)
+    return choose_solver(solver, samples, wishes or {}, Room(available_memory(), 10, n_groups))
 
 
 def rows(n, d=5):
@@ -302,7 +303,7 @@ def test_every_limit_of_memory_gives_one_label_per_sample_or_a_refusal(samples, 
     monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
     found = attempt(lambda: WeaveClustering(3, random_state=0).fit(samples))
     if isinstance(found, NotEnoughMemoryError):
-        assert re.search(r"graph of 150 samples needs about .* of memory, and .* are available: ", str(found))
+        assert re.search(r"graph of 150 samples needs about .* of memory, more than the .* available: ", str(found))
         assert float(memory) < 1e6
         return
     assert found.labels_.shape == (150,)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from kernelweave._types import Matrix, Samples
+from kernelweave._types import Matrix, Samples, TileOf
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 
-__all__ = ["KernelBank", "KernelLike", "TileOf", "as_kernel"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
-
-
-class TileOf(Protocol):
-    """A function of rows, columns and, if not that of the samples, precision: a tile (r, b, b') of H."""
-
-    def __call__(self, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-        """Return the tile."""
 
 
 def as_kernel(spec: KernelLike) -> Kernel:

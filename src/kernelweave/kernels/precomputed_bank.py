@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelweave._types import Matrix
-from kernelweave.kernels.bank import TileOf
+from kernelweave._types import Matrix, TileOf
 from kernelweave.samples.precomputed import KernelStack
 
 __all__ = ["PrecomputedBank"]

@@ -8,9 +8,9 @@ from typing import ClassVar, TypeAlias, cast
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import KernelBank, KernelLike, TileOf
+from kernelweave.kernels.bank import KernelBank, KernelLike
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.pair import Pair

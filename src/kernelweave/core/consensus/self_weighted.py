@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.kernels.bank import TileOf
+from kernelweave._types import Matrix, TileOf, Vector
 
 __all__ = [
     "KernelTiles",
