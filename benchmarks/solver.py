@@ -74,7 +74,7 @@ def iteration(sizes: Iterable[int] = (500, 1500, 3000, 5000)) -> list[Row]:
             problem = Problem(H, 10)
             runs = 5 if n < 2000 else 2
             seconds = min(s for _ in range(runs) for s in solver_rivals.iteration_seconds(problem, scheme))
-            product = min(product, best(lambda A=A, B=B: A @ B)[0])  # again: the machine may have changed its mind
+            product = min(product, best(lambda A=A, B=B: A @ B)[0])  # again: the speed of the machine may have changed
             ideal = product + (2 + 8 / len(H)) * min(read, best(lambda H=H: H.max())[0])
             rows.append(
                 {"n": n, "dtype": dtype, "seconds": seconds, "ideal": ideal, "ratio": seconds / ideal,
@@ -135,8 +135,8 @@ def path() -> list[Row]:
             {"data": name, "settings": len(warm), "warm iterations": warm_count, "cold iterations": cold_count,
              "cold / warm": cold_count / warm_count, "cold s / warm s": cold_seconds / warm_seconds,
              "released / warm": sum(run.n_iter for run in plain) / warm_count,
-             "released not at rest": sum(not run.outcome.settled for run in plain),
-             "warm not at rest": sum(not m.outcome_.settled for m in warm), **_agreement(pairs),
+             "released not converged": sum(not run.outcome.converged for run in plain),
+             "warm not converged": sum(not m.outcome_.converged for m in warm), **_agreement(pairs),
              "graphs differ by": float(max(graphs))}
         )  # fmt: skip
     return rows

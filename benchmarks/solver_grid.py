@@ -25,7 +25,7 @@ ENDS = [end for end in Outcome if not end.failed]
 
 
 def grid(data_home: Path) -> Iterator[Row]:
-    """How 64 settings end on every data set: at rest, or why not (ON_BOUND, OVERRULED: see docs/solver.md)."""
+    """How 64 settings end on every data set: converged, or why not (ON_BOUND, OVERRULED: see docs/solver.md)."""
     return (_row(name, data_home, most) for name, most in MOST.items())
 
 
@@ -33,22 +33,24 @@ def _row(name: str, data_home: Path, max_iter: int) -> Row:
     data = load_dataset(name, data_home=data_home)
     problem = Problem(recipe("released-12").fit_grams(data.data), len(np.unique(data.target)))
     ends, rise, iterations, begun = list[Outcome](), 0.0, list[int](), process_time()
-    unsettled: list[str] = []
+    unconverged: list[str] = []
     for alpha, beta, gamma in product(*WIDE):
         scheme = smkl("safeguarded", alpha=alpha, beta=beta, gamma=gamma, classify=False)
         run = minimise(problem, scheme, max_iter=max_iter, tol=1e-5, rng=np.random.default_rng(0))
         ends.append(run.outcome)
         J = run.history.objective
         rise = max(rise, float((np.diff(J) / np.abs(J[:-1])).max(initial=0)))
-        if run.outcome.settled:
+        if run.outcome.converged:
             iterations.append(run.n_iter)
         else:
             change = run.history[-1].change if run.n_iter else np.inf
-            unsettled.append(f"alpha={alpha:g} beta={beta:g} gamma={gamma:g}: {run.outcome.name}, change {change:.1e}")
+            unconverged.append(
+                f"alpha={alpha:g} beta={beta:g} gamma={gamma:g}: {run.outcome.name}, change {change:.1e}"
+            )
     counts = Counter(ends)
     return {
         "data": name, "n": problem.n, "settings": len(ends), "max_iter": max_iter,
         **{end.name: counts[end] for end in ENDS}, "failed": sum(end.failed for end in ends),
         "median iterations": float(np.median(iterations)), "largest rise": rise, "CPU s": process_time() - begun,
-        "unsettled": unsettled,
+        "unconverged": unconverged,
     }  # fmt: skip

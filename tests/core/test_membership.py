@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from kernelweave.core.graphs.membership import fuzzy, memberships, votes
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-
-from kernelweave.core.graphs.membership import fuzzy, memberships, votes
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 

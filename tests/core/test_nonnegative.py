@@ -32,5 +32,5 @@ def test_exact_graph_meets_its_optimality_conditions_from_any_start(small, rng):
 
 def test_running_out_of_sweeps_is_an_error_and_not_a_wrong_graph(small, monkeypatch):
     monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 2)
-    with pytest.raises(NotOptimalError):
+    with pytest.raises(NotOptimalError, match="after 2 sweeps: raise gamma"):
         exact_graph_step(small.K, small.P, small.S, alpha=1.0, gamma=0.1, tol=1e-12)

@@ -4,13 +4,15 @@ from numpy.testing import assert_allclose
 from kernelweave.core.graphs.propagation import laplacian
 from kernelweave.core.paper.graph_step import residual
 from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
-from kernelweave.core.paper.objective import fit_term, perturbation_term, ridge_term, smoothness
+from kernelweave.core.paper.objective import graph_terms, perturbation_term, smoothness
 
 
 def test_terms_are_those_of_the_paper(small):
     K, S, P = small.K, small.S, small.P
-    assert_allclose(fit_term(K, residual(S)), np.trace(K - 2 * K @ S + S.T @ K @ S))
-    assert_allclose(ridge_term(S, gamma=0.3), 0.3 * np.linalg.norm(S) ** 2)
+    terms = graph_terms(K, S, residual(S), 5.0, alpha=0.2, gamma=0.3)
+    assert_allclose(terms["fit"], np.trace(K - 2 * K @ S + S.T @ K @ S))
+    assert_allclose(terms["ridge"], 0.3 * np.linalg.norm(S) ** 2)
+    assert_allclose(terms["smoothness"], 0.2 * 5)
     assert_allclose(smoothness(S, P, 2 * P), [f * np.trace(P.T @ laplacian(S) @ P) for f in (1, 4)])
 
 

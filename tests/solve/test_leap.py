@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 
 from kernelweave.kernels import recipe
-from kernelweave.solve import Outcome, Problem, minimise, pmkl, smkl
-from kernelweave.solve.leap import Leaper
-from kernelweave.solve.problem import State
+from kernelweave.solve import Outcome, Problem, Scheme, State, minimise, pmkl, smkl
+from kernelweave.solve.leap import Leaps, extrapolated
+from kernelweave.solve.scheme import Iteration, sweeps
 
 
 @pytest.fixture
@@ -22,45 +22,83 @@ def irises():
 
 
 def solve(problem, *, accelerated=True, **parameters):
-    scheme = replace(smkl("safeguarded", classify=False, **parameters), accelerated=accelerated)
+    scheme = smkl("safeguarded", classify=False, **parameters)
+    scheme = scheme if accelerated else replace(scheme, iterations=sweeps)
     return minimise(problem, scheme, max_iter=100, tol=1e-5, rng=np.random.default_rng(0))
 
 
-def on_the_way(K, D, rate, leaper, iterations):
-    for i in range(iterations):
-        leaper.note(K + rate**i * D)
-    return State(S=K, K=K, w=np.ones(2), P=K[:, :2])
+def geometric(K, D, rate, iterations):
+    """Return K + D, K + rate·D, K + rate²·D, ..."""
+    return [K + rate**i * D for i in range(iterations)]
 
 
-def test_a_leap_goes_to_the_limit_of_steps_that_shrink_at_one_rate(rng):
+@dataclass
+class Scripted:
+    """A run whose iterations go through given kernels; from anywhere else they have the given objective."""
+
+    path: list
+    state: State
+    scheme: Scheme
+    elsewhere: float = 0.0
+    tol: float = 1e-5
+    starts: list = field(default_factory=list)
+
+    def sweep(self, *, enough=0.0):
+        self.starts.append(self.state.K)
+        on_path = any(self.state.K is K for K in self.path)
+        self.state = replace(self.state, K=self.path[min(len(self.starts), len(self.path) - 1)])
+        return Iteration([1.0, 1.0], {"fit": 0.0 if on_path else self.elsewhere})
+
+
+def scripted(K, D, rate, **options):
+    path = geometric(K, D, rate, 40)
+    state = State(S=K, K=path[0], w=np.ones(2), P=K[:, :2])
+    return Scripted(path, state, smkl("safeguarded", alpha=1, beta=1, gamma=1, classify=False), **options)
+
+
+def advanced(run, iterations):
+    leaps = Leaps(run)
+    for _ in range(iterations):
+        leaps()
+    return leaps
+
+
+def test_extrapolation_goes_to_the_limit_of_steps_that_shrink_at_one_rate(rng):
     K, D = rng.normal(size=(2, 5, 5))
-    leaper = Leaper(reach=100.0)
-    state = on_the_way(K, D, 0.9, leaper, 10)
-    assert_allclose(leaper.ahead(state).K, K, atol=1e-10)
+    assert_allclose(extrapolated(*geometric(K, D, 0.9, 3), reach=100.0), K, atol=1e-10)
 
 
-def test_nobody_leaps_before_the_tenth_iteration_nor_backwards(rng):
+def test_extrapolation_reaches_no_farther_than_it_may_and_never_goes_back(rng):
     K, D = rng.normal(size=(2, 5, 5))
-    early = Leaper()
-    assert early.ahead(on_the_way(K, D, 0.9, early, 9)) is None
-    back_and_forth = Leaper()
-    assert back_and_forth.ahead(on_the_way(K, D, -0.9, back_and_forth, 10)) is None
+    K0, K1, K2 = geometric(K, D, 0.9, 3)
+    expected = K0 + 8 * (K1 - K0) + 16 * (K2 - 2 * K1 + K0)
+    assert_allclose(extrapolated(K0, K1, K2, reach=4.0), expected, atol=1e-12)
+    assert extrapolated(*geometric(K, D, -0.9, 3), reach=4.0) is None
 
 
-def test_a_leap_reaches_no_farther_than_it_may_and_less_far_after_a_failure(rng):
+def test_the_first_ten_iterations_start_from_the_state_and_the_next_one_ahead(rng):
+    run = scripted(*rng.normal(size=(2, 5, 5)), 0.9)
+    advanced(run, 11)
+    assert all(start is K for start, K in zip(run.starts[:10], run.path, strict=False))
+    assert_allclose(run.starts[10], extrapolated(*run.path[8:11], reach=4.0), atol=0)
+
+
+def test_a_leap_that_is_kept_makes_the_next_one_longer_and_a_refused_one_shorter(rng):
     K, D = rng.normal(size=(2, 5, 5))
-    leaper = Leaper(reach=4.0)
-    K0, K1, K2 = (K + 0.9**i * D for i in (7, 8, 9))
-    state = on_the_way(K, D, 0.9, leaper, 10)
-    assert_allclose(leaper.ahead(state).K, K0 + 8 * (K1 - K0) + 16 * (K2 - 2 * K1 + K0), atol=1e-12)
-    leaper.judged(taken=False)
-    assert leaper.reach == 2.0
-    leaper.judged(taken=True)
-    assert leaper.reach == 8.0
+    assert advanced(scripted(K, D, 0.9, elsewhere=0.0), 11).reach == 16.0
+    assert advanced(scripted(K, D, 0.9, elsewhere=1.0), 11).reach == 2.0
+    assert advanced(scripted(K, D, 0.9, elsewhere=np.nan), 11).reach == 2.0
+
+
+def test_a_refused_leap_is_followed_by_an_iteration_from_the_state_before_it(rng):
+    run = scripted(*rng.normal(size=(2, 5, 5)), 0.9, elsewhere=1.0)
+    advanced(run, 11)
+    assert len(run.starts) == 12
+    assert run.starts[11] is run.path[10]
 
 
 @pytest.mark.parametrize("parameters", [(1e-3, 0.01, 0.1), (1e-3, 100, 1e-3)])
-def test_a_slow_run_settles_by_leaps_no_higher_than_without(irises, parameters):
+def test_a_slow_run_converges_by_leaps_to_no_higher_objective_than_without(irises, parameters):
     given = dict(zip(("alpha", "beta", "gamma"), parameters, strict=True))
     fast, slow = solve(irises, **given), solve(irises, accelerated=False, **given)
     assert fast.outcome is Outcome.CONVERGED

@@ -6,11 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
-from kernelweave.core.paper.nonnegative import NotOptimalError
 from kernelweave.kernels import recipe
 from kernelweave.memory import estimate_memory
-from kernelweave.solve import Outcome, Problem, kgl, minimise, smkl
-from kernelweave.solve.steps import InferLabels
+from kernelweave.solve import VERSIONS, Outcome, Problem, StepError, kgl, minimise, smkl
 
 
 def solve(problem, scheme, **options):
@@ -28,12 +26,12 @@ class Spoil:
 
     how: str
 
-    def __call__(self, problem, state):
-        if self.how == "nan":
-            return replace(state, K=state.K * np.nan)
+    def __call__(self, problem, state, work):
+        if self.how in ("S", "K", "P"):
+            return replace(state, **{self.how: getattr(state, self.how) * np.nan})
         if self.how == "singular":
             np.linalg.inv(np.zeros((2, 2)))
-        raise NotOptimalError
+        raise StepError(Outcome.NOT_OPTIMAL)
 
 
 def test_a_run_that_converges_says_so_and_its_last_change_is_below_tol(clustering, scheme):
@@ -42,7 +40,7 @@ def test_a_run_that_converges_says_so_and_its_last_change_is_below_tol(clusterin
     assert solution.history.change[-1] < 1e-6 <= solution.history.change[-2]
 
 
-def test_single_precision_stops_where_only_rounding_is_left(clustering, scheme):
+def test_single_precision_stops_where_only_rounding_changes_the_graph(clustering, scheme):
     single = replace(clustering, H=clustering.H.astype(np.float32))
     solution = solve(single, scheme, tol=0)
     assert solution.outcome is Outcome.CONVERGED
@@ -59,15 +57,17 @@ def test_the_released_rule_stops_in_iteration_six_at_the_earliest(clustering, sc
     assert solve(clustering, scheme, tol=1e9).n_iter == 6
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     ("how", "outcome"),
-    [("nan", Outcome.NOT_FINITE), ("singular", Outcome.NOT_FINITE), ("inexact", Outcome.NOT_OPTIMAL)],
+    [*((letter, Outcome.NOT_FINITE) for letter in "SKP"), ("singular", Outcome.NOT_FINITE), ("", Outcome.NOT_OPTIMAL)],
 )
-def test_a_step_without_an_answer_ends_the_run_with_the_last_good_state(clustering, scheme, how, outcome):
+def test_a_step_that_fails_ends_the_run_with_its_outcome_and_the_last_good_state(clustering, version, how, outcome):
+    scheme = smkl(version, alpha=1e-3, beta=50, gamma=1, classify=False)
     solution = solve(clustering, replace(scheme, steps=(*scheme.steps, Spoil(how))))
     assert solution.outcome is outcome
     assert solution.n_iter == 0
-    assert np.isfinite(solution.state.K).all()
+    assert all(np.isfinite(M).all() for M in (solution.state.S, solution.state.K, solution.state.P))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -109,11 +109,6 @@ def test_the_history_holds_the_figures_of_every_iteration(clustering, scheme):
     assert (history.seconds > 0).all()
     assert history[-1].objective == history.objective[-1]
     assert len(history[:2]) == 2
-
-
-def test_classification_without_labels_is_refused(clustering):
-    with pytest.raises(TypeError, match="needs a Problem with labels"):
-        InferLabels().labels(clustering, clustering.H[0])
 
 
 def test_kgl_records_no_perturbation(clustering):

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import recipe
@@ -129,7 +130,7 @@ def with_start(scheme, S):
         def random(self, size):
             return S
 
-    return replace(scheme, start=lambda problem, rng: scheme.start(problem, Fixed()))
+    return replace(scheme, start=lambda problem, rng, work: scheme.start(problem, Fixed(), work))
 
 
 @pytest.mark.parametrize("version", ["printed", "exact", "safeguarded"])
@@ -192,3 +193,15 @@ def test_float32_kernels_stay_float32_and_agree_with_float64(version, clustering
     assert low.state.S.dtype == low.state.K.dtype == np.float32
     if version != "printed":  # whose start is another random matrix in single precision
         assert_allclose(low.state.S, high.state.S, atol=1e-4)
+
+
+def test_the_versions_of_the_paper_read_the_clusters_by_plain_k_means():
+    found = {version: MODELS["SMKL"](version, False).partition for version in VERSIONS}
+    assert found == {"printed": "lloyd", "released": "lloyd", "exact": "hartigan", "safeguarded": "hartigan"}
+
+
+def test_a_released_run_whose_graph_loses_all_edges_goes_on():
+    problem = Problem(recipe("released-12").fit_grams(load_iris().data), c=3)
+    solution = solve(problem, smkl("released", alpha=1, beta=1, gamma=0.01, classify=False), tol=1e-5, max_iter=100)
+    assert np.inf in solution.history.change
+    assert solution.outcome is Outcome.MAX_ITER

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.solve import Problem, Scheme, State, minimise, smkl
-from kernelweave.solve.steps import InferLabels, Step
+from kernelweave.solve import Problem, Scheme, State, Workspace, minimise, smkl
+from kernelweave.solve.steps import InferLabels
 
 __all__ = ["ORDERS", "MisalignedSMKL", "misaligned"]
 
@@ -38,18 +38,18 @@ def stacked(P: Matrix, problem: Problem) -> Matrix:
 class InferMisaligned:
     """P for classification with its rows stacked; the next graph step uses them as the rows of the samples."""
 
-    infer: Step
+    infer: InferLabels
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the labels inferred on its graph, in the wrong order."""
-        return replace(state, P=stacked(self.infer(problem, state).P, problem))
+        return replace(state, P=stacked(self.infer(problem, state, work).P, problem))
 
 
 def misaligned(scheme: Scheme) -> Scheme:
     """Return a scheme for classification with the row order of the released program, including its start."""
 
-    def start(problem: Problem, rng: np.random.Generator) -> State:
-        state = scheme.start(problem, rng)
+    def start(problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        state = scheme.start(problem, rng, work)
         return replace(state, P=stacked(state.P, problem))
 
     steps = tuple(InferMisaligned(step) if isinstance(step, InferLabels) else step for step in scheme.steps)

@@ -1,8 +1,11 @@
-"""One loop for every model: a problem, a scheme made of steps, and the solution with its history."""
+"""One loop for every model: a problem, a scheme made of steps, and the solution with its history.
+
+`minimise` runs a scheme; `smkl`, `kgl` and `pmkl` make one, in the versions that `schemes` describes.
+"""
 
 from kernelweave.solve.loop import minimise
-from kernelweave.solve.problem import Problem, State
-from kernelweave.solve.result import History, Outcome, Record, Solution
+from kernelweave.solve.problem import Problem, State, Workspace
+from kernelweave.solve.result import History, Outcome, Record, Solution, StepError
 from kernelweave.solve.scheme import Scheme
 from kernelweave.solve.schemes import VERSIONS, kgl, pmkl, smkl
 
@@ -15,6 +18,8 @@ __all__ = [
     "Scheme",
     "Solution",
     "State",
+    "StepError",
+    "Workspace",
     "kgl",
     "minimise",
     "pmkl",

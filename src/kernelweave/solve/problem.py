@@ -1,4 +1,4 @@
-"""What is given (Problem) and what is sought (State); both immutable."""
+"""What is given (Problem), what is sought (State), and the matrices that the steps of a run reuse (Workspace)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.core.consensus.self_weighted import gram_distances
-from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_weights import distance_floor, kernel_products
-from kernelweave.core.paper.safeguard import rounding_floor
+from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.core.paper.kernel_weights import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products
 
-__all__ = ["Problem", "State"]
+__all__ = ["Problem", "State", "Workspace"]
 
 
 @dataclass(frozen=True)
@@ -37,22 +36,17 @@ class Problem:
 
     @cached_property
     def products(self) -> Matrix:
-        """G, G_ij = <H_i, H_j>, summed in double precision."""
+        """HH, HH_ij = <H_i, H_j>, summed in double precision."""
         return kernel_products(self.H)
 
     @cached_property
     def mean_weight(self) -> float:
-        """Σ_i 1/(2 ||H_i - H̄||), the sum of SMKL's weights at the mean H̄ of the kernels: it falls as 1/n.
+        """Σ_i 1/(2 ||H_i - H̄||), the sum of SMKL's weights at the mean H̄ of the kernels, which decreases as 1/n.
 
-        A kernel nearer to H̄ than a hundredth of its size counts as that far: one kernel alone is at distance 0.
+        Distances are at least a hundredth of the kernel's norm: a single kernel is at distance 0 from its mean.
         """
         d = gram_distances(self.products, np.full(self.r, 1 / self.r))
         return float((0.5 / np.maximum(d, 0.01 * np.sqrt(self.products.diagonal()))).sum())
-
-    @cached_property
-    def rounding_floor(self) -> float:
-        """δ of the safeguarded scheme, which knows distances from products of kernels."""
-        return rounding_floor(float(np.sqrt(self.products.diagonal().max())))
 
     @cached_property
     def size(self) -> float:
@@ -61,16 +55,21 @@ class Problem:
 
     @cached_property
     def floor(self) -> float:
-        """δ, the distance below which the consensus counts as meeting a kernel."""
-        return distance_floor(self.size)
+        """δ: distances ||H_i - K|| below it are raised to it, so that weights are finite."""
+        return DISTANCE_FLOOR * self.size
+
+    @cached_property
+    def safeguarded_floor(self) -> float:
+        """δ of the safeguarded version, which computes distances from products of kernels."""
+        return SAFEGUARDED_FLOOR * float(np.sqrt(self.products.diagonal().max()))
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One point of the search: graph S, consensus K, weights w, labels P, and what a step has computed along with them.
+    """One point of the search: graph S, consensus K, weights w, labels P, and quantities derived from them.
 
-    A step that changes S sets or drops M and q; one that changes K sets or drops A and d; one that changes P, q. A
-    belongs to the next graph step, which builds S in its memory: a state that is kept is kept `bare`.
+    A step that changes S sets or drops M and q; one that changes K sets or drops d; one that changes P, q. No step
+    overwrites an array of a state.
     """
 
     S: Matrix
@@ -78,19 +77,34 @@ class State:
     w: Vector
     P: Matrix
     M: Matrix | None = None  # (I - S)(I - S)', the residual of S
-    A: Matrix | None = None  # (K + γI)^-1
     d: Vector | None = None  # ||H_i - K||
-    on_bound: bool = False  # whether K is where it is because K >= -γ/2
-    q: float | None = None  # Tr(P'LP), known if P is what was inferred on the positive part of this S
-
-    def with_graph(self, S: Matrix) -> State:
-        """Return the state with another graph, and the residual that goes with it."""
-        return replace(self, S=S, M=residual(S), q=None)
-
-    def with_labels(self, P: Matrix) -> State:
-        """Return the state with other labels."""
-        return replace(self, P=P, q=None)
+    on_bound: bool = False  # whether the constraint K >= -γ/2 is active
+    q: float | None = None  # Tr(P'LP), set if P was inferred on the positive part of this S
 
     def bare(self) -> State:
-        """Return S, K, w and P alone: what a solution and a start consist of."""
-        return replace(self, M=None, A=None)
+        """Return the state without M: what a solution and a start consist of."""
+        return replace(self, M=None)
+
+
+@dataclass(slots=True)
+class Workspace:
+    """Owned by one run: the inverse A of the last K, for the next graph step, which may overwrite it.
+
+    It saves time and memory and changes no result: what is not here is computed.
+    """
+
+    _A: Matrix | None = None
+    _of: tuple[Matrix, float] | None = None
+
+    def keep_inverse(self, A: Matrix, K: Matrix, gamma: float) -> None:
+        """Keep A = (K + γI)^-1 for a later step."""
+        self._A, self._of = A, (K, gamma)
+
+    def take_inverse(self, K: Matrix, gamma: float) -> Matrix:
+        """Return A = (K + γI)^-1, kept or computed. It is the caller's, who may overwrite it, or keep it again."""
+        A, of = self._A, self._of
+        self._A = self._of = None
+        if A is not None and of is not None and of[0] is K and of[1] == gamma:
+            return A
+        del A  # frees it before another one is allocated
+        return ridge_inverse(K, gamma=gamma)

@@ -1,4 +1,4 @@
-"""What a run gives: the last state, the history of every iteration, and why it stopped."""
+"""The result of a run: the last state, the history of every iteration, and why it stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from kernelweave._types import Vector
 from kernelweave.solve.problem import State
 
-__all__ = ["History", "Outcome", "Record", "Solution"]
+__all__ = ["History", "Outcome", "Record", "Solution", "StepError"]
 
 
 class Outcome(Enum):
@@ -34,14 +34,22 @@ class Outcome(Enum):
     NOT_OPTIMAL = "The graph problem was not solved to optimality in its budget of sweeps: raise gamma."
 
     @property
-    def settled(self) -> bool:
-        """Whether the run came to rest."""
+    def converged(self) -> bool:
+        """Whether the graph or the objective stopped changing."""
         return self in (Outcome.CONVERGED, Outcome.LEVEL)
 
     @property
     def failed(self) -> bool:
-        """Whether a step had no result, or one that is of no use."""
+        """Whether a step had no result, or one that cannot be used."""
         return self in (Outcome.NOT_FINITE, Outcome.DIVERGED, Outcome.NOT_OPTIMAL)
+
+
+class StepError(ArithmeticError):
+    """A step has no result that a run can continue from; `outcome` says why."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.value)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The iterations in order, and their figures as arrays."""
+    """The records of the iterations in order, and their values as arrays."""
 
     records: tuple[Record, ...]
 
@@ -78,7 +86,7 @@ class History:
 
     @property
     def change(self) -> Vector:
-        """The relative change of the graph in every iteration; a run may end by that of the next graph, not listed."""
+        """The relative change of the graph in every iteration; an accelerated run may end by that of the next graph."""
         return np.array([record.change for record in self.records])
 
     @property
@@ -107,7 +115,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The last state of a run, how it got there, and why it stopped there."""
+    """The last state of a run, the history of its iterations, and why it stopped."""
 
     state: State
     history: History
@@ -116,4 +124,4 @@ class Solution:
     @property
     def n_iter(self) -> int:
         """The number of iterations."""
-        return len(self.history)
+        return len(self.history.records)

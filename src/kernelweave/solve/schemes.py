@@ -1,7 +1,15 @@
-"""The models (SMKL, KGL, PMKL) in the versions that exist of them (printed, released, exact), as data.
+"""The models (SMKL, KGL, PMKL) in the versions that exist of them (printed, released, exact, safeguarded), as data.
 
-A version fixes the order of the steps, the start, how the graph and the kernel are kept admissible, and when to
-stop; a model says which steps there are. Neither is a branch in the loop.
+A version fixes the order of the steps, the start, how the graph and the kernel are kept admissible, when to stop, and
+which k-means reads the clusters off P; a model says which steps there are. Neither is a branch in the loop.
+
+- "printed" is Algorithm 1 of the paper: S, K, w, P in this order, squared distances of the labels, a random S to start
+  with. It differs in one point: the paper's K of Eq. 16 is not symmetric if S is not. Here it is the symmetric part of
+  it, with (I - S)(I - S)' for the paper's I - 2S' + SS', which is the minimum over symmetric K.
+- "released" is the public program that made the paper's figures, with the labels' rows in the order of the samples.
+- "exact" takes the optimum of every sub-problem, with S >= 0 and K positive semidefinite.
+- "safeguarded", the default of the estimators, takes optima in closed form, w and K at once, with K >= -γ/2; S >= 0
+  is imposed on the last graph.
 """
 
 from __future__ import annotations
@@ -10,19 +18,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 
-import numpy as np
-
-from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import nearest_psd
-from kernelweave.core.paper.objective import fit_term, perturbation_term, ridge_term
+from kernelweave.core.paper.objective import graph_terms, perturbation_term, smoothness
 from kernelweave.errors import InvalidInputError
-from kernelweave.solve import starts
+from kernelweave.solve.leap import Leaps
+from kernelweave.solve.loop import Run
 from kernelweave.solve.problem import Problem, State
 from kernelweave.solve.result import Outcome
-from kernelweave.solve.scheme import Change, Scheme, graph_change, joint_change, spectral_change, still_changing
+from kernelweave.solve.scheme import Advance, Finish, Partition, Scheme, Start, Step, sweeps, unchanged
+from kernelweave.solve.starts import (
+    FirstKernel,
+    IdentityStart,
+    RandomStart,
+    RidgeStart,
+    self_weighted_mean,
+    single_kernel,
+    uniform_theta,
+)
 from kernelweave.solve.steps import (
     Beta,
-    Embed,
     Infer,
     InferLabels,
     KeepPositiveGraph,
@@ -34,97 +48,97 @@ from kernelweave.solve.steps import (
     PerturbSafely,
     SelfWeight,
     SmootherLabels,
-    Step,
+    StopIfFar,
     clip_kernel,
     distances_of,
+    embed,
     keep_kernel,
+    propagate,
     residual_of,
-    smoothness_of,
+)
+from kernelweave.solve.stopping import (
+    Change,
+    SmallChange,
+    StopRule,
+    graph_change,
+    joint_change,
+    small_change_or_level,
+    spectral_change,
+    still_changing,
+    why_still_changing,
 )
 
 __all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
 
-_NO_GRAPH = 2.0
-_Kernel = tuple[Matrix, Vector]  # a consensus kernel and the weights that go with it
-
-
-def _why_unsettled(state: State) -> Outcome:
-    """Return why a safeguarded run is still moving: without labels no entry of S = I - γ(K + γI)^-1 is beyond ±1."""
-    if max(float(state.S.max()), -float(state.S.min())) > _NO_GRAPH:
-        return Outcome.OVERRULED
-    return Outcome.ON_BOUND if state.on_bound else Outcome.MAX_ITER
-
-
-def _as_inferred(infer: Infer) -> Step:
-    return infer
-
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One way in which the algorithm was published, or should have been."""
+    """One way to alternate between S, K, w and P: what the models of that version have in common."""
 
     cluster_order: tuple[str, ...]
     classify_order: tuple[str, ...]
-    start: Callable[[Problem, _Kernel, Step, float, np.random.Generator], State]
-    graph: Callable[[float, float, bool], Step]  # of alpha, gamma, and whether K stays as it is
+    start: Callable[[FirstKernel, Infer, float], Start]
+    graph: Callable[[float, float, bool], Step]  # of alpha, gamma, and whether K is fixed
     consensus: Callable[[Beta, float], dict[str, Step]]
     change: Change
-    min_iter: int
-    labels: Callable[[Infer], Step] = _as_inferred
-    finish: Callable[[Infer], Step] | None = None
-    monotone: bool = False
-    accelerated: bool = False
-    unsettled: Callable[[State], Outcome] = still_changing
+    stop: StopRule
+    partition: Partition
+    labels: Callable[[Infer], Step] = InferLabels
+    finish: Callable[[Infer], Finish] = lambda infer: unchanged
+    iterations: Callable[[Run], Advance] = sweeps
+    at_max_iter: Callable[[State], Outcome] = still_changing
     floor: Callable[[Problem], float] = attrgetter("floor")
 
 
 VERSIONS: dict[str, Version] = {
-    # Algorithm 1 as the paper prints it
+    # Algorithm 1 as the paper prints it, but with the symmetric part of its K
     "printed": Version(
-        cluster_order=("graph", "kernel", "weights", "labels"),
-        classify_order=("graph", "kernel", "weights", "labels"),
-        start=lambda problem, kernel, infer, gamma, rng: starts.random_start(problem, kernel, infer, rng),
+        cluster_order=("graph", "kernel", "weights", "labels", "guard"),
+        classify_order=("graph", "kernel", "weights", "labels", "guard"),
+        start=lambda kernel, infer, gamma: RandomStart(kernel, infer),
         graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
         change=graph_change,
-        min_iter=1,
+        stop=SmallChange(),
+        partition="lloyd",
     ),
-    # the public program that made the paper's figures, without its misaligned rows
+    # the public program that made the paper's figures, with the rows of its labels in the right order
     "released": Version(
-        cluster_order=("labels", "weights", "graph", "kernel"),
-        classify_order=("weights", "kernel", "graph", "labels"),
-        start=lambda problem, kernel, infer, gamma, rng: starts.identity_start(problem, kernel),
+        cluster_order=("labels", "weights", "graph", "kernel", "guard"),
+        classify_order=("weights", "kernel", "graph", "labels", "guard"),
+        start=lambda kernel, infer, gamma: IdentityStart(kernel),
         graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
         change=spectral_change,
-        min_iter=6,
+        stop=SmallChange(min_iter=6),
+        partition="lloyd",
     ),
-    # every step the optimum of its sub-problem, K a positive semidefinite matrix: the objective never rises
+    # every step the optimum of its sub-problem, K positive semidefinite: the objective never increases
     "exact": Version(
         cluster_order=("graph", "weights", "kernel", "labels"),
         classify_order=("graph", "weights", "kernel", "labels"),
-        start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
+        start=RidgeStart,
         graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
         consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
         change=graph_change,
-        min_iter=1,
-        monotone=True,
+        stop=small_change_or_level,
+        partition="hartigan",
     ),
-    # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the graph at the end: the one to use
+    # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
     "safeguarded": Version(
         cluster_order=("graph", "kernel", "labels"),
         classify_order=("graph", "kernel", "labels"),
-        start=lambda problem, kernel, infer, gamma, rng: starts.ridge_start(problem, kernel, infer, gamma),
+        start=RidgeStart,
         graph=LearnFreeGraph,
-        labels=SmootherLabels,
-        finish=KeepPositiveGraph,
         consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
         change=joint_change,
-        min_iter=1,
-        monotone=True,
-        accelerated=True,
-        unsettled=_why_unsettled,
-        floor=attrgetter("rounding_floor"),
+        stop=small_change_or_level,
+        partition="hartigan",
+        labels=SmootherLabels,
+        finish=KeepPositiveGraph,
+        iterations=Leaps,
+        at_max_iter=why_still_changing,
+        floor=attrgetter("safeguarded_floor"),
     ),
 }
 
@@ -139,71 +153,67 @@ def smkl(
     relative_beta: float | None = None,
 ) -> Scheme:
     """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification)."""
-    v, stiffness = _version(version), Beta(beta, relative_beta)
-
-    def perturbation(problem: Problem, state: State) -> dict[str, float]:
-        d = distances_of(problem, state)
-        return {"perturbation": perturbation_term(d, v.floor(problem), beta=stiffness.value(problem))}
-
-    steps = v.consensus(stiffness, gamma)
-    return _scheme("SMKL", v, steps, starts.self_weighted_mean, perturbation, alpha, gamma, classify=classify)
+    v, b = _version(version), Beta(beta, relative_beta)
+    terms = Terms(alpha, gamma, b, v.floor)
+    return _scheme(
+        "SMKL",
+        v,
+        v.consensus(b, gamma),
+        lambda problem: self_weighted_mean(problem, v.floor(problem)),
+        terms,
+        classify=classify,
+    )
 
 
 def kgl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
     """Kernel-based graph learning, Eq. 7: one kernel, which stays as it is."""
-
-    def single(problem: Problem) -> _Kernel:
-        return problem.H[0], np.ones(1)
-
-    return _scheme("KGL", _version(version), {}, single, _no_more_terms, alpha, gamma, classify=classify)
+    return _scheme("KGL", _version(version), {}, single_kernel, Terms(alpha, gamma), classify=classify)
 
 
 def pmkl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
     """Parametrised multiple kernel learning, Eq. 11: K = Σ θ_i H_i, Σ √θ_i = 1."""
     steps: dict[str, Step] = {"kernel": ParametriseKernel()}
-    v = _version(version)
-    return _scheme("PMKL", v, steps, starts.uniform_theta, _no_more_terms, alpha, gamma, classify=classify)
+    return _scheme("PMKL", _version(version), steps, uniform_theta, Terms(alpha, gamma), classify=classify)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of the objective, Eq. 10; the perturbation of the kernels in SMKL only, which has a beta."""
+
+    alpha: float
+    gamma: float
+    beta: Beta | None = None
+    floor: Callable[[Problem], float] = attrgetter("floor")
+
+    def __call__(self, problem: Problem, state: State) -> dict[str, float]:
+        """Return the terms by name."""
+        q = smoothness(state.S, state.P)[0] if state.q is None else state.q
+        terms = graph_terms(state.K, state.S, residual_of(state), q, alpha=self.alpha, gamma=self.gamma)
+        if self.beta is not None:
+            d, beta = distances_of(problem, state), self.beta.value(problem)
+            terms["perturbation"] = perturbation_term(d, self.floor(problem), beta=beta)
+        return terms
 
 
 def _scheme(
-    name: str,
-    version: Version,
-    steps: dict[str, Step],
-    kernel: Callable[[Problem], _Kernel],
-    more_terms: Callable[[Problem, State], dict[str, float]],
-    alpha: float,
-    gamma: float,
-    *,
-    classify: bool,
+    name: str, version: Version, steps: dict[str, Step], kernel: FirstKernel, terms: Terms, *, classify: bool
 ) -> Scheme:
-    infer: Infer = InferLabels() if classify else Embed()
-    steps = {**steps, "graph": version.graph(alpha, gamma, "kernel" not in steps), "labels": version.labels(infer)}
+    infer = propagate if classify else embed
+    graph = version.graph(terms.alpha, terms.gamma, "kernel" not in steps)
+    steps = {**steps, "graph": graph, "labels": version.labels(infer), "guard": StopIfFar()}
     order = version.classify_order if classify else version.cluster_order
-
-    def terms(problem: Problem, state: State) -> dict[str, float]:
-        return {
-            "fit": fit_term(state.K, residual_of(state)),
-            "ridge": ridge_term(state.S, gamma=gamma),
-            "smoothness": alpha * smoothness_of(state),
-            **more_terms(problem, state),
-        }
-
     return Scheme(
         name=name,
-        start=lambda problem, rng: version.start(problem, kernel(problem), infer, gamma, rng),
+        start=version.start(kernel, infer, terms.gamma),
         steps=tuple(steps[role] for role in order if role in steps),
         terms=terms,
         change=version.change,
-        min_iter=version.min_iter,
-        finish=version.finish(infer) if version.finish else None,
-        monotone=version.monotone,
-        accelerated=version.accelerated,
-        unsettled=version.unsettled,
+        stop=version.stop,
+        at_max_iter=version.at_max_iter,
+        finish=version.finish(infer),
+        iterations=version.iterations,
+        partition=version.partition,
     )
-
-
-def _no_more_terms(problem: Problem, state: State) -> dict[str, float]:
-    return {}
 
 
 def _version(name: str) -> Version:

@@ -1,10 +1,10 @@
-"""The steps that models are made of: each takes (problem, state), owns its parameters and returns a new state."""
+"""The steps that models are made of: each maps (problem, state, work) to a new state and owns its parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,23 +19,23 @@ from kernelweave.core.algebra.matrices import (
     symmetric_spectral_norm,
 )
 from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import graph_from_inverse, identity_minus, residual, ridge_inverse, unexpressed
+from kernelweave.core.paper.graph_step import graph_from_inverse, identity_minus, residual, unexpressed
 from kernelweave.core.paper.kernel_step import combine, kernel_step
 from kernelweave.core.paper.kernel_weights import (
     consensus_distances,
+    consensus_weights,
     kernel_residuals,
     parametrised_weights,
     self_weights,
 )
 from kernelweave.core.paper.label_step import embedding
-from kernelweave.core.paper.nonnegative import exact_graph_step
+from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step
 from kernelweave.core.paper.objective import smoothness
-from kernelweave.core.paper.safeguard import consensus_weights
-from kernelweave.solve.problem import Problem, State
+from kernelweave.solve.problem import Problem, State, Workspace
+from kernelweave.solve.result import Outcome, StepError
 
 __all__ = [
     "Beta",
-    "Embed",
     "Infer",
     "InferLabels",
     "KeepPositiveGraph",
@@ -47,25 +47,48 @@ __all__ = [
     "PerturbSafely",
     "SelfWeight",
     "SmootherLabels",
-    "Step",
+    "StopIfFar",
     "clip_kernel",
     "distances_of",
+    "embed",
     "keep_kernel",
+    "propagate",
     "residual_of",
-    "smoothness_of",
 ]
 
-Step: TypeAlias = Callable[[Problem, State], State]
+Infer: TypeAlias = Callable[[Problem, Matrix], Matrix]  # P on the positive, symmetric part of a graph
+
+_FAR = 1e3  # times the largest kernel
 
 
-class Infer(Protocol):
-    """The step that finds P: on the graph of a state, or on another one."""
+def embed(problem: Problem, S: Matrix) -> Matrix:
+    """P for clustering: the smoothest orthonormal labels on the graph."""
+    return embedding(positive_graph(S), problem.c, overwrite=True)
 
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the labels inferred on its graph."""
 
-    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
-        """Return P on a graph, which gives its memory if told so."""
+def propagate(problem: Problem, S: Matrix) -> Matrix:
+    """P for classification: the harmonic extension of the known labels."""
+    if problem.Y is None or problem.labelled is None:
+        msg = "Classification needs a Problem with labels Y and the mask of labelled samples; got none."
+        raise TypeError(msg)
+    return harmonic(positive_graph(S), problem.Y, problem.labelled)
+
+
+def positive_graph(S: Matrix) -> Matrix:
+    """max(S, 0), averaged with its transpose, as a new matrix."""
+    S = np.maximum(S, 0)
+    average_with_transpose(S)
+    return S
+
+
+def residual_of(state: State) -> Matrix:
+    """M = (I - S)(I - S)', computed if the state does not have it."""
+    return residual(state.S) if state.M is None else state.M
+
+
+def distances_of(problem: Problem, state: State) -> Vector:
+    """||H_i - K||, computed if the state does not have them."""
+    return consensus_distances(problem.H, state.K) if state.d is None else state.d
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +103,7 @@ class Beta:
         if self.beta is not None:
             return self.beta
         if self.relative is None:
-            msg = "Beta needs the paper's beta or the relative one."
+            msg = "Beta needs the paper's beta or the relative one; got neither."
             raise TypeError(msg)
         return self.relative / problem.mean_weight
 
@@ -95,76 +118,34 @@ class LearnGraph:
     squared: bool
     symmetric: bool
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new graph."""
-        A = inverse_of(state, self.gamma)
+        A = work.take_inverse(state.K, self.gamma)
         S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma, squared=self.squared)
+        if self.fixed_kernel:
+            work.keep_inverse(A, state.K, self.gamma)
+        del A  # its memory is free unless it was kept
         np.maximum(S, 0, out=S)
-        return replace(state, A=A if self.fixed_kernel else None).with_graph(symmetric_part(S) if self.symmetric else S)
+        S = symmetric_part(S) if self.symmetric else S
+        return replace(state, S=S, M=residual(S), q=None)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnFreeGraph:
-    """S from its closed form, the optimum over all S: S >= 0 waits for `KeepPositiveGraph`."""
+    """S from its closed form, the optimum over all S; S >= 0 is left to `KeepPositiveGraph`."""
 
     alpha: float
     gamma: float
     fixed_kernel: bool  # then its inverse is kept
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new graph."""
-        A = inverse_of(state, self.gamma)
+        A = work.take_inverse(state.K, self.gamma)
         E = unexpressed(A, state.P, alpha=self.alpha, gamma=self.gamma, overwrite=not self.fixed_kernel)
+        if self.fixed_kernel:
+            work.keep_inverse(A, state.K, self.gamma)
         M = outer_square(E)
-        return replace(state, S=identity_minus(E), M=M, q=None, A=A if self.fixed_kernel else None)
-
-
-@dataclass(frozen=True, slots=True)
-class SmootherLabels:
-    """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before."""
-
-    infer: Infer
-
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the new labels, or with the old ones."""
-        P = self.infer.labels(problem, positive_graph(state.S), overwrite=True)
-        before, after = smoothness(state.S, state.P, P)
-        return replace(state, P=P, q=after) if after <= before else state
-
-
-@dataclass(frozen=True, slots=True)
-class KeepPositiveGraph:
-    """The positive, symmetric part of S, and P inferred on it, if that is not done yet: what the user gets."""
-
-    infer: Infer
-
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with S >= 0."""
-        S = positive_graph(state.S)
-        P = self.infer.labels(problem, S) if state.q is None else state.P
-        return replace(state, S=S, M=None, P=P, q=None)
-
-
-def positive_graph(S: Matrix) -> Matrix:
-    """max(S, 0), averaged with its transpose."""
-    S = np.maximum(S, 0)
-    average_with_transpose(S)
-    return S
-
-
-def residual_of(state: State) -> Matrix:
-    """M = (I - S)(I - S)', computed once for each S."""
-    return residual(state.S) if state.M is None else state.M
-
-
-def smoothness_of(state: State) -> float:
-    """Tr(P'LP), computed once where P was taken as it was inferred."""
-    return smoothness(state.S, state.P)[0] if state.q is None else state.q
-
-
-def inverse_of(state: State, gamma: float) -> Matrix:
-    """A = (K + γI)^-1, computed once for each K."""
-    return ridge_inverse(state.K, gamma=gamma) if state.A is None else state.A
+        return replace(state, S=identity_minus(E), M=M, q=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +156,60 @@ class LearnExactGraph:
     gamma: float
     tol: float = 1e-9
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the optimal graph."""
-        # `tol` is beyond single precision
+        # single precision cannot reach `tol`
         K, P, S = (M.astype(np.float64) for M in (symmetric_part(state.K), state.P, state.S))
-        optimal = exact_graph_step(K, P, S, alpha=self.alpha, gamma=self.gamma, tol=self.tol)
-        return state.with_graph(optimal.astype(state.S.dtype))
+        try:
+            optimal = exact_graph_step(K, P, S, alpha=self.alpha, gamma=self.gamma, tol=self.tol)
+        except NotOptimalError as error:
+            raise StepError(Outcome.NOT_OPTIMAL) from error
+        S_new = optimal.astype(state.S.dtype)
+        return replace(state, S=S_new, M=residual(S_new), q=None)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPositiveGraph:
+    """The finish of free graphs: the positive, symmetric part of S, and P inferred on it unless that was done."""
+
+    infer: Infer
+
+    def __call__(self, problem: Problem, state: State) -> State:
+        """Return the state with S >= 0."""
+        S = positive_graph(state.S)
+        P = self.infer(problem, S) if state.q is None else state.P
+        return replace(state, S=S, M=None, P=P, q=None)
+
+
+@dataclass(frozen=True, slots=True)
+class InferLabels:
+    """P as inferred on the graph."""
+
+    infer: Infer
+
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
+        """Return the state with the new labels."""
+        return replace(state, P=self.infer(problem, state.S), q=None)
+
+
+@dataclass(frozen=True, slots=True)
+class SmootherLabels:
+    """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before."""
+
+    infer: Infer
+
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
+        """Return the state with the new labels, or with the old ones."""
+        P = self.infer(problem, state.S)
+        before, after = smoothness(state.S, state.P, P)
+        return replace(state, P=P, q=after) if after <= before else state
 
 
 @dataclass(frozen=True, slots=True)
 class SelfWeight:
     """SMKL's w from the distance of every kernel to K."""
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new weights."""
         d = distances_of(problem, state)
         return replace(state, w=self_weights(d, problem.floor), d=d)
@@ -199,21 +221,21 @@ def keep_kernel(K: Matrix) -> Matrix:
 
 
 def clip_kernel(K: Matrix) -> Matrix:
-    """Set the negatives of K to 0, as the released program does."""
+    """Set the negatives of K to 0 in place, as the released program does."""
     return np.maximum(K, 0, out=K)
 
 
 @dataclass(frozen=True, slots=True)
 class PerturbKernel:
-    """SMKL's K: the weighted mean of the kernels, perturbed by the graph, then made admissible."""
+    """SMKL's K: the weighted mean of the kernels, perturbed by the graph, then made admissible (possibly in place)."""
 
     beta: Beta
     admit: Callable[[Matrix], Matrix] = keep_kernel
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new consensus."""
         K = self.admit(kernel_step(problem.H, state.w, residual_of(state), beta=self.beta.value(problem)))
-        return replace(state, K=K, A=None, d=consensus_distances(problem.H, K))
+        return replace(state, K=K, d=consensus_distances(problem.H, K))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,72 +245,50 @@ class PerturbSafely:
     beta: Beta
     gamma: float
 
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the new weights, consensus and inverse."""
-        optimum = self._unbounded_optimum(problem, state)
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
+        """Return the state with the new weights and consensus, whose inverse is kept in the work space."""
+        optimum = self._unbounded_optimum(problem, state, work)
         return self._projected(problem, state) if optimum is None else optimum
 
-    def _unbounded_optimum(self, problem: Problem, state: State) -> State | None:
+    def _unbounded_optimum(self, problem: Problem, state: State, work: Workspace) -> State | None:
         """Return the optimum over all K, or None if there is none or it is out of bounds."""
         H, M, beta = problem.H, residual_of(state), self.beta.value(problem)
         m = float(np.vdot(M, M))
-        if beta * problem.r <= m**0.5:  # <K, M> falls faster than the distances grow
+        if beta * problem.r <= m**0.5:  # <K, M> decreases faster than the distances grow
             return None
         h = kernel_residuals(H, M)
-        w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.rounding_floor)
+        w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)
         K = kernel_step(H, w, M, beta=beta)
         A = definite_inverse(shifted(K, self.gamma), overwrite=True)
         if A is None or self.gamma * symmetric_spectral_norm(A, tol=0.1) > 2:
             return None
-        return replace(state, w=w, K=K, A=A, d=d, on_bound=False)
+        work.keep_inverse(A, K, self.gamma)
+        return replace(state, w=w, K=K, d=d, on_bound=False)
 
     def _projected(self, problem: Problem, state: State) -> State:
         """Return one step of majorisation from the K that is in bounds, projected on the bounds."""
-        w = self_weights(distances_of(problem, state), problem.rounding_floor)
+        w = self_weights(distances_of(problem, state), problem.safeguarded_floor)
         M, beta = residual_of(state), self.beta.value(problem)
         K = floor_spectrum(kernel_step(problem.H, w, M, beta=beta), -self.gamma / 2, overwrite=True)
-        return replace(state, w=w, K=K, A=None, d=consensus_distances(problem.H, K), on_bound=True)
-
-
-def distances_of(problem: Problem, state: State) -> Vector:
-    """||H_i - K||, computed once for each K."""
-    return consensus_distances(problem.H, state.K) if state.d is None else state.d
+        return replace(state, w=w, K=K, d=consensus_distances(problem.H, K), on_bound=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ParametriseKernel:
     """PMKL's weights θ and K = Σ θ_i H_i."""
 
-    def __call__(self, problem: Problem, state: State) -> State:
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new weights and consensus."""
         w = parametrised_weights(kernel_residuals(problem.H, residual_of(state)))
-        return replace(state, w=w, K=combine(problem.H, w), A=None, d=None)
+        return replace(state, w=w, K=combine(problem.H, w), d=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Embed:
-    """P for clustering: the smoothest orthonormal labels on the graph."""
+class StopIfFar:
+    """The last step where K may diverge: it changes nothing, and fails if K is a thousand times larger than H."""
 
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the new embedding."""
-        return state.with_labels(self.labels(problem, state.S))
-
-    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
-        """Return P on a graph, which gives its memory if told so."""
-        return embedding(S, problem.c, overwrite=overwrite)
-
-
-@dataclass(frozen=True, slots=True)
-class InferLabels:
-    """P for classification: the harmonic extension of the known labels."""
-
-    def __call__(self, problem: Problem, state: State) -> State:
-        """Return the state with the labels inferred on its graph."""
-        return state.with_labels(self.labels(problem, state.S))
-
-    def labels(self, problem: Problem, S: Matrix, *, overwrite: bool = False) -> Matrix:
-        """Return P on a graph, which gives its memory if told so."""
-        if problem.Y is None or problem.labelled is None:
-            msg = "InferLabels needs a Problem with labels Y and the mask of labelled samples."
-            raise TypeError(msg)
-        return harmonic(S, problem.Y, problem.labelled)
+    def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
+        """Return the same state."""
+        if float(np.linalg.norm(state.K)) > _FAR * problem.size:
+            raise StepError(Outcome.DIVERGED)
+        return state

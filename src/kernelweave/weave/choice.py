@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory, gib
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.memory import gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.weave.dense import Dense
@@ -95,7 +95,8 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         _refuse(given, wishes, able)
         need = given.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
-        check_memory(need, what=_what(given, samples), advice=_advice(given, wishes, able))
+        if room.free is not None and need > room.free:
+            raise _too_large(given, samples, need, room.free, _advice(given, wishes, able))
         return SolverChoice(given, "asked for")
     if not able:
         msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out."
@@ -115,7 +116,7 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
         if n > solver.up_to:
             reason = f"{n} samples are more than {int(solver.up_to)}"
         elif free is not None and need > free:
-            reason = f"{_what(solver, samples)} needs {gib(need)}, more than the {gib(free)} available"
+            reason = f"{_what(solver, n)} needs {gib(need)}, more than the {gib(free)} available"
         elif solver.name == "local" and n > EXACT_UP_TO and not has_pynndescent():
             reason = f'{n} samples are many, and pynndescent ("kernelweave[large]") is not installed'
         if not reason:
@@ -125,7 +126,8 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
         passed.append(reason)
     last = able[-1]
     need = last.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
-    check_memory(need, what=_what(last, samples), advice=_advice(last, wishes, able))
+    if free is not None and need > free:
+        raise _too_large(last, samples, need, free, _advice(last, wishes, able))
     return SolverChoice(last, f"it takes {' and '.join(wishes.values())}")
 
 
@@ -138,9 +140,15 @@ def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> No
         raise InvalidInputError(msg)
 
 
-def _what(solver: Solver, samples: SampleSet) -> str:
-    n = "" if isinstance(samples, Chunks) else f" of {samples.n_samples} samples"
-    return f"The {solver.name} graph{n}"
+def _what(solver: Solver, n: int) -> str:
+    return f"The {solver.name} graph of {n} samples"
+
+
+def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice: str) -> NotEnoughMemoryError:
+    n = 0 if isinstance(samples, Chunks) else samples.n_samples
+    return NotEnoughMemoryError(
+        f"{_what(solver, n)} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."
+    )
 
 
 def _advice(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> str:

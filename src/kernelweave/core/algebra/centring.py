@@ -10,9 +10,9 @@ __all__ = ["centre"]
 
 
 def centre(K: Matrix) -> Matrix:
-    """(I - 11'/n) K (I - 11'/n) for a symmetric K, written into K: distances do not change, but their digits count.
+    """(I - 11'/n) K (I - 11'/n) for a symmetric K, in place; distances in the feature space do not change.
 
-    A flat kernel is 1 - d with d small: single precision keeps four digits of d in K, and as many as it has here.
+    It keeps digits: a kernel 1 - d with small d has four digits of d in single precision, and all of them when centred.
     """
     means = K.mean(axis=1, dtype=np.float64)
     K -= means[:, None].astype(K.dtype)

@@ -26,7 +26,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
-_VECTORS = 8  # of ARPACK, for a norm that need not be accurate: the default of 20 takes as many products
+_VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
 
 def symmetric_part(M: Matrix) -> Matrix:
@@ -58,7 +58,7 @@ def shifted(M: Matrix, shift: float) -> Matrix:
 def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
     """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
 
-    With `overwrite` the inverse takes the place of M (C-ordered), and nothing else of its size is allocated.
+    With `overwrite` the inverse is computed in place of M (C-ordered), without another matrix of its size.
     """
     diagonal = M.diagonal().copy()
     A = definite_inverse(M, overwrite=overwrite)
@@ -81,7 +81,7 @@ def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
 
 
 def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
-    """M^-1 by LU, from the upper triangle and the diagonal, all that a failed Cholesky has left of M."""
+    """M^-1 by LU, from the upper triangle and the diagonal, which a failed Cholesky decomposition leaves intact."""
     M = np.triu(M, 1)
     M = M + M.T
     np.fill_diagonal(M, diagonal)
@@ -102,7 +102,7 @@ def _mirror_lower(M: Matrix) -> None:
 def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
     """Orthonormal eigenvectors of a symmetric M, as columns: those of its eigenvalues first to last, ascending.
 
-    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may leave some out: then all are computed.
+    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may miss some: then all are computed.
     """
     _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
     if V.shape[1] <= last - first:
@@ -120,15 +120,15 @@ def outer_square(E: Matrix) -> Matrix:
 
 
 class SymmetricOperator(LinearOperator):  # type: ignore[misc]
-    """v -> Mv of a symmetric M by symv, which reads one triangle only (above): half the memory of a general product."""
+    """v -> Mv of a symmetric M by symv, which reads its upper triangle only: half the memory traffic of a product."""
 
     def __init__(self, M: Matrix) -> None:
         super().__init__(M.dtype, M.shape)
         (self._symv,) = get_blas_funcs(("symv",), (M,))
-        self._M = M.T  # which has the order that BLAS reads
+        self._M = M.T  # in Fortran order, as BLAS reads it
 
     def matvec(self, v: Vector) -> Vector:
-        """Return Mv; without the checks of the base, which take as long as the product of a small M."""
+        """Return Mv, without the checks of the base class, which take as long as the product for a small M."""
         return np.asarray(self._symv(1.0, self._M, v, lower=1))
 
     _matvec = matvec
@@ -165,7 +165,7 @@ def floor_spectrum(M: Matrix, floor: float, *, overwrite: bool = False) -> Matri
     """Nearest matrix to a symmetric M with no eigenvalue below `floor`."""
     values, V = linalg.eigh(M.T, overwrite_a=overwrite, check_finite=False)
     del M  # may be freed now
-    V *= np.sqrt(np.maximum(values - floor, 0))  # what is above the floor is a square: half a product
+    V *= np.sqrt(np.maximum(values - floor, 0))  # M - floor·I becomes a square, by syrk: half of a product
     K = outer_square(V)
     K.flat[:: len(K) + 1] += floor
     return K

@@ -1,1 +1,1 @@
-"""The steps of the paper, by equation."""
+"""The steps of the paper, by equation, in its letters (GLOSSARY.md)."""

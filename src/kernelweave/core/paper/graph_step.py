@@ -1,4 +1,4 @@
-"""The graph S of the samples: its closed form, and its residual that the other steps read."""
+"""The graph S of the samples: its closed form, and its residual, which the other steps use."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TILE = 128
 
 def label_distances(P: Matrix, *, squared: bool) -> Matrix:
     """G, g_ij = ||P_i - P_j||² (the paper), or its root (the released program)."""
-    p = np.einsum("ij,ij->i", P, P)
+    norms = np.einsum("ij,ij->i", P, P)
     G = P @ P.T
     G *= -2
-    G += p[:, None]
-    G += p
+    G += norms[:, None]
+    G += norms
     np.maximum(G, 0, out=G)
     np.fill_diagonal(G, 0)
     return G if squared else np.sqrt(G, out=G)
@@ -40,11 +40,12 @@ def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
 
 
 def unexpressed(A: Matrix, P: Matrix, *, alpha: float, gamma: float, overwrite: bool = False) -> Matrix:
-    """E = I - S of Eq. 14: E = γA + (α/4) AG with A = (K + γI)^-1; with `overwrite` in the memory of A (C-ordered)."""
-    # G = p1' + 1p' - 2PP' has rank c + 2, so AG costs n²c and one pass over A
-    p = np.einsum("ij,ij->i", P, P)
-    right = np.column_stack([P, np.ones_like(p), p])
-    left = (A @ np.column_stack([P, p, np.ones_like(p)])) * (alpha / 4)
+    """E = I - S of Eq. 14: E = γA + (α/4) AG with A = (K + γI)^-1; with `overwrite`, A (C-ordered) becomes E."""
+    # G = v1' + 1v' - 2PP', v_i = ||P_i||², has rank c + 2, so AG costs n²c and one pass over A
+    norms = np.einsum("ij,ij->i", P, P)
+    ones = np.ones_like(norms)
+    right = np.column_stack([P, ones, norms])
+    left = (A @ np.column_stack([P, norms, ones])) * (alpha / 4)
     left[:, : P.shape[1]] *= -2
     (gemm,) = get_blas_funcs(("gemm",), (A,))
     # the transpose of a C-ordered matrix is the Fortran view that BLAS adds to in place
@@ -64,15 +65,15 @@ def graph_from_inverse(A: Matrix, P: Matrix, *, alpha: float, gamma: float, squa
     return np.asarray(S)
 
 
-def identity_minus(M: Matrix) -> Matrix:
-    """I - M, in the place of M."""
-    np.negative(M, out=M)
-    M.flat[:: len(M) + 1] += 1
-    return M
+def identity_minus(E: Matrix) -> Matrix:
+    """E becomes I - E, in place."""
+    np.negative(E, out=E)
+    E.flat[:: len(E) + 1] += 1
+    return E
 
 
 def residual(S: Matrix) -> Matrix:
-    """M = (I - S)(I - S)': what S leaves unexpressed; Tr(K - 2KS + S'KS) = <K, M> for symmetric K."""
+    """M = EE' = (I - S)(I - S)'; Tr(K - 2KS + S'KS) = <K, M> for symmetric K."""
     return outer_square(identity_minus(S.copy()))
 
 

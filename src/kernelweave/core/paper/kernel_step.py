@@ -21,5 +21,5 @@ def kernel_step(H: Matrix, w: Vector, M: Matrix, *, beta: float) -> Matrix:
     total = float(w.sum())
     K = combine(H, w / total)
     (axpy,) = get_blas_funcs(("axpy",), (K,))
-    # in the memory of K: the multiple of M needs no matrix of its own
+    # in place of K: no matrix for the multiple of M
     return np.asarray(axpy(M.ravel(), K.ravel(), a=-0.5 / (beta * total)).reshape(K.shape))

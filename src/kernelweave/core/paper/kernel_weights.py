@@ -1,46 +1,51 @@
-"""The weight of every kernel: self-weighted (SMKL) and parametrised (PMKL)."""
+"""The weight of every kernel: self-weighted (SMKL), also at once with K, and parametrised (PMKL)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kernelweave._types import Matrix, Vector
+from kernelweave.core.paper.objective import perturbation_term
 
 __all__ = [
+    "DISTANCE_FLOOR",
+    "SAFEGUARDED_FLOOR",
     "consensus_distances",
-    "distance_floor",
+    "consensus_weights",
     "kernel_products",
     "kernel_residuals",
     "parametrised_weights",
     "self_weights",
 ]
 
-_RELATIVE_FLOOR = 1e-10
+# δ as a share of the largest kernel's norm: distances below it are raised to it, so that weights are finite
+DISTANCE_FLOOR = 1e-10
+# δ for distances from HH, which is summed in double precision, and h, whose error is multiplied by δ. It is the same in
+# single precision: a larger one would lead to another graph, as a kernel that K is equal to has the weight 1/(2δ)
+SAFEGUARDED_FLOOR = 1e-6
 _ROWS = 16
+_TOL = 1e-10
+_MAX_CYCLES = 300
+_MAX_STRIDE = 1e3
 
 
 def consensus_distances(H: Matrix, K: Matrix) -> Vector:
-    """||H_i - K||_F for every kernel, one at a time so that no temporary is larger than K."""
-    D = np.empty_like(K)
-    return np.array([np.linalg.norm(np.subtract(Hi, K, out=D)) for Hi in H], dtype=np.float64)
+    """d_i = ||H_i - K||_F, one kernel at a time so that no temporary is larger than K."""
+    difference = np.empty_like(K)
+    return np.array([np.linalg.norm(np.subtract(Hi, K, out=difference)) for Hi in H], dtype=np.float64)
 
 
 def kernel_products(H: Matrix) -> Matrix:
-    """G_ij = <H_i, H_j>, some rows of the kernels at a time, in double precision: distances are its differences."""
-    G = np.zeros((len(H), len(H)))
+    """HH_ij = <H_i, H_j>, some rows of the kernels at a time, in double precision: distances are its differences."""
+    HH = np.zeros((len(H), len(H)))
     for i in range(0, H.shape[1], _ROWS):
         flat = H[:, i : i + _ROWS].reshape(len(H), -1).astype(np.float64, copy=False)
-        G += flat @ flat.T
-    return G
-
-
-def distance_floor(size: float) -> float:
-    """δ, the distance below which a kernel counts as met: 1e-10 of the size of the largest one."""
-    return _RELATIVE_FLOOR * size
+        HH += flat @ flat.T
+    return HH
 
 
 def self_weights(d: Vector, floor: float) -> Vector:
-    """Eq. 9: w_i = 1 / (2 ||H_i - K||_F), the distance floored so that a kernel that K meets has a finite weight."""
+    """Eq. 9: w_i = 1 / (2 max(d_i, δ)), d_i = ||H_i - K||_F: a kernel that K is equal to has a finite weight."""
     return np.asarray(0.5 / np.maximum(d, floor))
 
 
@@ -52,9 +57,47 @@ def kernel_residuals(H: Matrix, M: Matrix) -> Vector:
 def parametrised_weights(h: Vector) -> Vector:
     """Eq. 11: min Σ θ_i h_i over θ >= 0, Σ√θ = 1: θ = u², u_i = (1/h_i) / Σ_j (1/h_j).
 
-    A kernel that S reproduces (h_i = 0 up to rounding) is floored, so that it takes the weight without NaN.
+    Residuals are at least rounding: a kernel that S reproduces (h_i = 0) gets nearly all of the weight, not NaN.
     """
     h = np.maximum(h, np.finfo(h.dtype).eps * (float(np.abs(h).max()) or 1.0))
     u = 1 / h
     u /= u.sum()
     return np.asarray(u**2)
+
+
+def consensus_weights(
+    HH: Matrix, h: Vector, m: float, w: Vector, *, beta: float, floor: float
+) -> tuple[Vector, Vector]:
+    """w and d at the fixed point of Eq. 9 and 16: w_i = 1/(2 max(d_i, δ)), d_i = ||H_i - K||, K from w and M.
+
+    The minimum of <K, M> + β Σ ||H_i - K|| over K, from scalars alone: HH_ij = <H_i, H_j>, h_i = <H_i, M>, m = <M, M>.
+    Every step decreases that objective, so it may stop early. With few kernels convergence is slow: two steps are
+    followed by an extrapolated one (SQUAREM, Varadhan and Roland 2008), which is kept if the objective is lower there.
+    """
+
+    def distances(w: Vector) -> tuple[Vector, float]:
+        total = w.sum()
+        p, a = w / total, 0.5 / (beta * total)
+        HHp, hp = HH @ p, float(p @ h)
+        squares = HH.diagonal() - 2 * HHp + p @ HHp + 2 * a * (h - hp) + a * a * m
+        d = np.sqrt(np.maximum(squares, 0))
+        return d, hp - a * m + perturbation_term(d, floor, beta=beta)
+
+    d, _ = distances(w)
+    for _ in range(_MAX_CYCLES):
+        w1 = self_weights(d, floor)
+        d1, _ = distances(w1)
+        w2 = self_weights(d1, floor)
+        d2, lowest = distances(w2)
+        step, bend = np.log(w1 / w), np.log(w2 / w1) - np.log(w1 / w)
+        w, d = w2, d2
+        if np.abs(step).max() < _TOL:
+            break
+        stride = min(float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300), _MAX_STRIDE)
+        if stride > 1:
+            far = w1 * np.exp((2 * stride - 1) * step + stride**2 * bend)
+            d_far, value = distances(far)
+            if value <= lowest:
+                w, d = far, d_far
+    w = self_weights(d, floor)
+    return w, distances(w)[0]

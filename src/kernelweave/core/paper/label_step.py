@@ -1,4 +1,4 @@
-"""The labels' relaxation P for clustering: the bottom eigenvectors of a dense graph's Laplacian."""
+"""The relaxed labels P for clustering: eigenvectors of the smallest eigenvalues of a dense graph's Laplacian."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernelweave.core.algebra.matrices import SymmetricOperator, average_with_tr
 __all__ = ["embedding"]
 
 _ARPACK_FROM = 400  # samples; LAPACK is faster below
-_ARPACK_RESTARTS = 60  # where eigenvalues crowd it may take thousands, and LAPACK is done long before
+_ARPACK_RESTARTS = 60  # where eigenvalues are close it may take thousands, and LAPACK is faster
 _TOL = 1e-12
 _ROWS = 32
 
@@ -20,21 +20,21 @@ def embedding(S: Matrix, c: int, *, overwrite: bool = False) -> Matrix:
     """Eq. 17: min Tr(P'LP), P'P = I: the eigenvectors of the c smallest eigenvalues of L, as columns.
 
     On a graph without edges (the released start, S = I) every P is a minimum: it is the first c unit vectors.
-    With `overwrite` S must be symmetric, and gives its memory.
+    With `overwrite` S must be symmetric and is overwritten.
     """
     n = len(S)
     W = S
     if not overwrite:
         W = S.copy()
         average_with_transpose(W)
-    d = W.sum(axis=1) - W.diagonal()
-    if not d.any():
+    degrees = W.sum(axis=1) - W.diagonal()
+    if not degrees.any():
         return np.eye(n, c, dtype=S.dtype)
-    np.fill_diagonal(W, -d)  # now W = -L
+    np.fill_diagonal(W, -degrees)  # now W = -L
     if n >= _ARPACK_FROM and n >= 20 * c and _connected(W):
         try:
-            return _top_eigenvectors(W, c, shift=2 * float(d.max()))
-        except ArpackError:  # no convergence where eigenvalues crowd: LAPACK knows no such trouble
+            return _top_eigenvectors(W, c, shift=2 * float(degrees.max()))
+        except ArpackError:  # no convergence where eigenvalues are close: fall back to LAPACK
             pass
     np.negative(W, out=W)
     return eigenvectors(W, 0, c - 1)
@@ -53,7 +53,7 @@ def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:
 
 
 def _connected(W: Matrix) -> bool:
-    """Whether all samples are reached from the first; a graph in parts has eigenvalues that ARPACK may miss."""
+    """Whether all samples are reached from the first; ARPACK may miss the repeated eigenvalue 0 of a graph in parts."""
     seen = np.arange(len(W)) == 0
     front = np.flatnonzero(seen)
     while len(front):

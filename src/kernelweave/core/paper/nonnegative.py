@@ -15,7 +15,7 @@ _MAX_SWEEPS = 5000
 
 
 class NotOptimalError(ArithmeticError):
-    """The budget of sweeps was spent before the KKT conditions held."""
+    """The largest number of sweeps was reached before the KKT conditions held."""
 
 
 def exact_graph_step(K: Matrix, P: Matrix, S: Matrix, *, alpha: float, gamma: float, tol: float) -> Matrix:
@@ -47,7 +47,8 @@ def exact_graph_step(K: Matrix, P: Matrix, S: Matrix, *, alpha: float, gamma: fl
         Z = Z_new
         if max(primal, dual / scale) < tol and (sweep % 5 == 0) and optimality_gap(Z, Q, B) < tol * scale:
             return np.asarray(Z)
-    raise NotOptimalError
+    msg = f"The KKT conditions do not hold to {tol:g} after {_MAX_SWEEPS} sweeps: raise gamma."
+    raise NotOptimalError(msg)
 
 
 def optimality_gap(S: Matrix, Q: Matrix, B: Matrix) -> float:

@@ -4,6 +4,8 @@ from numpy.testing import assert_allclose
 
 from kernelweave.core.algebra.matrices import (
     average_with_transpose,
+    definite_inverse,
+    floor_spectrum,
     nearest_psd,
     outer_square,
     symmetric_inverse,
@@ -60,3 +62,18 @@ def test_nearest_psd_keeps_a_kernel_and_clips_eigenvalues_else(small):
     values = np.linalg.eigvalsh(M)
     assert values.min() < 0
     assert_allclose(np.linalg.eigvalsh(nearest_psd(M)), np.maximum(values, 0), atol=1e-12)
+
+
+def test_a_floored_spectrum_is_the_nearest_one(small):
+    M = small.K - 2 * np.eye(small.n)
+    K = floor_spectrum(M, -0.5)
+    values = np.linalg.eigvalsh(M)
+    assert values.min() < -0.5
+    assert_allclose(np.linalg.eigvalsh(K), np.maximum(values, -0.5), atol=1e-12)
+    assert_allclose((K - M) @ (K + 0.5 * np.eye(small.n)), 0, atol=1e-10)  # only what was below the floor is moved
+    assert_allclose(floor_spectrum(M.copy(), -0.5, overwrite=True), K, atol=1e-12)
+
+
+def test_only_a_positive_definite_matrix_has_a_definite_inverse(small):
+    assert definite_inverse(small.K - 2 * np.eye(small.n)) is None
+    assert_allclose(definite_inverse(small.K) @ small.K, np.eye(small.n), atol=1e-10)

@@ -1,0 +1,165 @@
+"""Every estimator with every solver has every method: the whole matrix, cell by cell."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
+
+import kernelweave
+from kernelweave import (
+    Dense,
+    KGLClassifier,
+    KGLClustering,
+    Landmark,
+    Local,
+    PMKLClassifier,
+    PMKLClustering,
+    SMKLClassifier,
+    SMKLClustering,
+    WeaveClassifier,
+    WeaveClustering,
+)
+from kernelweave.errors import NotEnoughMemoryError
+from kernelweave.report import model_report
+
+X, y = load_iris(return_X_y=True)
+X, y = X[::2], y[::2]
+PART = np.where(np.arange(len(y)) % 3, -1, y)
+NEW = X[:6] + 0.01
+
+SOLVERS = ("auto", "dense", "local", "landmark", Dense(), Local(n_candidates=20), Landmark(n_landmarks=20))
+CLUSTERERS = [
+    *(WeaveClustering(3, random_state=0, solver=solver) for solver in SOLVERS),
+    *(cls(3, random_state=0) for cls in (SMKLClustering, KGLClustering, PMKLClustering)),
+]
+CLASSIFIERS = [
+    *(WeaveClassifier(random_state=0, solver=solver) for solver in SOLVERS),
+    *(cls() for cls in (SMKLClassifier, KGLClassifier, PMKLClassifier)),
+]
+
+
+def name(model):
+    solver = getattr(model, "solver", None)
+    return f"{type(model).__name__}-{solver}"
+
+
+@pytest.fixture(scope="module", params=[*CLUSTERERS, *CLASSIFIERS], ids=name)
+def model(request):
+    fitted = clone(request.param)
+    return fitted.fit(X, PART) if is_classifier(fitted) else fitted.fit(X)
+
+
+def groups(model):
+    return model.classes_ if is_classifier(model) else np.arange(3)
+
+
+def test_fit_gives_one_label_for_every_sample(model):
+    labels = model.transduction_ if is_classifier(model) else model.labels_
+    assert labels.shape == (len(X),)
+    assert set(labels) <= set(groups(model))
+
+
+def test_fit_predict_gives_the_labels_of_fit(model):
+    if is_classifier(model):
+        assert_array_equal(clone(model).fit(X, PART).predict(X), model.predict(X))
+    else:
+        assert_array_equal(clone(model).fit_predict(X), model.labels_)
+
+
+def test_predict_proba_is_a_distribution_whose_largest_entry_is_the_prediction(model):
+    P = model.predict_proba(NEW)
+    assert P.shape == (len(NEW), 3)
+    assert_allclose(P.sum(axis=1), 1, rtol=1e-5)
+    assert_array_equal(groups(model)[P.argmax(axis=1)], model.predict(NEW))
+
+
+def test_training_samples_are_answered_as_in_fit(model):
+    expected = model.transduction_ if is_classifier(model) else model.labels_
+    unlabelled = PART == -1 if is_classifier(model) else np.ones(len(X), dtype=bool)
+    assert_array_equal(model.predict(X)[unlabelled], expected[unlabelled])
+
+
+def test_transform_places_samples_in_the_embedding(model):
+    if is_classifier(model):
+        assert not hasattr(model, "transform")
+        return
+    Z = model.transform(NEW)
+    assert Z.shape == (len(NEW), model.embedding_.shape[1])
+    assert np.isfinite(Z).all()
+    assert list(model.get_feature_names_out()) == [f"{type(model).__name__.lower()}{i}" for i in range(Z.shape[1])]
+
+
+def test_no_sample_near_the_training_samples_is_undecided(model):
+    assert_array_equal(model.undecided(NEW), np.zeros(len(NEW), dtype=bool))
+
+
+def test_confidence_is_the_membership_in_the_own_group(model):
+    if is_classifier(model):
+        assert model.label_distributions_.shape == (len(X), 3)
+        return
+    assert_array_equal(model.confidence_, model.membership_[np.arange(len(X)), model.labels_])
+    assert (model.margin_ <= model.confidence_ + 1e-6).all()
+
+
+def test_views_and_kernels_have_names_and_shares(model):
+    assert model.view_names_ == ("X",)
+    assert_allclose(model.view_shares_, [1.0], rtol=1e-6)
+    assert len(model.kernel_names_) == len(model.kernel_shares_) == len(model.kernel_views_)
+
+
+def test_a_saved_model_answers_as_before(model, tmp_path):
+    model.save(tmp_path / "model.kw")
+    again = kernelweave.load(tmp_path / "model.kw")
+    assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    assert_array_equal(again.predict(X), model.predict(X))
+    if not is_classifier(model):
+        assert_array_equal(again.transform(NEW), model.transform(NEW))
+
+
+def test_a_pickled_model_answers_as_before(model):
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+
+
+def test_the_report_and_the_notebook_picture_can_be_made(model):
+    assert "<html" in model_report(model, X=X)
+    assert "75 samples in 3" in model._repr_html_()
+
+
+def test_a_prediction_changes_no_attribute(model):
+    before = dict(vars(model))
+    model.predict(NEW)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("cls", [WeaveClustering, WeaveClassifier])
+def test_a_refit_with_another_solver_leaves_no_attribute_of_the_first(cls):
+    arguments = (X, PART) if cls is WeaveClassifier else (X,)
+    model = cls(random_state=0) if cls is WeaveClassifier else cls(3, random_state=0)
+    for solver in ("dense", "local", "landmark"):
+        fresh = clone(model).set_params(solver=solver).fit(*arguments)
+        assert set(vars(model.set_params(solver=solver).fit(*arguments))) == set(vars(fresh))
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+@pytest.mark.parametrize("views", [list, tuple])
+def test_a_list_of_tables_is_views_for_every_solver(solver, views):
+    model = WeaveClustering(3, random_state=0, solver=solver).fit(views([X[:, :2], X[:, 2:]]))
+    assert model.labels_.shape == (len(X),)
+    assert model.view_names_ == ("view 0", "view 1")
+
+
+@pytest.mark.parametrize("memory", [1e3, 1e5, 1e6, 1e7, 1e9])
+def test_a_list_of_tables_is_never_read_as_chunks_when_memory_is_short(memory, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", str(memory))
+    model = WeaveClustering(3, random_state=0)
+    if memory < 1e6:
+        with pytest.raises(NotEnoughMemoryError, match=r"The local graph of 75 samples needs about .* more than the"):
+            model.fit([X[:, :2], X[:, 2:]])
+    else:
+        assert model.fit([X[:, :2], X[:, 2:]]).labels_.shape == (len(X),)

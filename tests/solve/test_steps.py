@@ -1,0 +1,99 @@
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from kernelweave.core.paper import nonnegative
+from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
+from kernelweave.solve.steps import LearnExactGraph, StopIfFar, embed, propagate
+
+MODELS = {
+    "SMKL": lambda version, classify: smkl(version, alpha=1e-3, beta=50, gamma=1, classify=classify),
+    "SMKL on its bound": lambda version, classify: smkl(version, alpha=1e-3, beta=1, gamma=1, classify=classify),
+    "KGL": lambda version, classify: kgl(version, alpha=1e-3, gamma=1, classify=classify),
+    "PMKL": lambda version, classify: pmkl(version, alpha=1e-3, gamma=0.1, classify=classify),
+}
+
+
+@pytest.fixture(params=["clustering", "classification"])
+def problem(request):
+    return request.getfixturevalue(request.param)
+
+
+def copied(state):
+    values = {f.name: getattr(state, f.name) for f in fields(State)}
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def assert_same(state, values):
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            assert_array_equal(getattr(state, name), value)
+        else:
+            assert getattr(state, name) == value
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_step_gives_the_same_answer_every_time_and_leaves_the_state_as_it_is(problem, model, version):
+    problem = replace(problem, H=problem.H[:1]) if model == "KGL" else problem
+    scheme, work = MODELS[model](version, problem.Y is not None), Workspace()
+    state = scheme.start(problem, np.random.default_rng(0), work)
+    for step in scheme.steps * 2:
+        given = copied(state)
+        first = step(problem, state, work)  # with what the steps before have kept
+        assert_same(state, given)
+        answer = copied(first)
+        for again in (work, Workspace()):
+            assert_same(step(problem, state, again), answer)
+            assert_same(state, given)
+            assert_same(first, answer)
+        state = first
+    given = copied(state)
+    answer = copied(scheme.finish(problem, state))
+    assert_same(state, given)
+    assert_same(scheme.finish(problem, state), answer)
+
+
+def test_a_work_space_gives_the_kept_inverse_once_and_only_for_its_kernel(clustering):
+    K, other = clustering.H[0], clustering.H[1]
+    work, A = Workspace(), ridge_inverse(K, gamma=1.0)
+    work.keep_inverse(A, K, 1.0)
+    assert work.take_inverse(K, 1.0) is A
+    assert work.take_inverse(K, 1.0) is not A
+    for kernel, gamma in ((other, 1.0), (K, 2.0)):
+        work.keep_inverse(A, K, 1.0)
+        assert_array_equal(work.take_inverse(kernel, gamma), ridge_inverse(kernel, gamma=gamma))
+
+
+def test_labels_are_inferred_on_the_positive_symmetric_part_of_a_graph(classification):
+    S = np.random.default_rng(0).normal(size=(classification.n, classification.n))
+    positive = np.maximum(S, 0)
+    for infer in (embed, propagate):
+        assert_array_equal(infer(classification, S), infer(classification, (positive + positive.T) / 2))
+
+
+def test_classification_without_labels_is_refused(clustering):
+    with pytest.raises(TypeError, match="needs a Problem with labels"):
+        propagate(clustering, clustering.H[0])
+
+
+def test_a_graph_step_that_is_not_optimal_in_time_says_so(clustering, monkeypatch):
+    monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 2)
+    scheme, work = smkl("exact", alpha=1e-3, beta=50, gamma=1, classify=False), Workspace()
+    state = scheme.start(clustering, np.random.default_rng(0), work)
+    with pytest.raises(StepError, match="not solved to optimality") as caught:
+        LearnExactGraph(1e-3, 1e-3)(clustering, state, work)
+    assert caught.value.outcome is Outcome.NOT_OPTIMAL
+
+
+def test_a_consensus_a_thousand_times_larger_than_the_kernels_has_diverged(clustering):
+    H = clustering.H
+    largest = H[np.argmax([np.linalg.norm(Hi) for Hi in H])]
+    state = State(S=H[0], K=999 * largest, w=np.ones(len(H)), P=H[0][:, :3])
+    assert StopIfFar()(clustering, state, Workspace()) is state
+    with pytest.raises(StepError, match="grew far beyond the kernels") as caught:
+        StopIfFar()(clustering, replace(state, K=1001 * largest), Workspace())
+    assert caught.value.outcome is Outcome.DIVERGED
