@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelweave.core.graphs.affinity import modularity
+from kernelweave.core.partitions.agreement import modularity
 from kernelweave.select import candidate_numbers, cluster_evidence
 
 CLIQUES = sparse.csr_array(np.kron(np.eye(4), np.ones((5, 5)) - np.eye(5)))

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
 from kernelweave.kernels import recipe
-from kernelweave.memory import estimate_memory
+from kernelweave import SMKLClustering
 from kernelweave.solve import VERSIONS, Outcome, Problem, StepError, kgl, minimise, smkl
 
 
@@ -92,7 +92,7 @@ def test_a_slow_run_holds_no_more_than_is_estimated_before_a_fit():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert solution.n_iter > 10  # long enough for leaps
-    assert peak + problem.H.nbytes <= estimate_memory("smkl", problem.n, n_kernels=problem.r)
+    assert peak + problem.H.nbytes <= SMKLClustering.estimate_memory(problem.n, n_kernels=problem.r)
 
 
 def test_watching_sees_every_iteration_in_order(clustering, scheme):

@@ -94,11 +94,31 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(msg)
         return samples
 
+    @classmethod
+    def estimate_memory(cls, n_samples: int, *, n_kernels: int = 12, itemsize: int = 8) -> int:
+        """Return about how many bytes a fit needs beyond its samples: whole kernel matrices, and what is made of them.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of samples.
+        n_kernels : int, default=12
+            The number of kernels, whose matrices are all kept.
+        itemsize : int, default=8
+            The bytes of a number, 4 in single precision.
+
+        Returns
+        -------
+        int
+            Bytes, a rough figure.
+        """
+        return int((cls._matrices + n_kernels) * itemsize * n_samples**2)
+
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
         n = samples.n_samples
         check_memory(
-            int((self._matrices + n_kernels) * samples.dtype.itemsize * n**2),
+            self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
             what=f"{type(self).__name__} of {n} samples and {n_kernels} kernels",
             advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
             "or fewer samples or kernels",
@@ -118,8 +138,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""
-        kept = {"n_features_in_", "feature_names_in_", *self.get_params(deep=False)}
-        for name in [name for name in vars(self) if name not in kept]:
+        read = ("n_features_in_", "feature_names_in_")  # set by the reader of this fit
+        for name in [name for name in vars(self) if name.endswith("_") and name not in read]:
             delattr(self, name)
         vars(self).update(_layout(samples))
         vars(self).update(fitted)

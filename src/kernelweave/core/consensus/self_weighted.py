@@ -61,7 +61,8 @@ class KernelTiles:
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
 
-    Sums are taken about the mean of the first tile: those of nearly constant kernels would cancel.
+    Sums are taken about the mean of the first tile, and in double precision whatever that of the tiles: those of nearly
+    constant kernels, and of kernels near the identity without their diagonal, would cancel.
     """
     centre: Vector = np.empty(0)
     seconds, firsts, on_diagonal, n = [], [], [], 0
@@ -69,12 +70,12 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
         flat = H.reshape(len(H), -1)
         if len(centre) == 0:
             centre = flat.mean(axis=1)
-        E = flat - centre[:, None]
+        E = flat.astype(np.float64) - centre[:, None]
         times = 1 if rows == cols else 2
-        seconds.append(times * (E @ E.T).astype(np.float64))
-        firsts.append(times * E.sum(axis=1, dtype=np.float64))
+        seconds.append(times * (E @ E.T))
+        firsts.append(times * E.sum(axis=1))
         if rows == cols:
-            on_diagonal.append(E[:, :: H.shape[1] + 1].astype(np.float64))
+            on_diagonal.append(E[:, :: H.shape[1] + 1])
         n = max(n, cols.stop)
     second, first, diagonal = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
     m = centre.astype(np.float64)
