@@ -41,7 +41,7 @@ autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
 
 
-def _to_be_had(name: str) -> bool:
+def _available(name: str) -> bool:
     try:
         load_dataset(name)
     except KernelweaveError:
@@ -49,9 +49,9 @@ def _to_be_had(name: str) -> bool:
     return True
 
 
-# a tutorial that needs a data set of the paper runs where that can be had, and is shown without output elsewhere
+# a tutorial that needs a data set of the paper is shown without output if the data set is not available
 NEEDS = {"faces": "yale", "documents": "tr11"}
-unavailable = [tutorial for tutorial, name in NEEDS.items() if not _to_be_had(name)]
+unavailable = [tutorial for tutorial, name in NEEDS.items() if not _available(name)]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/tutorials",
@@ -67,12 +67,12 @@ sphinx_gallery_conf = {
 
 
 def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
-    """Leave out what scikit-learn writes: its text links to pages of its own documentation."""
+    """Leave out the methods of scikit-learn, whose docstrings link to pages of its own documentation."""
     if name.endswith("_request") or name in ("score", "get_metadata_routing", "set_params", "get_params", "set_output"):
         return True
     return None
 
 
 def setup(app: object) -> None:
-    """Connect what this file adds to Sphinx."""
+    """Connect the function above to Sphinx."""
     app.connect("autodoc-skip-member", _skip)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Cluster data, or classify it from a few labels, when it is not known which kernel is the right one."""
+"""Cluster data, or classify it from a few labels, without choosing a kernel by hand."""
 
 from __future__ import annotations
 

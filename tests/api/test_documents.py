@@ -1,18 +1,25 @@
-"""What the documents show must run as written."""
+"""What the documents show must run as written, and what they say must agree with the code."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import kernelweave
+from kernelweave.weave.choice import SOLVERS
+
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(p for p in [ROOT / "README.md", *ROOT.glob("docs/*.md")] if "```python" in p.read_text())
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+WITH_CODE = sorted(page for page in PAGES if "```python" in page.read_text())
+LINKED = sorted([*PAGES, *ROOT.glob("benchmarks/**/*.md")])
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", WITH_CODE, ids=lambda path: path.name)
 def test_every_python_block_runs_as_written(document):
     blocks = re.findall(r"```python\n(.*?)```", document.read_text(), flags=re.S)
-    namespace = {}
+    namespace = {"__name__": "document"}
     for block in blocks:
         exec(compile(block, document.name, "exec"), namespace)
     assert blocks
@@ -24,7 +31,11 @@ def test_the_readme_begins_with_the_two_commands():
     assert any("make test" in line for line in head)
 
 
-LINKED = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/*.md")])
+def test_the_package_is_described_by_the_same_sentence_everywhere():
+    sentence = kernelweave.__doc__
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["description"] == sentence
+    for page in ("README.md", "docs/index.md"):
+        assert (ROOT / page).read_text().splitlines()[2] == f"**{sentence}**"
 
 
 @pytest.mark.parametrize("document", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
@@ -39,3 +50,72 @@ def test_every_page_of_the_documentation_is_in_its_table_of_contents():
     pages = {page.stem for page in ROOT.glob("docs/*.md")} - {"index"}
     listed = {line.strip() for line in contents.splitlines()}
     assert pages <= listed
+
+
+def test_the_reference_lists_every_public_name():
+    listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.md").read_text(), flags=re.M))
+    assert set(kernelweave.__all__) <= listed
+
+
+def rows(text):
+    """Return the cells of all rows of tables, without their marks."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+CAPABILITIES = {
+    "several views": "views",
+    "views that lack": "gaps",
+    'kernels="precomputed"': "precomputed",
+    "samples in chunks": "chunks",
+    'n_clusters="auto"': "auto",
+    "graph`": "graph",
+    "gamma`": "gamma",
+    "embedding`": "embedding",
+    "consensus=True": "consensus",
+}
+
+
+def test_the_table_of_solvers_says_what_each_of_them_supports():
+    text = (ROOT / "docs" / "scaling.md").read_text()
+    table = rows(text.split("## What each solver supports")[1].split("\n## ")[0])
+    assert [name.lower() for name in table[0][1:]] == list(SOLVERS)
+    found = {solver: set() for solver in SOLVERS}
+    for what, *answers in table[2:]:
+        (capability,) = [name for words, name in CAPABILITIES.items() if what.startswith(words)]
+        for solver, answer in zip(SOLVERS, answers, strict=True):
+            assert answer in ("yes", "no")
+            if answer == "yes":
+                found[solver].add(capability)
+    assert found == {name: set(solver.supports) for name, solver in SOLVERS.items()}
+
+
+@pytest.mark.parametrize("name", ["dense", "local"])
+def test_the_page_on_scaling_says_up_to_how_many_samples_a_solver_is_chosen(name):
+    text = " ".join((ROOT / "docs" / "scaling.md").read_text().split())
+    (number,) = re.findall(rf"`{name.capitalize()}` for up to ([\d,]+)", text)
+    assert int(number.rstrip(",").replace(",", "")) == SOLVERS[name].up_to
+
+
+def test_every_file_that_contributing_names_exists():
+    named = re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]*)`", CONTRIBUTING)
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_contributing_lists_the_layers_in_their_order():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    expected = [set(layer.replace("kernelweave.", "").split(" | ")) for layer in layers]
+    table = rows(CONTRIBUTING.split("| layer |")[1].split("\n\n")[0])
+    assert [set(re.findall(r"\w+", layer)) for layer, _ in table[1:]] == expected
+
+
+SECTIONS = re.split(r"^## ", (ROOT / "GLOSSARY.md").read_text(), flags=re.M)[1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.splitlines()[0])
+def test_a_letter_has_one_meaning_in_each_section_of_the_glossary(section):
+    letters = [letter for symbol, *_ in rows(section)[2:] for letter in symbol.split(", ")]
+    assert letters
+    assert len(set(letters)) == len(letters)
