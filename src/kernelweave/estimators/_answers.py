@@ -10,6 +10,7 @@ import numpy as np
 from kernelweave._types import Matrix
 from kernelweave.errors import UndecidedWarning
 from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers
 from kernelweave.weave.passing import chunked_answers, chunked_coordinates
 from kernelweave.weave.progress import Reporter, StageProgress
@@ -23,7 +24,7 @@ __all__ = ["answers", "coordinates", "warned_answers"]
 def answers(estimator: KernelModel, X: Any) -> Answers:
     """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
     samples, model = estimator._read_again(X), estimator._graph_model
-    if isinstance(samples, Chunks) or model.joiner.chunked:
+    if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
         return chunked_answers(model, samples, estimator.n_features_in_, estimator.n_jobs, _progress(estimator))
     return model.answers(samples)
 
@@ -31,7 +32,7 @@ def answers(estimator: KernelModel, X: Any) -> Answers:
 def coordinates(estimator: KernelModel, X: Any) -> Matrix:
     """Return every sample in the embedding."""
     samples, model = estimator._read_again(X), estimator._graph_model
-    if isinstance(samples, Chunks) or model.joiner.chunked:
+    if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
         return chunked_coordinates(model, samples, estimator.n_features_in_, estimator.n_jobs, _progress(estimator))
     return model.transform(samples)
 

@@ -121,8 +121,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         kept = {"n_features_in_", "feature_names_in_", *self.get_params(deep=False)}
         for name in [name for name in vars(self) if name not in kept]:
             delattr(self, name)
-        vars(self).update(_layout(samples))
-        vars(self).update(fitted)
+        self.__dict__.update(_layout(samples))
+        self.__dict__.update(fitted)
 
     @property
     def view_shares_(self) -> Vector:

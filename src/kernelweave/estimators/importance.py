@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
-from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.reader import labels_in_order
@@ -154,7 +154,7 @@ def view_importance(
     part = _Part(model, views, y, classes)
     resampled = [part.of(_draw(views, y if classes else None, fraction, rng)) for _ in range(n_resamples)]
     labels, without = _labels(fitted), [part.without(name) for name in names]
-    score = None if y is None or classes else float(normalized_mutual_info_score(y, labels))
+    score = None if y is None or classes else _score(y, labels)
     return ViewImportance(
         names,
         fitted.view_shares_,
@@ -166,9 +166,7 @@ def view_importance(
         _modularity(fitted),
         np.array([_modularity(other) for _, other in without]),
         score,
-        None
-        if score is None
-        else np.array([normalized_mutual_info_score(y[rows], _labels(other)) for rows, other in without]),
+        None if y is None or classes else np.array([_score(y[rows], _labels(other)) for rows, other in without]),
     )
 
 
@@ -215,7 +213,11 @@ def _fit(model: BaseEstimator, X: Any, y: Any) -> Any:
 
 
 def _labels(model: BaseEstimator) -> NDArray[Any]:
-    return model.transduction_ if hasattr(model, "transduction_") else model.labels_
+    return np.asarray(model.transduction_ if hasattr(model, "transduction_") else model.labels_)
+
+
+def _score(y: Array, labels: Array) -> float:
+    return float(normalized_mutual_info_score(y, labels))
 
 
 def _modularity(model: BaseEstimator) -> float:

@@ -61,7 +61,7 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
     with threads(first.n_jobs):
         given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
-    for _, block in groupby(settings, key=lambda setting: {**setting, "alpha": None}):
+    for _, block in groupby(settings, key=_without_alpha):
         before = head
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
@@ -71,6 +71,10 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
             yield fitted
+
+
+def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in setting.items() if name != "alpha"}
 
 
 def _take_features(fitted: _Model, first: _Model) -> None:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 import kernelweave
 from kernelweave import smkl_path
 from kernelweave._types import Array, Mask, Samples
-from kernelweave.core.graphs.affinity import modularity
+from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.experiments.choices import Parameters
 from kernelweave.experiments.data import LabelledSamples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -180,9 +180,36 @@ class ViewBank:
         return self._training
 
 
-Bank: TypeAlias = ViewBank | PrecomputedBank
+class Bank(Protocol):
+    """Named kernels of the samples that `bank_of` made them for: a `ViewBank` of Views, or a `PrecomputedBank`.
+
+    The samples of its methods are of that kind too, which types cannot say of a bank whose kind is not known.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every kernel."""
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The view of every kernel."""
+
+    def __len__(self) -> int: ...
+
+    def fit_grams(self, X: Any) -> Matrix:
+        """Fit on X and return its kernel matrices, (r, n, n)."""
+
+    def fit_tiles(self, X: Any) -> TileOf:
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+
+    def grams(self, X: Any, Y: Any = None) -> Matrix:
+        """Return the kernel matrices of X with Y, (r, n, m)."""
 
 
+@overload
+def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views) -> ViewBank: ...
+@overload
+def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank: ...
 def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank:
     """Return an unfitted bank of the kernels of every view, or of the matrices that were given.
 

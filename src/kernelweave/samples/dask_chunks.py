@@ -84,12 +84,12 @@ def _computed(block: Any) -> Any:
 def lazy_blocks(X: Any, task: Task, state: Any, dtype: Any) -> Any:
     """Return task(state, part) of every block of a dask collection as one dask array, computed when it is asked for."""
     import dask.array as da
-    from dask import delayed
+    from dask.delayed import delayed
 
     source = dask_source(X)
     shared = delayed(state)
     parts = list(source.parts())
-    lengths = source.lengths or [np.nan] * len(parts)
+    lengths: Sequence[float] = source.lengths or [np.nan] * len(parts)
     work = [delayed(_pinned_block)(task, shared, part.name, part.arguments[0]) for part in parts]
     blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
@@ -133,7 +133,7 @@ class DaskRun(Run):
         return self._client.submit(_pinned, task, self._scattered(state), *job, pure=False)
 
     def _submit_block(self, task: Task, state: Any, job: tuple[Any, ...]) -> Any:
-        from dask import delayed
+        from dask.delayed import delayed
 
         part, *extra = job
         work = delayed(_pinned_block, pure=False)(task, self._scattered(state), part.name, part.arguments[0], *extra)

@@ -132,12 +132,12 @@ def _checked(K: Any, name: str) -> Matrix:
     if K.dtype.kind not in "fiub":
         msg = f"{name!r} must hold real numbers; got dtype {K.dtype}."
         raise InvalidInputError(msg)
-    K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
-    if not np.isfinite(K).all():
-        bad = np.argwhere(~np.isfinite(K))
+    numbers: Matrix = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
+    if not np.isfinite(numbers).all():
+        bad = np.argwhere(~np.isfinite(numbers))
         msg = f"{name!r} holds {len(bad)} NaN or infinite value(s), the first at row {bad[0][0]}, column {bad[0][1]}."
         raise InvalidInputError(msg)
-    return K
+    return numbers
 
 
 def _not_square(name: str, shape: tuple[int, ...]) -> str:

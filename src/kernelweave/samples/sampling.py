@@ -37,7 +37,7 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 
 def take(source: Source, rows: Rows, run: Run) -> Any:
     """Return these rows, ascending, of a source whose lengths are known; parts that hold none are not read."""
-    starts = np.concatenate([[0], np.cumsum(source.lengths)])
+    starts = np.concatenate([[0], np.cumsum(source.lengths or [])])
     cuts = np.searchsorted(rows, starts)
     each = [rows[i:j] - start if j > i else None for start, i, j in zip(starts, cuts, cuts[1:], strict=False)]
     found = list(run.over(_take, source.width, source, each))

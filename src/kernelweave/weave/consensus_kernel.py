@@ -47,7 +47,7 @@ class Consensus:
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the consensus kernel (m, n) of m new samples with the n training samples."""
-        new = scaled(new, self.scalings) if self.scalings else new
+        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
         return consensus_rows(self.bank.grams(new.astype(self.training.dtype, copy=False), self.training), self.weights)
 
 

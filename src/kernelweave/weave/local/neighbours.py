@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from kernelweave._types import Progress
+from kernelweave._types import Mask, Progress
 from kernelweave.errors import MissingPackageError, RecallWarning
 
 __all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among", "nearest_outside"]
@@ -112,7 +112,7 @@ def _search(X: Any, Q: Any, k: int, *, progress: Progress | None = None, skip: A
 
 def _without(near: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
     """Return the lists without the sample itself; without the last, where copies crowd the sample out."""
-    others = near != own[:, None]
+    others: Mask = near != own[:, None]
     others[others.all(axis=1), -1] = False
     return near[others].reshape(len(near), -1)
 
