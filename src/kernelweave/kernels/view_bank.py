@@ -22,10 +22,11 @@ from kernelweave.samples.views import Views
 
 __all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
 
-# a recipe's name, a bank, one kernel, or several of them
-KernelsLike: TypeAlias = (
+# a recipe's name, a bank, one kernel, or several of them; for all views, or for each by its name
+_BankLike: TypeAlias = (
     str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
 )
+KernelsLike: TypeAlias = _BankLike | Mapping[str, _BankLike]
 
 
 class ViewBank:
@@ -207,10 +208,10 @@ class Bank(Protocol):
 
 
 @overload
-def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views) -> ViewBank: ...
+def bank_of(kernels: KernelsLike, samples: Views) -> ViewBank: ...
 @overload
-def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank: ...
-def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank:
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank: ...
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     """Return an unfitted bank of the kernels of every view, or of the matrices that were given.
 
     Parameters
@@ -229,7 +230,7 @@ def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | K
         return PrecomputedBank(samples.names)
     names = samples.names
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names):
-        return ViewBank({name: as_bank(cast(KernelsLike, kernels)) for name in names})
+        return ViewBank({name: as_bank(kernels) for name in names})
     if set(kernels) != set(names):
         odd = sorted(set(map(str, kernels)) ^ set(names))
         msg = (
@@ -249,7 +250,7 @@ def as_bank(kernels: KernelsLike) -> KernelBank:
     if isinstance(kernels, Kernel) or callable(kernels):
         return KernelBank([kernels])
     if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(kernels)
+        return KernelBank(cast(Sequence[KernelLike] | Mapping[str, KernelLike], kernels))  # refuses other things
     msg = (
         f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
     )

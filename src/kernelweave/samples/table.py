@@ -24,7 +24,7 @@ class Table:
     columns: tuple[str, ...] | None = None
 
 
-def is_table(thing: Any) -> bool:
+def is_table(thing: object) -> bool:
     """Tell whether this is one table: a matrix, or a data frame."""
     return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or _is_frame(thing)
 
@@ -64,7 +64,7 @@ def _as_array(thing: Any, name: str) -> Array:
         raise InvalidInputError(msg) from error
 
 
-def _is_frame(thing: Any) -> bool:
+def _is_frame(thing: object) -> bool:
     return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
 
 

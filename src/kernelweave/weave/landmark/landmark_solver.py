@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from kernelweave._types import Samples
+from kernelweave._types import HasShape, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
@@ -23,6 +23,7 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 from kernelweave.weave.landmark.landmark_values import landmark_classes, landmark_clusters
 from kernelweave.weave.landmark.learning import (
+    LandmarksLike,
     Settings,
     block_sums,
     class_sums,
@@ -69,7 +70,7 @@ class Landmark:
     up_to: ClassVar[float] = np.inf
 
     n_landmarks: int | None = None
-    landmarks: Literal["kmeans", "random"] | ArrayLike = "kmeans"
+    landmarks: LandmarksLike = "kmeans"
 
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beside X; 0 if the number of samples is not known yet."""
@@ -170,7 +171,7 @@ def _attributes(graph: LandmarkRows) -> dict[str, Any]:
     return {**found, "landmarks_": graph.landmarks}
 
 
-def _given(landmarks: ArrayLike, m: int | None, width: int | None) -> int:
+def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width: int | None) -> int:
     """Return the number of landmarks in an array of the user's."""
     shape = np.shape(landmarks)
     if len(shape) != 2 or shape[1] != width or (m is not None and m != shape[0]):
