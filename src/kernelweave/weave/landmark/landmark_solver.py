@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -133,7 +133,7 @@ class Landmark:
             n_landmarks=self._number(source, n_groups),
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark stands for many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
-            scale=plan.scale["X"] if isinstance(plan.scale, dict) else plan.scale,  # type: ignore[arg-type]
+            scale=plan.scale["X"] if isinstance(plan.scale, Mapping) else plan.scale,
             dtype=plan.dtype,
             seed=seed,
         )
