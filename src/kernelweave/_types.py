@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -12,15 +12,20 @@ __all__ = [
     "Array",
     "Dtype",
     "Graph",
+    "HasShape",
     "Labels",
+    "LabelsLike",
     "Mask",
     "Matrix",
     "Progress",
     "RandomStateLike",
+    "RowsLike",
     "Samples",
     "Table",
+    "Tables",
     "TileOf",
     "Vector",
+    "WeightsLike",
 ]
 
 Array: TypeAlias = NDArray[Any]  # of numbers or texts
@@ -31,6 +36,7 @@ Labels: TypeAlias = NDArray[np.integer[Any]]
 Samples: TypeAlias = Any  # (n, d): a numpy array or a scipy CSR array, of floating point numbers
 Graph: TypeAlias = Any  # (n, n) or (m, n): a numpy array or a scipy sparse array
 Dtype: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | None
+RowsLike: TypeAlias = NDArray[np.integer[Any]] | Mask | Sequence[int] | slice  # some of the samples
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 Progress: TypeAlias = Callable[[str, int, int | None], None]  # stage, done, of how many
 
@@ -39,11 +45,14 @@ class HasShape(Protocol):
     """A table that knows its shape: an array, a sparse matrix, a data frame."""
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> Any:  # a checker that infers scipy's types takes the shape of a sparse array for None
         """The numbers of rows and columns."""
 
 
 Table: TypeAlias = ArrayLike | HasShape  # one table of a user
+Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table]  # one or several
+WeightsLike: TypeAlias = Literal["self", "uniform"] | Sequence[float] | HasShape  # of kernels
+LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per sample: a list, an array, a series
 
 
 class TileOf(Protocol):

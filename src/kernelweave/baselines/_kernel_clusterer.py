@@ -7,12 +7,14 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.estimators._estimator import KernelModel, check_n_clusters, threads
+from kernelweave.samples.reader import SamplesLike
 
 __all__ = ["KernelClusterer", "generator", "objective_attributes", "weight_attributes"]
 
@@ -25,7 +27,9 @@ def generator(random_state: np.random.RandomState) -> np.random.Generator:
 class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters the samples that it sees through one kernel or several."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    labels_: NDArray[np.int32]
+
+    def fit(self, X: SamplesLike, y: object = None) -> Self:
         """Find the clusters of the samples, and what the model learns with them.
 
         Parameters

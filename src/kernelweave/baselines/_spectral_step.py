@@ -35,6 +35,9 @@ class SpectralClusterer(KernelClusterer):
         "init": [StrOptions({"k-means++", "released"})],
     }
 
+    embedding_: Matrix
+    graph_: Matrix
+
     def labels_for(self, random_state: RandomStateLike) -> NDArray[np.int32]:
         """Return the labels that the fitted model would have found with another `random_state`.
 

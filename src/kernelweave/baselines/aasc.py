@@ -105,6 +105,12 @@ class AASC(SpectralClusterer):
         "scheme": [StrOptions({"positive", "released"})],
     }
 
+    kernel_weights_: Vector
+    kernel_shares_: Vector
+    objective_: float
+    objective_history_: Vector
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,

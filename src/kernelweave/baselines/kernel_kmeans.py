@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix, RandomStateLike
+from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes
 from kernelweave.core.partitions.kernel_centres import centred_kernel, kernel_kmeans, seeded_centres, squared_loss
 from kernelweave.estimators._estimator import KernelLike
@@ -66,6 +66,10 @@ class KernelKMeans(KernelClusterer):
     >>> round(model.objective_, 2)  # the inertia of plain k-means
     78.85
     """
+
+    objective_: float
+    objective_history_: Vector
+    n_iter_: int
 
     def __init__(
         self,

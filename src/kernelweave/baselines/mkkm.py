@@ -103,6 +103,12 @@ class MKKM(KernelClusterer):
         "empty": [StrOptions({"refill", "released"})],
     }
 
+    kernel_weights_: Vector
+    kernel_shares_: Vector
+    objective_: float
+    objective_history_: Vector
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -100,6 +100,12 @@ class RMKKM(KernelClusterer):
         "gamma": [Interval(Real, 0, 1, closed="neither")],  # at 1 all weight is one kernel's
     }
 
+    kernel_weights_: Vector
+    kernel_shares_: Vector
+    objective_: float
+    objective_history_: Vector
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,

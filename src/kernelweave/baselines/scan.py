@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Mask, Matrix
+from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.baselines.adaptive_neighbours import (
     neighbour_objective,
     neighbour_ridge,
@@ -109,6 +109,13 @@ class SCAN(TransductiveClassifier):
         "lam": [POSITIVE, StrOptions({"auto"})],
     }
     _advice = "lower lam or raise n_neighbors"
+
+    view_weights_: Vector
+    kernel_shares_: Vector
+    gamma_: float
+    lam_: float
+    n_iter_: int
+    history_: dict[str, Vector]
 
     def __init__(
         self,

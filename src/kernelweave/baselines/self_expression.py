@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave._types import Mask, Matrix
+from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.core.graphs.propagation import harmonic
@@ -53,6 +53,10 @@ class SelfExpressiveClassifier(TransductiveClassifier):
     }
     _default_kernel = Linear()
     _advice = "raise lam, so that fewer codes are empty"
+
+    codes_: Matrix
+    n_iter_: int
+    history_: dict[str, Vector]
 
     @abstractmethod
     def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:

@@ -93,6 +93,11 @@ class SSR(SpectralClusterer):
 
     _default_kernel = Linear()
 
+    representation_: Matrix
+    certificate_: float
+    objective_: float
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, Mask, Matrix
+from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import UndecidedWarning
 from kernelweave.estimators._answers import answers, warned_answers
@@ -20,7 +20,7 @@ from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.reader import labels_in_order
+from kernelweave.samples.reader import SamplesLike, labels_in_order
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import GraphModel
 
@@ -30,7 +30,17 @@ __all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one
 class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the samples that it is fitted on, and new ones by the scores of their neighbours on the graph."""
 
-    def predict(self, X: Any) -> Array:
+    classes_: Array
+    transduction_: Array
+    label_distributions_: Matrix
+    undecided_: Mask
+    embedding_: Matrix
+    graph_: Graph
+    consensus_kernel_: Matrix
+    kernel_weights_: Vector
+    kernel_shares_: Vector
+
+    def predict(self, X: SamplesLike) -> Array:
         """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.
 
         Parameters
@@ -48,7 +58,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         found: Array = self.classes_[warned_answers(self, X).distributions.argmax(axis=1)]
         return found
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
 
         Parameters
@@ -65,7 +75,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         check_is_fitted(self)
         return warned_answers(self, X).distributions
 
-    def undecided(self, X: Any) -> Mask:
+    def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample with a class.
 
         Parameters
@@ -87,7 +97,14 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
 
     _advice: ClassVar[str] = "use a wider kernel"  # where no label reaches some samples
 
-    def fit(self, X: Any, y: Any) -> Self:
+    classes_: Array
+    transduction_: Array
+    label_distributions_: Matrix
+    undecided_: Mask
+    graph_: Matrix
+    _seen: Seen
+
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Find the classes of the unlabelled samples, and what the model learns with them.
 
         Parameters
@@ -119,7 +136,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Return the label scores (n, c), and fitted attributes, `graph_` among them; H may be overwritten."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: SamplesLike) -> Array:
         """Return the class of samples that were part of `fit`.
 
         Parameters
@@ -136,7 +153,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         found: Array = self.classes_[probabilities.argmax(axis=1)]
         return found
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class for samples that were part of `fit`.
 
         Parameters
@@ -154,7 +171,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         return found
 
 
-def read_labels(y: Any, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
+def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
     names = samples.sample_names if isinstance(samples, Views) else None
     return encode_partial_labels(labels_in_order(y, names), n_samples=samples.n_samples)

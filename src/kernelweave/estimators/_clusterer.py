@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Labels, Mask, Matrix
+from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
 from kernelweave.core.graphs.coordinates import margins
 from kernelweave.estimators._answers import answers, coordinates, warned_answers
 from kernelweave.estimators._estimator import KernelModel
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["GraphClusterer", "cluster_attributes"]
@@ -21,7 +22,17 @@ __all__ = ["GraphClusterer", "cluster_attributes"]
 class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters samples by a graph, says how sure it is, and where new samples belong."""
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    labels_: NDArray[np.int32]
+    membership_: Matrix
+    confidence_: Vector
+    margin_: Vector
+    embedding_: Matrix
+    graph_: Graph
+    consensus_kernel_: Matrix
+    kernel_weights_: Vector
+    kernel_shares_: Vector
+
+    def predict(self, X: SamplesLike) -> NDArray[np.int32]:
         """Return the cluster of every sample: that of `fit` for training samples, the likeliest one for new ones.
 
         Parameters
@@ -40,7 +51,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         found = F.argmax(axis=1).astype(np.int32)
         return np.where(known >= 0, self.labels_[known], found)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return how far every sample belongs to every cluster: `membership_` of training samples, votes for new ones.
 
         Parameters
@@ -56,7 +67,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         check_is_fitted(self)
         return warned_answers(self, X).distributions
 
-    def transform(self, X: Any) -> Matrix:
+    def transform(self, X: SamplesLike) -> Matrix:
         """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
 
         Parameters
@@ -72,7 +83,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         check_is_fitted(self)
         return coordinates(self, X)
 
-    def undecided(self, X: Any) -> Mask:
+    def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample.
 
         Parameters

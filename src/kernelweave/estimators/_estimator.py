@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
 from os import PathLike
@@ -14,25 +14,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Array, Matrix, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
-from kernelweave.kernels import Gaussian, Kernel, KernelBank, as_kernel
-from kernelweave.kernels.view_bank import Bank, bank_of
+from kernelweave.kernels import Gaussian, Kernel, as_kernel
+from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.reader import SampleSet, read_like, read_samples
+from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "KernelLike", "KernelModel", "KernelsLike", "check_n_clusters"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
-KernelsLike: TypeAlias = (
-    str | KernelBank | Kernel | Callable[..., float] | Sequence[Kernel | str | Callable[..., float]] | Mapping[str, Any]
-)
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -60,13 +57,20 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
+    n_features_in_: int
+    view_names_: tuple[str, ...]
+    view_widths_: tuple[int, ...]
+    sample_names_: Array | None
+    kernel_names_: tuple[str, ...]
+    kernel_views_: tuple[str, ...]
     _graph_model: GraphModel
 
-    def _kernel_spec(self) -> Any:
+    def _kernel_spec(self) -> KernelsLike:
         """Return what the user gave as kernels; a model of one kernel has the parameter `kernel`."""
         if hasattr(self, "kernels"):
-            return self.kernels
-        kernel = self.kernel
+            kernels: KernelsLike = self.kernels
+            return kernels
+        kernel: KernelLike = self.kernel
         if kernel is None:
             return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
@@ -76,11 +80,11 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         spec = self._kernel_spec()
         return isinstance(spec, str) and spec == "precomputed"
 
-    def _read(self, X: Any) -> SampleSet:
+    def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
         return read_samples(self, X, precomputed=self._precomputed)
 
-    def _read_again(self, X: Any) -> SampleSet:
+    def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
         return read_like(self, X, kernel_names=self.kernel_names_ if self._precomputed else None)
 
@@ -141,8 +145,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         read = ("n_features_in_", "feature_names_in_")  # set by the reader of this fit
         for name in [name for name in vars(self) if name.endswith("_") and name not in read]:
             delattr(self, name)
-        vars(self).update(_layout(samples))
-        vars(self).update(fitted)
+        self.__dict__.update(_layout(samples))
+        self.__dict__.update(fitted)
 
     @property
     def view_shares_(self) -> Vector:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Array, Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.partitions.hartigan import best_partition
@@ -26,8 +26,9 @@ from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clu
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
-from kernelweave.solve import VERSIONS, Outcome, Problem, Record, Scheme, Solution, State, minimise
+from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.clusters import kmeans
 from kernelweave.weave.consensus_kernel import Consensus
 from kernelweave.weave.graph_model import Centres, GraphModel
@@ -64,11 +65,15 @@ class LearnedClusterer(GraphClusterer):
     _matrices = _MATRICES
     _weights_sum_to_one: ClassVar[bool] = True  # with which the kernels enter the consensus
 
+    history_: History
+    n_iter_: int
+    outcome_: Outcome
+
     @abstractmethod
     def _scheme(self) -> Scheme:
         """Return the steps of this model with its parameters."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: object = None) -> Self:
         """Learn the graph, the consensus kernel, the weights and the clusters.
 
         Parameters
@@ -102,7 +107,7 @@ class LearnedClusterer(GraphClusterer):
         """
         return self._partition(self.embedding_, _draw(random_state)[1])
 
-    def _prepare(self, X: Any, y: Any = None) -> Learnable:
+    def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
         self._validate_params()
         self._scheme()  # parameters that contradict each other fail before anything is computed
@@ -155,11 +160,15 @@ class LearnedClassifier(GraphClassifier):
     _matrices = _MATRICES
     _weights_sum_to_one: ClassVar[bool] = True  # with which the kernels enter the consensus
 
+    history_: History
+    n_iter_: int
+    outcome_: Outcome
+
     @abstractmethod
     def _scheme(self) -> Scheme:
         """Return the steps of this model with its parameters."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Learn the graph, the consensus kernel, the weights and the classes of the unlabelled samples.
 
         Parameters
@@ -179,7 +188,7 @@ class LearnedClassifier(GraphClassifier):
             self._learn(self._prepare(X, y))
         return self
 
-    def _prepare(self, X: Any, y: Any) -> Learnable:
+    def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
         self._validate_params()
         self._scheme()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
 from kernelweave.estimators._learned import LearnedClassifier, SchemeName, betas
+from kernelweave.samples.reader import ColumnsLike
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
@@ -59,7 +59,7 @@ class SMKLClassifier(LearnedClassifier):
         self,
         *,
         kernels: KernelsLike = "released-7",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
@@ -198,7 +198,7 @@ class PMKLClassifier(LearnedClassifier):
         self,
         *,
         kernels: KernelsLike = "released-7",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         alpha: float = 1e-5,
         gamma: float = 0.1,
         scheme: SchemeName = "safeguarded",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
 from kernelweave.estimators._learned import LearnedClusterer, SchemeName, betas
+from kernelweave.samples.reader import ColumnsLike
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
@@ -60,7 +60,7 @@ class SMKLClustering(LearnedClusterer):
         n_clusters: int = 8,
         *,
         kernels: KernelsLike = "released-12",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
@@ -209,7 +209,7 @@ class PMKLClustering(LearnedClusterer):
         n_clusters: int = 8,
         *,
         kernels: KernelsLike = "released-12",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         alpha: float = 1e-5,
         gamma: float = 0.1,
         scheme: SchemeName = "safeguarded",

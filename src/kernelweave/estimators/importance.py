@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
-from kernelweave._types import Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.reader import labels_in_order
+from kernelweave.samples.reader import SamplesLike, labels_in_order
 from kernelweave.samples.views import Views
 
 __all__ = ["ViewImportance", "view_importance"]
@@ -93,8 +93,8 @@ class ViewImportance:
 
 def view_importance(
     model: BaseEstimator,
-    X: Any,
-    y: ArrayLike | None = None,
+    X: SamplesLike,
+    y: LabelsLike | None = None,
     *,
     n_resamples: int = 10,
     fraction: float = 0.8,
@@ -154,7 +154,7 @@ def view_importance(
     part = _Part(model, views, y, classes)
     resampled = [part.of(_draw(views, y if classes else None, fraction, rng)) for _ in range(n_resamples)]
     labels, without = _labels(fitted), [part.without(name) for name in names]
-    score = None if y is None or classes else float(normalized_mutual_info_score(y, labels))
+    score = None if y is None or classes else _score(y, labels)
     return ViewImportance(
         names,
         fitted.view_shares_,
@@ -166,9 +166,7 @@ def view_importance(
         _modularity(fitted),
         np.array([_modularity(other) for _, other in without]),
         score,
-        None
-        if score is None
-        else np.array([normalized_mutual_info_score(y[rows], _labels(other)) for rows, other in without]),
+        None if y is None or classes else np.array([_score(y[rows], _labels(other)) for rows, other in without]),
     )
 
 
@@ -208,14 +206,18 @@ class _Part:
         return model.set_params(**changes)
 
 
-def _fit(model: BaseEstimator, X: Any, y: Any) -> Any:
+def _fit(model: BaseEstimator, X: SamplesLike, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one of many fits: what they warn of shows in how far they differ
         return clone(model).fit(X) if y is None else clone(model).fit(X, y)
 
 
 def _labels(model: BaseEstimator) -> NDArray[Any]:
-    return model.transduction_ if hasattr(model, "transduction_") else model.labels_
+    return np.asarray(model.transduction_ if hasattr(model, "transduction_") else model.labels_)
+
+
+def _score(y: Array, labels: Array) -> float:
+    return float(normalized_mutual_info_score(y, labels))
 
 
 def _modularity(model: BaseEstimator) -> float:

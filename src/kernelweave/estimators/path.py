@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse, shifted
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import threads
 from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
 
 __all__ = ["smkl_path"]
@@ -24,7 +26,9 @@ _Model = TypeVar("_Model", bound=LearnedClusterer | LearnedClassifier)
 _ORDER = {"gamma": -1, "beta": -1, "relative_beta": -1, "alpha": 1}
 
 
-def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: Any = None) -> Iterator[_Model]:
+def smkl_path(
+    model: _Model, X: SamplesLike, grid: Mapping[str, Sequence[float]], *, y: LabelsLike | None = None
+) -> Iterator[_Model]:
     """Yield the model fitted with every combination of parameters, the kernels built once and starts warm.
 
     The settings come in the order in which neighbours help each other: gamma and beta from large to small, alpha from
@@ -61,7 +65,7 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
     with threads(first.n_jobs):
         given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
-    for _, block in groupby(settings, key=lambda setting: {**setting, "alpha": None}):
+    for _, block in groupby(settings, key=_without_alpha):
         before = head
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
@@ -71,6 +75,10 @@ def smkl_path(model: _Model, X: Any, grid: Mapping[str, Sequence[float]], *, y: 
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
             yield fitted
+
+
+def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in setting.items() if name != "alpha"}
 
 
 def _take_features(fitted: _Model, first: _Model) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any, ClassVar, Literal, Self
 
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Dtype, RandomStateLike
+from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, read_labels
 from kernelweave.estimators._docs import documented
@@ -17,8 +16,9 @@ from kernelweave.estimators._estimator import KernelsLike, threads
 from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels
-from kernelweave.samples.scaling import Scale
-from kernelweave.weave.choice import SolverLike
+from kernelweave.samples.reader import ColumnsLike, SamplesLike
+from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.weave.choice import SolverChoice, SolverLike
 from kernelweave.weave.plan import LabelTask, Propagation
 
 __all__ = ["WeaveClassifier"]
@@ -75,13 +75,18 @@ class WeaveClassifier(GraphClassifier):
         "propagation": [StrOptions({"auto", "harmonic", "lgc"})],
     }
 
+    scaling_: Scaling | dict[str, Scaling]
+    solver_: SolverChoice
+    neighbor_recall_: float
+    landmarks_: Samples
+
     def __init__(
         self,
         *,
         kernels: KernelsLike = "released-12",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         scale: Scale | Mapping[str, Scale] = "auto",
-        weights: Literal["self", "uniform"] | ArrayLike = "self",
+        weights: WeightsLike = "self",
         graph: Literal["auto"] | GraphKind = "auto",
         gamma: float | Literal["auto"] = "auto",
         n_neighbors: int = 10,
@@ -108,7 +113,7 @@ class WeaveClassifier(GraphClassifier):
         self.verbose = verbose
         self.dtype = dtype
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Weave the graph and infer the classes of the unlabelled samples.
 
         Parameters
@@ -129,7 +134,7 @@ class WeaveClassifier(GraphClassifier):
         with threads(self.n_jobs):
             samples = self._read(X)
             if isinstance(samples, Chunks):  # counted while they are read
-                classes, codes = encode_partial_labels(y, n_samples=len(y) if hasattr(y, "__len__") else 0)
+                classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
             else:
                 classes, codes = read_labels(y, samples)
             choice, plan = choose(self, samples, {}, n_groups=len(classes), graph="both")

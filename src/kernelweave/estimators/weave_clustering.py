@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from kernelweave._types import Dtype, RandomStateLike
+from kernelweave._types import Dtype, Matrix, RandomStateLike, Samples, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
 from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.scaling import Scale
-from kernelweave.weave.choice import SolverLike
+from kernelweave.samples.reader import ColumnsLike, SamplesLike
+from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.select import ClusterEvidence
+from kernelweave.weave.choice import SolverChoice, SolverLike
 from kernelweave.weave.plan import EmbeddingKind, Reading
 
 __all__ = ["WeaveClustering"]
@@ -101,14 +102,23 @@ class WeaveClustering(GraphClusterer):
         "consensus": ["boolean"],
     }
 
+    n_clusters_: int
+    cluster_evidence_: ClusterEvidence
+    eigenvalues_: Vector
+    co_association_: Matrix
+    scaling_: Scaling | dict[str, Scaling]
+    solver_: SolverChoice
+    neighbor_recall_: float
+    landmarks_: Samples
+
     def __init__(
         self,
         n_clusters: int | Literal["auto"] = 8,
         *,
         kernels: KernelsLike = "released-12",
-        views: Mapping[str, Any] | None = None,
+        views: Mapping[str, ColumnsLike] | None = None,
         scale: Scale | Mapping[str, Scale] = "auto",
-        weights: Literal["self", "uniform"] | ArrayLike = "self",
+        weights: WeightsLike = "self",
         graph: Literal["auto"] | GraphKind = "auto",
         gamma: float | Literal["auto"] = "auto",
         n_neighbors: int = 10,
@@ -140,7 +150,7 @@ class WeaveClustering(GraphClusterer):
         self.verbose = verbose
         self.dtype = dtype
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: object = None) -> Self:
         """Weave the graph and cluster the samples.
 
         Parameters

@@ -86,7 +86,7 @@ def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:
     for kind, plot in (("surface", plot_surface), ("heatmap", plot_heatmap)):
         # a fixed salt and no date, so that the same rows give the same bytes
         with mpl.rc_context({"svg.hashsalt": f"{name}-{kind}", "svg.fonttype": "path"}):
-            figure = plot(rows).flat[0].figure
+            figure = plot(rows)[0, 0].figure
             for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
                 buffer = BytesIO()
                 figure.savefig(buffer, format=suffix, dpi=120, metadata=metadata)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,10 +22,11 @@ from kernelweave.samples.views import Views
 
 __all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
 
-# a recipe's name, a bank, one kernel, or several of them
-KernelsLike: TypeAlias = (
+# a recipe's name, a bank, one kernel, or several of them; for all views, or for each by its name
+_BankLike: TypeAlias = (
     str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
 )
+KernelsLike: TypeAlias = _BankLike | Mapping[str, _BankLike]
 
 
 class ViewBank:
@@ -180,10 +181,37 @@ class ViewBank:
         return self._training
 
 
-Bank: TypeAlias = ViewBank | PrecomputedBank
+class Bank(Protocol):
+    """Named kernels of the samples that `bank_of` made them for: a `ViewBank` of Views, or a `PrecomputedBank`.
+
+    The samples of its methods are of that kind too, which types cannot say of a bank whose kind is not known.
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every kernel."""
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The view of every kernel."""
+
+    def __len__(self) -> int: ...
+
+    def fit_grams(self, X: Any) -> Matrix:
+        """Fit on X and return its kernel matrices, (r, n, n)."""
+
+    def fit_tiles(self, X: Any) -> TileOf:
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+
+    def grams(self, X: Any, Y: Any = None) -> Matrix:
+        """Return the kernel matrices of X with Y, (r, n, m)."""
 
 
-def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | KernelStack) -> Bank:
+@overload
+def bank_of(kernels: KernelsLike, samples: Views) -> ViewBank: ...
+@overload
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank: ...
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     """Return an unfitted bank of the kernels of every view, or of the matrices that were given.
 
     Parameters
@@ -202,7 +230,7 @@ def bank_of(kernels: KernelsLike | Mapping[str, KernelsLike], samples: Views | K
         return PrecomputedBank(samples.names)
     names = samples.names
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names):
-        return ViewBank({name: as_bank(cast(KernelsLike, kernels)) for name in names})
+        return ViewBank({name: as_bank(kernels) for name in names})
     if set(kernels) != set(names):
         odd = sorted(set(map(str, kernels)) ^ set(names))
         msg = (
@@ -222,7 +250,7 @@ def as_bank(kernels: KernelsLike) -> KernelBank:
     if isinstance(kernels, Kernel) or callable(kernels):
         return KernelBank([kernels])
     if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(kernels)
+        return KernelBank(cast(Sequence[KernelLike] | Mapping[str, KernelLike], kernels))  # refuses other things
     msg = (
         f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
     )

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from kernelweave._types import Samples, Table
+from kernelweave._types import Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts
 from kernelweave.samples import Views
 
-__all__ = ["Tables", "profiles"]
-
-Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table] | Views  # one table or several, as `fit` takes them
+__all__ = ["profiles"]
 
 _FEATURES = 4
 

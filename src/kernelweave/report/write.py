@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import Layout, lay_out, membership_wheel
 from kernelweave.plots._style import COLOURS, MARKERS, counted, plural
@@ -23,7 +24,7 @@ from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
 from kernelweave.report._points import LISTED, POINTS, page_data
-from kernelweave.report._profiles import Tables, profiles
+from kernelweave.report._profiles import profiles
 
 if TYPE_CHECKING:
     import jinja2

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from kernelweave._types import Mask
+from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.table import Table
 
@@ -60,7 +60,7 @@ def _by_position(tables: Mapping[str, Table]) -> tuple[int, None, dict[str, NDAr
     return n, None, {name: np.arange(n) for name in tables}
 
 
-def known_rows(values: Any, name: str) -> Mask:
+def known_rows(values: Samples, name: str) -> Mask:
     """Return which rows hold numbers; a row of NaN alone is a sample without this view, other NaN is an error."""
     if sparse.issparse(values):
         lacking = np.add.reduceat(np.r_[np.isnan(values.data), 0], values.indptr[:-1]) * (np.diff(values.indptr) > 0)
@@ -91,7 +91,9 @@ def _positions(values: Any, bad: Any) -> tuple[NDArray[np.intp], NDArray[np.intp
     return rows[bad], values.indices[bad]
 
 
-def mark_missing(present: Mask, missing: Mapping[str, Any], names: tuple[str, ...], samples: Any) -> None:
+def mark_missing(
+    present: Mask, missing: Mapping[str, ArrayLike], names: tuple[str, ...], samples: Array | None
+) -> None:
     """Take out of `present` the samples that the user says are missing: a mask, positions, or names of samples."""
     for view, which in missing.items():
         if view not in names:
@@ -117,7 +119,7 @@ def mark_missing(present: Mask, missing: Mapping[str, Any], names: tuple[str, ..
         present[names.index(view), where] = False
 
 
-def need_samples(present: Mask, names: tuple[str, ...], samples: Any, *, least: int) -> None:
+def need_samples(present: Mask, names: tuple[str, ...], samples: Array | None, *, least: int) -> None:
     """Refuse a view that hardly any sample has, and a sample that no view has."""
     for name, known in zip(names, present, strict=True):
         if (count := np.count_nonzero(known)) < least:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 
 from kernelweave._plural import counted
-from kernelweave._types import Samples
+from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
 from kernelweave.samples.parts import Part
@@ -20,7 +21,10 @@ from kernelweave.samples.source import Source
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
-__all__ = ["Chunks", "sliced"]
+__all__ = ["Chunks", "ChunksLike", "sliced"]
+
+# a path, a table or dask collection, a function that returns chunks, or chunks
+ChunksLike: TypeAlias = str | PathLike[str] | HasShape | Callable[[], Iterable[Table]] | Iterable[Table]
 
 _CHUNK_BYTES = 16 * 2**20
 
@@ -49,11 +53,11 @@ class Chunks:
     ('landmark', (80,))
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)
         self.asks = {"chunks": "samples that are read in chunks"}
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Chunks:
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Chunks:
         """Return the chunks: their numbers are cast as they are read."""
         return self
 
@@ -84,7 +88,7 @@ def _source(X: Any) -> Source:
     raise InvalidInputError(msg)
 
 
-def table_source(X: Any) -> Source:
+def table_source(X: Samples) -> Source:
     """Return the chunks of a table whose rows can be sliced."""
     if sparse.issparse(X):
         X = sparse.csr_array(X)

@@ -19,14 +19,14 @@ from kernelweave.samples.parts import Part
 from kernelweave.samples.running import Run, Task, chosen, tree_sum, windowed
 from kernelweave.samples.source import Source
 
-__all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
+__all__ = ["DaskRun", "active_client", "dask_source", "is_dask"]
 
 _PART_BYTES = 16 * 2**20
 _TRIES = 3
 _PAUSE = 2.0  # seconds, in which the scheduler learns of a worker that is gone
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     """Tell whether X is a dask collection, without importing dask."""
     return "dask" in modules and hasattr(X, "__dask_graph__")
 
@@ -81,20 +81,6 @@ def _computed(block: Any) -> Any:
     return block.compute(scheduler="synchronous")
 
 
-def lazy_blocks(X: Any, task: Task, state: Any, dtype: Any) -> Any:
-    """Return task(state, part) of every block of a dask collection as one dask array, computed when it is asked for."""
-    import dask.array as da
-    from dask import delayed
-
-    source = dask_source(X)
-    shared = delayed(state)
-    parts = list(source.parts())
-    lengths = source.lengths or [np.nan] * len(parts)
-    work = [delayed(_pinned_block)(task, shared, part.name, part.arguments[0]) for part in parts]
-    blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
-    return da.concatenate(blocks, allow_unknown_chunksizes=True)
-
-
 def active_client() -> Any:
     """Return the client of dask.distributed that is current here, or None."""
     if "distributed" not in modules or find_spec("distributed") is None:
@@ -115,42 +101,42 @@ class DaskRun(Run):
         self._client = client
         self._shared: tuple[Any, Any] | None = None  # the state last scattered, and its future
 
-    def over(self, task: Task, state: Any, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
+    def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order."""
         submit = self._submit_block if source.distributed else self._submit
         jobs = (_Job(self, submit, task, state, job) for job in chosen(source.parts(), each))
         return windowed(jobs, 2 * self.n_threads + 2)
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Return function(*arguments), computed on a worker."""
         return _Job(self, self._submit, _apply, None, (function, *arguments)).result()
 
-    def total(self, task: Task, state: Any, blocks: Iterable[Any]) -> Any:
+    def total(self, task: Task, state: object, blocks: Iterable[Any]) -> Any:
         """Return the sum of task(state, block), added in pairs on the workers."""
         return _Job(self, self._submit_sum, task, state, tuple(blocks)).result()
 
-    def _submit(self, task: Task, state: Any, job: tuple[Any, ...]) -> Any:
+    def _submit(self, task: Task, state: object, job: tuple[Any, ...]) -> Any:
         return self._client.submit(_pinned, task, self._scattered(state), *job, pure=False)
 
-    def _submit_block(self, task: Task, state: Any, job: tuple[Any, ...]) -> Any:
-        from dask import delayed
+    def _submit_block(self, task: Task, state: object, job: tuple[Any, ...]) -> Any:
+        from dask.delayed import delayed
 
         part, *extra = job
         work = delayed(_pinned_block, pure=False)(task, self._scattered(state), part.name, part.arguments[0], *extra)
         return self._client.compute(work)
 
-    def _submit_sum(self, task: Task, state: Any, blocks: tuple[Any, ...]) -> Any:
+    def _submit_sum(self, task: Task, state: object, blocks: tuple[Any, ...]) -> Any:
         futures = [self._submit(task, state, (block,)) for block in blocks]
         return tree_sum(futures, lambda a, b: self._client.submit(operator.add, a, b, pure=False))
 
-    def _scattered(self, state: Any) -> Any:
+    def _scattered(self, state: object) -> Any:
         if state is None:
             return None
         if self._shared is None or self._shared[0] is not state:
             self._shared = (state, self._scatter(state))
         return self._shared[1]
 
-    def _scatter(self, state: Any) -> Any:
+    def _scatter(self, state: object) -> Any:
         for attempt in range(_TRIES):
             try:
                 return self._client.scatter(state, broadcast=True, hash=False)
@@ -168,7 +154,9 @@ class DaskRun(Run):
 class _Job:
     """A task under way, submitted again if what it needs was lost with a worker."""
 
-    def __init__(self, run: DaskRun, submit: Callable[..., Any], task: Task, state: Any, job: tuple[Any, ...]) -> None:
+    def __init__(
+        self, run: DaskRun, submit: Callable[..., Any], task: Task, state: object, job: tuple[Any, ...]
+    ) -> None:
         self._run = run
         self._again = (submit, task, state, job)
         self._future = submit(task, state, job)
@@ -189,17 +177,17 @@ class _Job:
         self._future.cancel()
 
 
-def _apply(state: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+def _apply(state: object, function: Callable[..., Any], *arguments: object) -> Any:
     return function(*arguments)
 
 
-def _pinned(task: Task, state: Any, *job: Any) -> Any:
+def _pinned(task: Task, state: object, *job: Any) -> Any:
     """Run a task with one BLAS thread: workers share the machine, and digits must not depend on their threads."""
     with threadpool_limits(1):
         return task(state, *job)
 
 
-def _pinned_block(task: Task, state: Any, name: str, rows: Any, *extra: Any) -> Any:
+def _pinned_block(task: Task, state: object, name: str, rows: Any, *extra: Any) -> Any:
     return _pinned(task, state, Part(name, _itself, (rows,)), *extra)
 
 

@@ -68,7 +68,7 @@ def row_digests(X: Samples) -> NDArray[np.uint8]:
     for start in range(0, len(X), _BLOCK):
         block = np.ascontiguousarray(X[start : start + _BLOCK], dtype=np.float64) + 0.0  # -0.0 becomes 0.0
         width = max(block[:1].nbytes, 1)
-        data = memoryview(block).cast("B")
+        data = block.data.cast("B")
         for i in range(0, len(data), width):
             found += hashlib.blake2b(data[i : i + width], digest_size=_SIZE).digest()
     return np.frombuffer(bytes(found), dtype=np.uint8).reshape(-1, _SIZE)

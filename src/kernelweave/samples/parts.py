@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelweave._types import Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
@@ -25,7 +26,7 @@ class Part:
     checked: bool = False  # whether its rows are known to be finite floats of one width
 
 
-def read(part: Part, width: int | None) -> Any:
+def read(part: Part, width: int | None) -> Samples:
     """Return the rows of a chunk as finite floats, dense or CSR, or say by its name what is wrong with it."""
     if part.checked:
         return part.load(*part.arguments)
@@ -39,26 +40,24 @@ def read(part: Part, width: int | None) -> Any:
     return as_rows(rows, part.name, width)
 
 
-def as_rows(rows: Any, name: str, width: int | None) -> Any:
+def as_rows(rows: Table, name: str, width: int | None) -> Samples:
     """Return the rows as finite floats of this width, or say what is wrong with them."""
-    if hasattr(rows, "to_numpy"):
-        rows = rows.to_numpy()
     try:
-        rows = as_samples(rows)
+        found = as_samples(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
     except InvalidInputError as error:
         msg = f"{name}: {error}"
         raise InvalidInputError(msg) from error
-    if rows.shape[0] == 0:
-        msg = f"{name} is empty: its shape is {rows.shape}. Leave out chunks without rows."
+    if found.shape[0] == 0:
+        msg = f"{name} is empty: its shape is {found.shape}. Leave out chunks without rows."
         raise InvalidInputError(msg)
-    if width is not None and rows.shape[1] != width:
-        msg = f"{name} has {rows.shape[1]} columns, but those before it have {width}: all hold the same ones."
+    if width is not None and found.shape[1] != width:
+        msg = f"{name} has {found.shape[1]} columns, but those before it have {width}: all hold the same ones."
         raise InvalidInputError(msg)
-    values = rows.data if sparse.issparse(rows) else rows
+    values = found.data if sparse.issparse(found) else found
     if not np.isfinite(values).all():
-        msg = f"{name} holds {_where_not_finite(rows)}. Impute or drop them first."
+        msg = f"{name} holds {_where_not_finite(found)}. Impute or drop them first."
         raise InvalidInputError(msg)
-    return rows
+    return found
 
 
 def _where_not_finite(rows: Any) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kernelweave._types import Matrix
+from kernelweave._types import Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import as_digests
 
@@ -52,11 +52,11 @@ class KernelStack:
         """The numbers of samples and training samples."""
         return self.n_samples, int(self.matrices.shape[2])
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> KernelStack:
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
         return KernelStack(self.matrices.astype(dtype, copy=copy), self.names)
 
-    def select(self, samples: Any) -> KernelStack:
+    def select(self, samples: RowsLike) -> KernelStack:
         """Return the rows of some samples, by position or mask."""
         return KernelStack(self.matrices[:, samples], self.names)
 
@@ -66,7 +66,7 @@ class KernelStack:
         return as_digests(row.tobytes() for row in rows)
 
 
-def read_stack(X: Any) -> KernelStack:
+def read_stack(X: object) -> KernelStack:
     """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n)."""
     matrices, names = _matrices(X)
     checked = [_symmetric(_checked(K, name), name) for K, name in zip(matrices, names, strict=True)]
@@ -84,7 +84,7 @@ def read_stack(X: Any) -> KernelStack:
     return KernelStack(_stacked(checked), names)
 
 
-def read_cross_stack(X: Any, names: tuple[str, ...], n: int) -> KernelStack:
+def read_cross_stack(X: object, names: tuple[str, ...], n: int) -> KernelStack:
     """Return (r, m, n) precomputed kernels of m new samples with the n training samples, in the order of `names`."""
     matrices, given = _matrices(X)
     if isinstance(X, Mapping) and set(given) == set(names):
@@ -132,12 +132,12 @@ def _checked(K: Any, name: str) -> Matrix:
     if K.dtype.kind not in "fiub":
         msg = f"{name!r} must hold real numbers; got dtype {K.dtype}."
         raise InvalidInputError(msg)
-    K = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
-    if not np.isfinite(K).all():
-        bad = np.argwhere(~np.isfinite(K))
+    numbers: Matrix = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
+    if not np.isfinite(numbers).all():
+        bad = np.argwhere(~np.isfinite(numbers))
         msg = f"{name!r} holds {len(bad)} NaN or infinite value(s), the first at row {bad[0][0]}, column {bad[0][1]}."
         raise InvalidInputError(msg)
-    return K
+    return numbers
 
 
 def _not_square(name: str, shape: tuple[int, ...]) -> str:

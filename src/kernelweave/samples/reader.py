@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kernelweave._types import Array, Samples
+from kernelweave._types import Array, LabelsLike, Samples, Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
@@ -20,14 +20,18 @@ from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_
 from kernelweave.samples.table import is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["SampleSet", "labels_in_order", "read_like", "read_samples"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
 
+# what a user may pass as X: in memory, or read in chunks
+SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
+ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
 
-def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> SampleSet:
+
+def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool) -> SampleSet:
     """Return the samples of `fit`, checked; the estimator learns the names and the number of features.
 
     Parameters
@@ -53,7 +57,7 @@ def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Samp
     return views if dtype is None else views.astype(dtype, copy=False)
 
 
-def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
+def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
     """Return samples in the form of those that an estimator was fitted on, checked against them.
 
     `kernel_names` are those of precomputed kernels, None for samples.
@@ -95,7 +99,7 @@ def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
     return chunks
 
 
-def labels_in_order(y: Any, sample_names: Array | None) -> Any:
+def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
     """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
     index = getattr(y, "index", None)
     if sample_names is None or index is None or not hasattr(y, "reindex"):
@@ -106,7 +110,8 @@ def labels_in_order(y: Any, sample_names: Array | None) -> Any:
         n = len(sample_names)
         msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    return y.reindex(sample_names)
+    ordered: LabelsLike = y.reindex(sample_names)
+    return ordered
 
 
 def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
@@ -161,12 +166,12 @@ def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
     return views
 
 
-def _is_streamed(X: Any) -> bool:
+def _is_streamed(X: object) -> bool:
     """Tell whether X is read in chunks: a path, a dask collection, an iterator, a function, or Chunks."""
     return isinstance(X, Chunks | str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
-def _is_several(X: Any) -> bool:
+def _is_several(X: object) -> TypeGuard[Tables]:
     """Tell whether X holds several tables: a dict, a list of tables, Views, MuData or AnnData."""
     if isinstance(X, Views) or hasattr(X, "obs_names"):
         return True

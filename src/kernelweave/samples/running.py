@@ -28,19 +28,19 @@ class Run:
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
 
-    def over(self, task: Task, state: Any, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
+    def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order; a part whose extra in `each` is None is left out."""
         return self._ordered(task, state, chosen(source.parts(), each))
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Return function(*arguments)."""
         return function(*arguments)
 
-    def total(self, task: Task, state: Any, blocks: Iterable[Any]) -> Any:
+    def total(self, task: Task, state: object, blocks: Iterable[Any]) -> Any:
         """Return the sum of task(state, block), added in pairs."""
         return tree_sum(list(self._ordered(task, state, ((block,) for block in blocks))), operator.add)
 
-    def _ordered(self, task: Task, state: Any, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    def _ordered(self, task: Task, state: object, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         if self.n_threads == 1:
             yield from (task(state, *job) for job in jobs)
             return

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kernelweave._types import Samples
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run
 from kernelweave.samples.source import Source
@@ -35,9 +36,9 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
     return np.sort(rows)
 
 
-def take(source: Source, rows: Rows, run: Run) -> Any:
+def take(source: Source, rows: Rows, run: Run) -> Samples:
     """Return these rows, ascending, of a source whose lengths are known; parts that hold none are not read."""
-    starts = np.concatenate([[0], np.cumsum(source.lengths)])
+    starts = np.concatenate([[0], np.cumsum(source.lengths or [])])
     cuts = np.searchsorted(rows, starts)
     each = [rows[i:j] - start if j > i else None for start, i, j in zip(starts, cuts, cuts[1:], strict=False)]
     found = list(run.over(_take, source.width, source, each))
@@ -48,7 +49,7 @@ def _take(width: int | None, part: Part, rows: Rows) -> Any:
     return read(part, width)[rows]
 
 
-def coordinate_order(X: Any) -> NDArray[np.intp]:
+def coordinate_order(X: Samples) -> NDArray[np.intp]:
     """Return an order of samples that their coordinates set, whatever order they came in."""
     direction = np.random.default_rng(0).standard_normal(X.shape[1])
     return np.argsort(np.asarray(X @ direction), kind="stable")

@@ -144,4 +144,4 @@ def _unit(X: Samples) -> Samples:
 
 def _inverse(norms: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return 1/norm, and 0 for a row of zeros, which has no direction."""
-    return np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    return np.asarray(np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0))

@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["Table", "is_table", "read_table"]
@@ -23,7 +24,7 @@ class Table:
     columns: tuple[str, ...] | None = None
 
 
-def is_table(thing: Any) -> bool:
+def is_table(thing: object) -> bool:
     """Tell whether this is one table: a matrix, or a data frame."""
     return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or _is_frame(thing)
 
@@ -37,7 +38,7 @@ def read_table(thing: Any, name: str) -> Table:
     if sparse.issparse(thing):
         values = sparse.csr_array(thing)
     elif isinstance(thing, np.ma.MaskedArray):
-        values = thing.astype(np.float64).filled(np.nan)
+        values = np.ma.filled(thing.astype(np.float64), np.nan)
     else:
         values = _as_array(thing, name)
     if values.ndim != 2:
@@ -52,7 +53,7 @@ def read_table(thing: Any, name: str) -> Table:
     return Table(values if values.dtype in (np.float32, np.float64) else values.astype(np.float64))
 
 
-def _as_array(thing: Any, name: str) -> np.ndarray:
+def _as_array(thing: Any, name: str) -> Array:
     if isinstance(thing, str | bytes | dict) or thing is None:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
@@ -63,7 +64,7 @@ def _as_array(thing: Any, name: str) -> np.ndarray:
         raise InvalidInputError(msg) from error
 
 
-def _is_frame(thing: Any) -> bool:
+def _is_frame(thing: object) -> bool:
     return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
 
 

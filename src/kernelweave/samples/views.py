@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from kernelweave._types import Array, Mask, Samples
+from kernelweave._types import Array, Mask, RowsLike, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
 from kernelweave.samples.digests import joined_digests, row_digests
@@ -87,7 +87,7 @@ class Views:
     complete: bool
     asks: dict[str, str]
 
-    def __init__(self, tables: Any, *, missing: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, tables: Tables, *, missing: Mapping[str, ArrayLike] | None = None) -> None:
         read = {name: read_table(table, name) for name, table in _named(tables).items()}
         for name, table in read.items():
             if 0 in table.values.shape:
@@ -131,7 +131,7 @@ class Views:
         if not self.complete:
             self.asks["gaps"] = "views that lack some samples"
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Views:
+    def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
         return self.map({name: lambda table: table.astype(dtype, copy=copy) for name in self.names})
 
@@ -140,7 +140,7 @@ class Views:
         tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
         return Views._of(self.names, tables, self.present, self.sample_names)
 
-    def select(self, samples: Any) -> Views:
+    def select(self, samples: RowsLike) -> Views:
         """Return some of the samples, by position or mask."""
         where = np.arange(self.n_samples)[samples]
         place = np.cumsum(self.present, axis=1) - 1  # of a sample among the rows of a view

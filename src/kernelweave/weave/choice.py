@@ -43,7 +43,7 @@ class Solver(Protocol):
 
 
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (Dense(), Local(), Landmark())}
-SolverLike: TypeAlias = Literal["auto", "dense", "local", "landmark"] | Dense | Local | Landmark | Solver
+SolverLike: TypeAlias = Literal["auto", "dense", "local", "landmark"] | Solver
 
 
 @dataclass(frozen=True, slots=True)

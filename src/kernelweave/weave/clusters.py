@@ -139,8 +139,10 @@ def _labels(
     values: Vector, P: Matrix, kind: EmbeddingKind, m: int, n_clusters: int, *, n_init: int, rng: np.random.RandomState
 ) -> NDArray[np.int32]:
     """Return k-means clusters of one embedding, or what those of all embeddings agree on."""
+    labels: NDArray[np.int32]
     if kind != "merged":
-        return partitions(values, P, [(kind, m)], n_clusters, n_init=n_init, rng=rng)[0]
+        (labels,) = partitions(values, P, [(kind, m)], n_clusters, n_init=n_init, rng=rng)
+        return labels
     rows: list[tuple[EmbeddingKind, int]] = [("raw", m), ("soft", m), ("unit", m), ("commute", m), ("commute", wide(m))]
     found = partitions(values, P, rows, n_clusters, n_init=ceil(n_init / 3), rng=rng)
     order = sample_order(P)  # linkage breaks ties by position

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.new_rows import consensus_rows
@@ -47,11 +47,11 @@ class Consensus:
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the consensus kernel (m, n) of m new samples with the n training samples."""
-        new = scaled(new, self.scalings) if self.scalings else new
+        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
         return consensus_rows(self.bank.grams(new.astype(self.training.dtype, copy=False), self.training), self.weights)
 
 
-def weigh(tiles: KernelTiles, weights: Any, bank: Bank, samples: Views | KernelStack) -> Vector:
+def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:
     """Return the shares of the kernels in the consensus."""
     if not isinstance(weights, str):
         return given_weights(weights, bank.names)
@@ -64,7 +64,7 @@ def weigh(tiles: KernelTiles, weights: Any, bank: Bank, samples: Views | KernelS
     return known_weights(*known_moments(single, samples.present, view), view)
 
 
-def given_weights(weights: Any, names: tuple[str, ...]) -> Vector:
+def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
     """Return a user's weights, checked, as shares that sum to one."""
     try:
         p = np.asarray(weights, dtype=np.float64)

@@ -27,7 +27,7 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels.view_bank import bank_of
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import fit_scalings, scaled
+from kernelweave.samples.scaling import Scaling, fit_scalings, scaled
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graph
@@ -52,7 +52,7 @@ class Dense:
     supports: ClassVar[frozenset[str]] = frozenset(
         {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
     )
-    up_to: ClassVar[int] = 5000  # samples; above, local graphs are as good and much faster
+    up_to: ClassVar[float] = 5000  # samples; above, local graphs are as good and much faster
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples."""
@@ -81,10 +81,13 @@ class Dense:
 def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Seen, KernelTiles]:
     """Return the consensus of the kernels, what recognises the samples, and the kernels by tiles."""
     seen = Seen(samples.digests())
-    scalings = {} if isinstance(samples, KernelStack) else fit_scalings(samples, plan.scale)
+    scalings: dict[str, Scaling] = {}
+    training = samples
+    if isinstance(samples, Views):
+        scalings = fit_scalings(samples, plan.scale)
+        training = scaled(samples, scalings)
     for name, one in scalings.items():
         plan.say(f"scale of {name}: {one.method}, since {one.reason}")
-    training = scaled(samples, scalings) if scalings else samples
     bank = bank_of(plan.kernels, training)
     tiles = KernelTiles(bank.fit_tiles(training), len(bank.names), samples.n_samples)
     p = weigh(tiles, plan.weights, bank, training)

@@ -21,11 +21,14 @@ _BLOCK = 1024  # new samples at a time, so that memory does not depend on their 
 
 
 class Joiner(Protocol):
-    """How new samples are joined to the nodes of a graph; in chunks, if it takes any number of them."""
+    """How new samples are joined to the nodes of a graph; in chunks, if it takes any number of them.
+
+    New samples are of the kind that the graph was made of, Views or a KernelStack.
+    """
 
     chunked: ClassVar[bool]
 
-    def rows(self, new: Views | KernelStack) -> Graph:
+    def rows(self, new: Any) -> Graph:
         """Return the rows (m, nodes) of the graph for m new samples, dense or sparse."""
 
 

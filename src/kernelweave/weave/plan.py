@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import Dtype, Mask, Matrix, Vector
+from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.kernels.view_bank import KernelsLike
 from kernelweave.samples.scaling import Scale
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import GraphModel
@@ -35,8 +36,8 @@ class Plan:
         Where progress is reported.
     """
 
-    kernels: Any
-    weights: Any
+    kernels: KernelsLike
+    weights: WeightsLike
     scale: Scale | Mapping[str, Scale]
     rule: GraphRule
     dtype: Dtype

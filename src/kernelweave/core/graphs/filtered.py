@@ -58,11 +58,11 @@ def filtered_eigenpairs(
     n = S.shape[0]
     W = sparse.csr_array(S, dtype=np.float64)
     d = np.asarray(W.sum(axis=1)).ravel()
-    V = np.random.RandomState(seed).standard_normal((n, min(m + _SPARE, n)))
+    V: Matrix = np.random.RandomState(seed).standard_normal((n, min(m + _SPARE, n)))
     V[:, 0] = 1  # the first eigenvector
     top = _largest(W, d)
     edge, worst, n_iter = 0.2 * float(d.mean()), np.inf, 0
-    values = np.zeros(m)
+    values: Vector = np.zeros(m)
     while n_iter < _MAX_ITER:
         degree = int(np.clip(3 * np.sqrt(top / edge), 20, 120))
         V = _filtered(W, d, V, degree, edge, top)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-from kernelweave._types import Samples
+from kernelweave._types import HasShape, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
@@ -25,6 +25,7 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 from kernelweave.weave.landmark.landmark_values import landmark_classes, landmark_clusters
 from kernelweave.weave.landmark.learning import (
+    LandmarksLike,
     Settings,
     block_sums,
     class_sums,
@@ -71,7 +72,7 @@ class Landmark:
     up_to: ClassVar[float] = np.inf
 
     n_landmarks: int | None = None
-    landmarks: Literal["kmeans", "random"] | ArrayLike = "kmeans"
+    landmarks: LandmarksLike = "kmeans"
 
     def __post_init__(self) -> None:
         if self.n_landmarks is not None:
@@ -138,7 +139,7 @@ class Landmark:
             n_landmarks=self._number(source, n_groups),
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark stands for many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
-            scale=plan.scale["X"] if isinstance(plan.scale, dict) else plan.scale,  # type: ignore[arg-type]
+            scale=plan.scale["X"] if isinstance(plan.scale, Mapping) else plan.scale,
             dtype=plan.dtype,
             seed=seed,
         )
@@ -176,7 +177,7 @@ def _attributes(graph: LandmarkRows) -> dict[str, Any]:
     return {**found, "landmarks_": graph.landmarks}
 
 
-def _given(landmarks: ArrayLike, m: int | None, width: int | None) -> int:
+def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width: int | None) -> int:
     """Return the number of landmarks in an array of the user's."""
     shape = np.shape(landmarks)
     if len(shape) != 2 or shape[1] != width or (m is not None and m != shape[0]):

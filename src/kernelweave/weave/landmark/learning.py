@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Dtype, HasShape, Matrix, Samples, Vector, WeightsLike
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.bipartite import bipartite_sums
 from kernelweave.core.graphs.coordinates import unit_rows
@@ -19,7 +20,18 @@ from kernelweave.kernels import KernelBank
 from kernelweave.samples.scaling import Scaling, fit_scaling
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 
-__all__ = ["Settings", "block_sums", "class_sums", "default_landmarks", "landmark_memory", "learn_graph", "sample_size"]
+__all__ = [
+    "LandmarksLike",
+    "Settings",
+    "block_sums",
+    "class_sums",
+    "default_landmarks",
+    "landmark_memory",
+    "learn_graph",
+    "sample_size",
+]
+
+LandmarksLike: TypeAlias = Literal["kmeans", "random"] | Sequence[Sequence[float]] | HasShape
 
 _LANDMARKS = 1000
 _PER_LANDMARK = 20  # rows of the sample
@@ -34,12 +46,12 @@ class Settings:
     """What the user chose."""
 
     bank: KernelBank
-    landmarks: Any = "kmeans"
+    landmarks: LandmarksLike = "kmeans"
     n_landmarks: int = _LANDMARKS
     n_neighbors: int = 3
-    weights: Any = "self"
+    weights: WeightsLike = "self"
     scale: str = "auto"
-    dtype: Any = None
+    dtype: Dtype = None
     seed: int = 0
 
 
@@ -62,7 +74,7 @@ def landmark_memory(d: int, m: int, r: int, itemsize: int, *, n: int, c: int) ->
     return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 
-def learn_graph(settings: Settings, sample: Any) -> LandmarkRows:
+def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     """Return landmarks and kernels' shares from a sample, whose order is set by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     scaling = fit_scaling(sample, settings.scale)
@@ -75,7 +87,7 @@ def learn_graph(settings: Settings, sample: Any) -> LandmarkRows:
     return LandmarkRows(scaling, bank, weights, landmarks, k, dtype)
 
 
-def _weigh(settings: Settings, rows: Any) -> tuple[KernelBank, Vector]:
+def _weigh(settings: Settings, rows: Samples) -> tuple[KernelBank, Vector]:
     """Return the bank fixed on these rows, and the kernels' shares."""
     bank = settings.bank.unfitted()
     tile = bank.fit_tiles(rows)
@@ -87,7 +99,7 @@ def _weigh(settings: Settings, rows: Any) -> tuple[KernelBank, Vector]:
     return bank, median_weights(*kernel_moments(KernelTiles(tile, r, rows.shape[0]).of(np.dtype(np.float32))))
 
 
-def _landmarks(settings: Settings, scaled: Any, scaling: Scaling, rng: np.random.RandomState) -> Any:
+def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
     """Return (m, d) landmarks on the scale of the samples."""
     m, how = settings.n_landmarks, settings.landmarks
     if not isinstance(how, str):
@@ -102,13 +114,13 @@ def _landmarks(settings: Settings, scaled: Any, scaling: Scaling, rng: np.random
     return (unit_rows(A) if scaling.method == "unit" else A).astype(scaled.dtype)
 
 
-def block_sums(graph: LandmarkRows, rows: Any) -> Matrix:
+def block_sums(graph: LandmarkRows, rows: Samples) -> Matrix:
     """Return B'B of a block of the sample."""
     J, B = graph.joined(graph.scaled(rows))
     return bipartite_sums(J, B, graph.m)
 
 
-def class_sums(graph: LandmarkRows, block: tuple[Any, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
+def class_sums(graph: LandmarkRows, block: tuple[Samples, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
     """Return [B_u'B_u | B_l'B_l | B_l'Y_l] of a block of the sample, each row of which stands for several samples."""
     rows, codes, (share_l, share_u), n_classes = block
     J, B = graph.joined(graph.scaled(rows))

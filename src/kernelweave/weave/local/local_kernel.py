@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
@@ -91,7 +93,7 @@ class LocalKernel:
             total += p * kernel.diag(x)
         return total
 
-    def _combined(self, products: Products, one_by_one: Any) -> Matrix:
+    def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
         """Return Σ p_i k_i; kernels that take more than products are asked group by group."""
         dtype = products.inner.dtype
         total = np.zeros(products.inner.shape, dtype=dtype)
@@ -105,10 +107,10 @@ class LocalKernel:
         return total
 
 
-def gathered(X: Samples, rows: Any) -> Matrix:
+def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
     """Return the samples at rows (b, k) as (b, k, d), dense; of a sparse X only the columns that these fill."""
     if not sparse.issparse(X):
-        return X[rows]
+        return np.asarray(X[rows])
     part = X[rows.ravel()]
     columns = np.unique(part.indices)
     dense = part[:, columns].toarray() if len(columns) else np.zeros((part.shape[0], 1), dtype=X.dtype)

@@ -52,7 +52,7 @@ class Local:
 
     name: ClassVar[str] = "local"
     supports: ClassVar[frozenset[str]] = frozenset({"views", "auto", "graph", "gamma", "embedding"})
-    up_to: ClassVar[int] = 2_000_000  # samples; above, a fit would take the better part of an hour
+    up_to: ClassVar[float] = 2_000_000  # samples; above, a fit would take the better part of an hour
 
     n_candidates: int | None = None
 
@@ -74,7 +74,7 @@ class Local:
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
-        few = np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes)
+        few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
         woven = self._weave(samples, plan, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         return classify_graph(woven, task, lgc=lgc, say=plan.say)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from kernelweave._types import Progress
+from kernelweave._types import Mask, Progress, Samples
 from kernelweave.errors import MissingPackageError, RecallWarning
 
 __all__ = ["EXACT_UP_TO", "Neighbours", "has_pynndescent", "nearest", "nearest_among", "nearest_outside"]
@@ -38,7 +38,7 @@ def has_pynndescent() -> bool:
     return find_spec("pynndescent") is not None
 
 
-def nearest(X: Any, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None) -> Neighbours:
+def nearest(X: Samples, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None) -> Neighbours:
     """Return the k nearest others of every row of X, by Euclidean distance.
 
     Up to 20,000 rows the search is exact, above by pynndescent; then the recall is measured on 200 rows, and a
@@ -63,7 +63,7 @@ def nearest(X: Any, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | 
 
 
 def nearest_among(
-    X: Any, new: Any, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None
+    X: Samples, new: Samples, k: int, *, seed: int, n_jobs: int = 1, progress: Progress | None = None
 ) -> NDArray[np.int32]:
     """Return for every row of `new` the k nearest rows of X: exactly, or by pynndescent if pairs are very many."""
     k = min(k, X.shape[0])
@@ -73,7 +73,7 @@ def nearest_among(
     return np.asarray(index.query(_as_matrix(new), k=k)[0], dtype=np.int32)
 
 
-def nearest_outside(X: Any, rows: NDArray[np.intp], piece: NDArray[Any], k: int) -> NDArray[np.int32]:
+def nearest_outside(X: Samples, rows: NDArray[np.intp], piece: NDArray[Any], k: int) -> NDArray[np.int32]:
     """Return for the samples at `rows` the k nearest that lie in other pieces, exactly; fewer if there are fewer.
 
     Of the k + s nearest at least k lie outside a piece of s samples; pieces of similar size are searched together.
@@ -90,7 +90,7 @@ def nearest_outside(X: Any, rows: NDArray[np.intp], piece: NDArray[Any], k: int)
     return found
 
 
-def _search(X: Any, Q: Any, k: int, *, progress: Progress | None = None, skip: Any = None) -> NDArray[np.int32]:
+def _search(X: Samples, Q: Samples, k: int, *, progress: Progress | None = None, skip: Any = None) -> NDArray[np.int32]:
     """Return the k nearest rows of X to each row of Q, block by block; one fewer, without itself, if `skip` says where.
 
     `skip` holds the position in X of every row of Q, 0 if Q is X.
@@ -112,12 +112,12 @@ def _search(X: Any, Q: Any, k: int, *, progress: Progress | None = None, skip: A
 
 def _without(near: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
     """Return the lists without the sample itself; without the last, where copies crowd the sample out."""
-    others = near != own[:, None]
+    others: Mask = near != own[:, None]
     others[others.all(axis=1), -1] = False
     return near[others].reshape(len(near), -1)
 
 
-def _descend(X: Any, k: int, *, seed: int, n_jobs: int) -> NDArray[np.int32]:
+def _descend(X: Samples, k: int, *, seed: int, n_jobs: int) -> NDArray[np.int32]:
     near = _pynndescent(X, k + 1, seed=seed, n_jobs=n_jobs, compressed=True).neighbor_graph[0]
     n = len(near)
     near = _without(near, np.arange(n, dtype=near.dtype)).astype(np.int32, copy=False)
@@ -126,7 +126,7 @@ def _descend(X: Any, k: int, *, seed: int, n_jobs: int) -> NDArray[np.int32]:
     return near
 
 
-def _pynndescent(X: Any, k: int, *, seed: int, n_jobs: int, compressed: bool) -> Any:
+def _pynndescent(X: Samples, k: int, *, seed: int, n_jobs: int, compressed: bool) -> Any:
     if not has_pynndescent():
         msg = (
             f"Neighbours among {X.shape[0]} samples are looked for with pynndescent, which is not installed: "
@@ -140,6 +140,6 @@ def _pynndescent(X: Any, k: int, *, seed: int, n_jobs: int, compressed: bool) ->
     )
 
 
-def _as_matrix(X: Any) -> Any:
+def _as_matrix(X: Samples) -> Samples:
     """Return X; a sparse array as a matrix, which is what these libraries know."""
     return sparse.csr_matrix(X) if sparse.issparse(X) else X
