@@ -12,6 +12,7 @@ from sys import modules
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from threadpoolctl import threadpool_limits
 
 from kernelweave.errors import InvalidInputError
@@ -19,7 +20,7 @@ from kernelweave.samples.parts import Part
 from kernelweave.samples.running import Run, Task, chosen, tree_sum, windowed
 from kernelweave.samples.source import Source
 
-__all__ = ["DaskRun", "active_client", "dask_source", "is_dask"]
+__all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 
 _PART_BYTES = 16 * 2**20
 _TRIES = 3
@@ -79,6 +80,20 @@ class _Blocks:
 
 def _computed(block: Any) -> Any:
     return block.compute(scheduler="synchronous")
+
+
+def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike) -> Any:
+    """Return task(state, part) of every block of a dask collection as one dask array, computed when it is asked for."""
+    import dask.array as da
+    from dask.delayed import delayed
+
+    source = dask_source(X)
+    shared = delayed(state)
+    parts = list(source.parts())
+    lengths: Sequence[float] = source.lengths or [np.nan] * len(parts)
+    work = [delayed(_pinned_block)(task, shared, part.name, part.arguments[0]) for part in parts]
+    blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
 def active_client() -> Any:
