@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernelweave.errors import NotEnoughMemoryError
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 
 __all__ = ["available_memory", "check_memory", "gib"]
 
@@ -19,9 +19,17 @@ def available_memory() -> int | None:
     takes their place.
     """
     if given := os.environ.get(LIMIT):
-        return int(float(given))
+        return _bytes(given)
     known = [value for value in (_machine(), _control_group()) if value is not None]
     return min(known) if known else None
+
+
+def _bytes(given: str) -> int:
+    try:
+        return int(float(given))
+    except (ValueError, OverflowError) as error:
+        msg = f"The environment variable {LIMIT} must be a number of bytes, such as 4e9; got {given!r}."
+        raise InvalidInputError(msg) from error
 
 
 def check_memory(need: int, *, what: str, advice: str) -> None:

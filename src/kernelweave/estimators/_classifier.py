@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import UndecidedWarning
-from kernelweave.estimators._answers import answers, warned_answers
 from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
@@ -55,7 +54,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             One of `classes_` for every sample; the first for a new sample that is similar to nothing, with a warning.
         """
         check_is_fitted(self)
-        found: Array = self.classes_[warned_answers(self, X).distributions.argmax(axis=1)]
+        found: Array = self.classes_[self._warned_answers(X).distributions.argmax(axis=1)]
         return found
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
@@ -73,7 +72,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             equal entries, with a warning.
         """
         check_is_fitted(self)
-        return warned_answers(self, X).distributions
+        return self._warned_answers(X).distributions
 
     def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample with a class.
@@ -89,7 +88,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             True for the samples that `predict_proba` gives equal probabilities.
         """
         check_is_fitted(self)
-        return answers(self, X).undecided
+        return self._answers(X).undecided
 
 
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]

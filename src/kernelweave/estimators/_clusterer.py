@@ -10,11 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
-from kernelweave.core.graphs.coordinates import margins
-from kernelweave.estimators._answers import answers, coordinates, warned_answers
 from kernelweave.estimators._estimator import KernelModel
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
+from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.passing import chunked_coordinates
 
 __all__ = ["GraphClusterer", "cluster_attributes"]
 
@@ -47,7 +48,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Clusters, numbered as in `labels_`. A sample that is similar to nothing is in cluster 0, with a warning.
         """
         check_is_fitted(self)
-        F, _, known = warned_answers(self, X)
+        F, _, known = self._warned_answers(X)
         found = F.argmax(axis=1).astype(np.int32)
         return np.where(known >= 0, self.labels_[known], found)
 
@@ -65,7 +66,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Rows sum to one. A new sample that is similar to nothing has equal entries, with a warning.
         """
         check_is_fitted(self)
-        return warned_answers(self, X).distributions
+        return self._warned_answers(X).distributions
 
     def transform(self, X: SamplesLike) -> Matrix:
         """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
@@ -81,7 +82,10 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Coordinates; 0 for a new sample that is similar to nothing.
         """
         check_is_fitted(self)
-        return coordinates(self, X)
+        samples, model = self._read_again(X), self._graph_model
+        if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
+            return chunked_coordinates(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        return model.transform(samples)
 
     def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample.
@@ -97,16 +101,17 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             True for the samples that `predict_proba` gives equal probabilities.
         """
         check_is_fitted(self)
-        return answers(self, X).undecided
+        return self._answers(X).undecided
 
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
 
-def cluster_attributes(model: GraphModel, labels: Labels, membership: Matrix, embedding: Matrix) -> dict[str, Any]:
+def cluster_attributes(
+    model: GraphModel, labels: Labels, membership: Matrix, confidence: Vector, margin: Vector, embedding: Matrix
+) -> dict[str, Any]:
     """Return the fitted attributes of a clusterer."""
-    confidence, margin = margins(membership, labels)
     return {
         "labels_": labels,
         "membership_": membership,

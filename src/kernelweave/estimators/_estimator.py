@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -15,7 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Array, Matrix, Vector
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
@@ -25,7 +26,9 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.graph_model import Answers, GraphModel
+from kernelweave.weave.passing import chunked_answers
+from kernelweave.weave.progress import Reporter, StageProgress
 
 __all__ = ["AT_LEAST_ONE", "NOT_NEGATIVE", "POSITIVE", "KernelLike", "KernelModel", "KernelsLike", "check_n_clusters"]
 
@@ -87,6 +90,31 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
         return read_like(self, X, kernel_names=self.kernel_names_ if self._precomputed else None)
+
+    def _answers(self, X: SamplesLike) -> Answers:
+        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
+        samples, model = self._read_again(X), self._graph_model
+        if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
+            return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        return model.answers(samples)
+
+    def _warned_answers(self, X: SamplesLike) -> Answers:
+        """Return the answers, and warn of new samples that are similar to no training sample with an answer."""
+        found = self._answers(X)
+        empty = np.flatnonzero(found.undecided & (found.known < 0))
+        if len(empty):
+            n = len(found.undecided)
+            what = f"{len(empty)} of {n} samples are" if n > 1 else "The sample is"
+            first = f" (first: row {empty[0]})" if n > 1 else ""
+            msg = (
+                f"{what} similar to no training sample with an answer{first}: uniform probabilities are returned. "
+                "undecided(X) tells which samples these are."
+            )
+            warnings.warn(msg, UndecidedWarning, stacklevel=3)
+        return found
+
+    def _progress(self) -> StageProgress:
+        return StageProgress(Reporter(type(self).__name__, self.verbose))
 
     def _in_memory(self, samples: SampleSet) -> Views | KernelStack:
         """Return samples that can be compared each with all others, or refuse chunks."""

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
-from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
+from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
@@ -134,7 +134,7 @@ class LearnedClusterer(GraphClusterer):
             undecided=np.zeros(len(labels), dtype=bool),
             embedding=P,
         )
-        found = cluster_attributes(model, labels, M, P)
+        found = cluster_attributes(model, labels, M, *margins(M, labels), P)
         self._keep({**_solution_attributes(self, given, solution), **found}, given.samples)
         return solution
 

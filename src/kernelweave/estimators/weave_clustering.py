@@ -177,7 +177,9 @@ class WeaveClustering(GraphClusterer):
             found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
         attributes = {
             **found.attributes,
-            **cluster_attributes(found.model, found.labels, found.membership, found.embedding),
+            **cluster_attributes(
+                found.model, found.labels, found.membership, found.confidence, found.margin, found.embedding
+            ),
             "solver_": choice,
         }
         attributes |= {"n_clusters_": found.membership.shape[1], "eigenvalues_": found.eigenvalues}

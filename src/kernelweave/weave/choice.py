@@ -110,8 +110,10 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
         return SolverChoice(able[0], "the samples are read in chunks")
     n, free = samples.n_samples, room.free
     passed: list[str] = []
+    tried: list[tuple[int, Solver]] = []
     for solver in able:
         need = solver.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
+        tried.append((need, solver))
         reason = ""
         if n > solver.up_to:
             reason = f"{n} samples are more than {int(solver.up_to)}"
@@ -124,11 +126,10 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             why = f"it takes {' and '.join(wishes.values())}" if len(able) == 1 else why
             return SolverChoice(solver, why)
         passed.append(reason)
-    last = able[-1]
-    need = last.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
+    need, smallest = min(tried, key=lambda pair: pair[0])
     if free is not None and need > free:
-        raise _too_large(last, samples, need, free, _advice(last, wishes, able))
-    return SolverChoice(last, f"it takes {' and '.join(wishes.values())}")
+        raise _too_large(smallest, samples, need, free, _advice(smallest, wishes, [smallest]))
+    return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
 
 
 def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> None:

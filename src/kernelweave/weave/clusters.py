@@ -21,6 +21,7 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.coordinates import (
     bottom_spectrum,
     commute_rows,
+    margins,
     memberships,
     shrinkage,
     soft_rows,
@@ -80,7 +81,7 @@ def found_clusters(
     model = GraphModel(
         woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=E
     )
-    return Clusters(model, labels, M, E, values, evidence, woven.attributes)
+    return Clusters(model, labels, M, *margins(M, labels), E, values, evidence, woven.attributes)
 
 
 def count_clusters(

@@ -83,6 +83,8 @@ class Clusters:
     model: GraphModel
     labels: NDArray[np.int32]
     membership: Matrix
+    confidence: Vector
+    margin: Vector
     embedding: Matrix
     eigenvalues: Vector
     evidence: ClusterEvidence | None

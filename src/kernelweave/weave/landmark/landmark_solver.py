@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from kernelweave._types import HasShape, Samples
+from kernelweave.core.graphs.coordinates import margins
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
@@ -106,7 +107,8 @@ class Landmark:
             labels, M, E = pass_over(
                 source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (m, np.float32)], progress
             )
-        return Clusters(model, labels.ravel(), M, E, values, None, _attributes(graph))
+        z = labels.ravel()
+        return Clusters(model, z, M, *margins(M, z), E, values, None, _attributes(graph))
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
