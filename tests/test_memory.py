@@ -3,22 +3,63 @@
 import numpy as np
 import pytest
 
-from kernelweave import KGLClustering, SMKLClassifier, SMKLClustering, WeaveClustering
+from kernelweave import (
+    Dense,
+    KGLClustering,
+    Landmark,
+    Local,
+    SMKLClassifier,
+    SMKLClustering,
+    Views,
+    WeaveClustering,
+)
 from kernelweave.errors import KernelweaveError, NotEnoughMemoryError
-from kernelweave.memory import available_memory, check_memory, estimate_memory
+from kernelweave.memory import available_memory, check_memory, gib
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 
 
-def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n():
-    for model, power in {"weave": 2, "weave-consensus": 2, "smkl": 2, "kernels": 2, "local": 1}.items():
-        assert estimate_memory(model, 2000) == 2**power * estimate_memory(model, 1000)
+def views(n, d=0):
+    return Views.of_table(np.broadcast_to(0.0, (n, d)))
 
 
-def test_the_smkl_family_keeps_every_kernel():
+@pytest.mark.parametrize(
+    ("solver", "consensus", "power"),
+    [(Dense(), False, 2), (Dense(), True, 2), (Local(), False, 1), (Local(15), False, 1)],
+)
+def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n(solver, consensus, power):
+    few, many = (solver.memory(views(n), 10, 3, consensus=consensus) for n in (1000, 2000))
+    assert many == 2**power * few
+
+
+def test_the_estimate_of_the_landmark_solver_grows_less_than_one_of_all_pairs():
+    few, many = (Landmark().memory(views(n, 5), 10, 3, consensus=False) for n in (10**5, 10**6))
+    assert few < many < 10 * few
+
+
+def test_the_members_of_a_consensus_take_as_much_again():
+    dense = [Dense().memory(views(1000), 10, 3, consensus=consensus) for consensus in (False, True)]
+    assert dense == [4 * 8 * 1000**2, 8 * 8 * 1000**2]
+
+
+def test_the_local_solver_takes_memory_for_candidates_and_a_copy_of_the_samples():
+    assert Local(16).memory(views(1000), 10, 3, consensus=False) > Local(15).memory(views(1000), 10, 3, consensus=False)
+    wide, narrow = (Local(15).memory(views(1000, d), 10, 3, consensus=False) for d in (7, 5))
+    assert wide - narrow == 1000 * 2 * 2 * 4
+
+
+def test_single_precision_takes_half_of_the_dense_memory():
+    single = views(1000).astype(np.float32)
+    assert 2 * Dense().memory(single, 10, 3, consensus=False) == Dense().memory(views(1000), 10, 3, consensus=False)
+
+
+def test_the_smkl_family_keeps_every_kernel(monkeypatch):
+    needs = []
+    monkeypatch.setattr("kernelweave.estimators._estimator.check_memory", lambda need, **words: needs.append(need))
     n = 1000
-    more = estimate_memory("smkl", n, n_kernels=13) - estimate_memory("smkl", n, n_kernels=12)
-    assert more == 8 * n**2
+    for n_kernels in (12, 13):
+        SMKLClustering(2)._check_memory(views(n), n_kernels)
+    assert needs[1] - needs[0] == 8 * n**2
 
 
 def test_the_machine_has_some_memory():
@@ -42,6 +83,11 @@ def test_the_error_names_the_need_what_there_is_and_the_way_on(monkeypatch):
         check_memory(4 * 2**30, what="Four", advice="buy more")
 
 
+@pytest.mark.parametrize(("size", "words"), [(2**20, "1 MiB"), (3 * 2**26, "0.188 GiB"), (5 * 2**30, "5 GiB")])
+def test_sizes_are_told_in_words(size, words):
+    assert gib(size) == words
+
+
 def test_the_error_is_a_memory_error_too():
     assert issubclass(NotEnoughMemoryError, MemoryError)
     assert issubclass(NotEnoughMemoryError, KernelweaveError)
@@ -62,11 +108,11 @@ def test_smkl_classification_refuses_what_does_not_fit(monkeypatch):
 
 def test_dense_weave_refuses_what_does_not_fit_and_names_the_other_solvers(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e5")
-    with pytest.raises(NotEnoughMemoryError, match='use solver="local" or "landmark"'):
+    with pytest.raises(NotEnoughMemoryError, match='use solver="local", or dtype="float32"'):
         WeaveClustering(2, solver="dense").fit(X)
 
 
 def test_local_weave_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
-    with pytest.raises(NotEnoughMemoryError, match='use solver="landmark"'):
+    with pytest.raises(NotEnoughMemoryError, match='use solver="landmark", or dtype="float32"'):
         WeaveClustering(2, solver="local").fit(X)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from kernelweave.core.graphs.membership import fuzzy, memberships, votes
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+
+from kernelweave.core.graphs.coordinates import cluster_means, memberships, nearness, votes
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 
@@ -28,7 +29,7 @@ def test_a_sample_without_neighbours_belongs_to_its_own_cluster():
 
 def test_a_sample_at_the_mean_of_a_cluster_belongs_to_it_and_an_empty_cluster_has_no_members():
     P = np.array([[0.0], [1.0], [2.0], [10.0], [12.0], [30.0]])
-    F = fuzzy(P, LABELS, 4)
+    F = nearness(P, *cluster_means(P, LABELS, 4))
     assert F[1, 0] > 0.999
     assert_array_equal(F[:, 3], 0)
     assert_allclose(F.sum(axis=1), 1)

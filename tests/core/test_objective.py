@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graphs.propagation import laplacian
+from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.paper.graph_step import residual
 from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
 from kernelweave.core.paper.objective import graph_terms, perturbation_term, smoothness

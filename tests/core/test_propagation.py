@@ -1,9 +1,26 @@
+"""Labels spread over a graph: direct and iterative solvers, weak edges, class masses."""
+
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.neighbors import kneighbors_graph
 
-from kernelweave.core.graphs.propagation import harmonic, laplacian, reached
+from kernelweave.core.graphs import propagation
+from kernelweave.core.graphs.coordinates import laplacian
+from kernelweave.core.graphs.propagation import (
+    class_mass_factors,
+    class_mass_normalised,
+    conjugate_gradients,
+    consistent,
+    consistent_scores,
+    harmonic,
+    harmonic_scores,
+    reached,
+)
 
 
 @pytest.fixture
@@ -12,11 +29,7 @@ def two_parts():
     return np.kron(np.eye(2), np.ones((3, 3)))
 
 
-def test_laplacian_is_the_quadratic_form_of_differences(small):
-    total = sum(
-        small.S[i, j] * np.sum((small.P[i] - small.P[j]) ** 2) / 2 for i in range(small.n) for j in range(small.n)
-    )
-    assert_allclose(np.trace(small.P.T @ laplacian(small.S) @ small.P), total)
+# harmonic functions
 
 
 def test_harmonic_labels_solve_the_harmonic_system(small):
@@ -62,3 +75,208 @@ def test_a_sparse_graph_gives_the_laplacian_and_the_harmonic_labels_of_the_dense
     assert_allclose(laplacian(thin).toarray(), laplacian(S), atol=1e-14)
     assert_array_equal(reached(thin, labelled), reached(S, labelled))
     assert_allclose(harmonic(thin, Y, labelled), harmonic(S, Y, labelled), atol=1e-10)
+
+
+# groups that hang by edges below rounding: L_uu is singular to working precision
+
+
+def exactly_harmonic(W, Y, labelled):
+    """Solve (D - W)_uu F_u = W_ul Y_l in rational arithmetic, by Gauss-Jordan."""
+    u, known = np.flatnonzero(~labelled), np.flatnonzero(labelled)
+    W = [[Fraction(float(w)) if i != j else Fraction(0) for j, w in enumerate(row)] for i, row in enumerate(W)]
+    rows = [
+        [sum(W[i]) if i == j else -W[i][j] for j in u] + [sum(W[i][k] for k in known if Y[k, c]) for c in range(2)]
+        for i in u
+    ]
+    for k in range(len(u)):
+        pivot = [value / rows[k][k] for value in rows[k]]
+        rows = [[a - row[k] * b for a, b in zip(row, pivot, strict=True)] for row in rows]
+        rows[k] = pivot
+    F = Y.astype(float)
+    F[u] = [[float(value) for value in row[-2:]] for row in rows]
+    return F
+
+
+@pytest.fixture(params=[1e-3, 1e-12, 1e-17, 1e-30, 1e-200], ids="leak={:.0e}".format)
+def chain(request):
+    """Unlabelled group 0-3, tied by `leak` to unlabelled 4-7 with weights of another scale, and these to labels."""
+    rng, leak = np.random.default_rng(0), request.param
+    W = np.zeros((12, 12))
+    for a, b, scale in ((0, 0, 1), (4, 4, leak**0.5), (8, 8, 1), (0, 4, leak), (4, 8, leak)):
+        W[a : a + 4, b : b + 4] = scale * rng.uniform(0.5, 1, (4, 4))
+    labelled = np.arange(12) >= 10
+    Y = np.zeros((12, 2))
+    Y[10, 0] = Y[11, 1] = 1
+    return (W + W.T) / 2, Y, labelled
+
+
+def test_groups_that_hang_by_edges_below_rounding_get_their_exact_scores(chain):
+    W, Y, labelled = chain
+    assert_allclose(harmonic(W, Y, labelled), exactly_harmonic(W, Y, labelled), rtol=1e-9)
+
+
+def test_a_sparse_graph_gives_such_groups_their_exact_scores_or_none(chain):
+    W, Y, labelled = chain
+    found = harmonic(sparse.csr_array(W), Y, labelled)
+    scored = found.any(axis=1)
+    assert scored[8:].all()
+    assert_allclose(found[scored], exactly_harmonic(W, Y, labelled)[scored], rtol=1e-9)
+
+
+def test_a_large_diagonal_does_not_change_the_scores(chain):
+    W, Y, labelled = chain
+    assert_array_equal(harmonic(W + 1e3 * np.eye(12), Y, labelled), harmonic(W, Y, labelled))
+
+
+@pytest.fixture
+def scores():
+    F = np.random.default_rng(0).dirichlet([3, 2, 1], size=20)
+    labelled = np.arange(20) % 4 == 0
+    F[labelled] = np.eye(3)[[0, 1, 2, 0, 1]]
+    return F, labelled
+
+
+def test_class_masses_of_the_unlabelled_get_the_shares_of_the_labelled(scores):
+    F, labelled = scores
+    mass = class_mass_normalised(F, labelled)[~labelled].sum(axis=0)
+    assert_allclose(mass / mass.sum(), [0.4, 0.4, 0.2])
+    assert_allclose(mass.sum(), F[~labelled].sum())
+
+
+def test_class_masses_can_be_given_and_labelled_rows_stay(scores):
+    F, labelled = scores
+    G = class_mass_normalised(F, labelled, np.array([2.0, 1.0, 1.0]))
+    mass = G[~labelled].sum(axis=0)
+    assert_allclose(mass / mass.sum(), [0.5, 0.25, 0.25])
+    assert_array_equal(G[labelled], F[labelled])
+
+
+def test_scores_that_have_the_right_masses_do_not_change(scores):
+    F, labelled = scores
+    once = class_mass_normalised(F, labelled)
+    assert_allclose(class_mass_normalised(once, labelled), once)
+
+
+def test_a_class_without_mass_stays_without_and_nothing_is_nan(scores):
+    F, labelled = scores
+    F[~labelled, 2] = 0
+    G = class_mass_normalised(F.astype(np.float32), labelled)
+    assert G.dtype == np.float32
+    assert_array_equal(G[~labelled, 2], 0)
+    assert np.isfinite(G).all()
+
+
+def test_class_mass_factors_are_what_the_normalisation_multiplies_by(scores):
+    F, labelled = scores
+    assert_allclose(F[~labelled] * class_mass_factors(F, labelled), class_mass_normalised(F, labelled)[~labelled])
+    F[~labelled, 2] = 0
+    assert class_mass_factors(F, labelled)[2] == 1
+
+
+# sparse graphs: direct up to 10,000 unknown samples, conjugate gradients above
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(600, n_features=4, centers=5, cluster_std=2.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def S(blobs):
+    A = kneighbors_graph(blobs[0], 8, mode="distance")
+    A.data = np.exp(-A.data)
+    return sparse.csr_array((A + A.T) / 2)
+
+
+@pytest.fixture(params=["direct", "gradients"])
+def solver(request, monkeypatch):
+    """Let few samples be solved for directly, or by conjugate gradients as many are."""
+    if request.param == "gradients":
+        monkeypatch.setattr(propagation, "_FACTORISED_UP_TO", 0)
+    return request.param
+
+
+def labels_of(y, each):
+    known = np.zeros(len(y), dtype=bool)
+    for c in np.unique(y):
+        known[np.flatnonzero(y == c)[:each]] = True
+    return np.eye(y.max() + 1)[y] * known[:, None], known
+
+
+def test_harmonic_scores_of_a_sparse_graph_are_those_of_the_dense_one(S, blobs, solver):
+    Y, known = labels_of(blobs[1], 2)
+    found = harmonic_scores(S, Y, known)
+    assert found.converged
+    assert (found.n_iter > 0) == (solver == "gradients")
+    assert_allclose(found.scores, harmonic(S.toarray(), Y, known), atol=1e-3 if solver == "gradients" else 1e-10)
+    assert_allclose(found.scores[~known].sum(axis=1), 1, atol=1e-3)
+
+
+def test_consistent_scores_solve_their_system(S, blobs, solver):
+    Y, known = labels_of(blobs[1], 2)
+    d = 1 / np.sqrt(S.sum(axis=1))
+    exact = np.linalg.solve(np.eye(600) - 0.99 * S.toarray() * d * d[:, None], Y)
+    found = consistent_scores(S, Y, known)
+    assert found.converged
+    assert (found.n_iter > 0) == (solver == "gradients")
+    assert_allclose(found.scores[~known], exact[~known], rtol=1e-2, atol=1e-4)
+    assert_allclose(found.scores[known], Y[known])
+
+
+@pytest.mark.parametrize("spread", [harmonic_scores, consistent_scores])
+def test_the_solver_for_few_samples_and_the_one_for_many_agree(S, blobs, spread, monkeypatch):
+    Y, known = labels_of(blobs[1], 2)
+    direct = spread(S, Y, known)
+    monkeypatch.setattr(propagation, "_FACTORISED_UP_TO", 0)
+    gradients = spread(S, Y, known)
+    assert direct.n_iter == 0 < gradients.n_iter
+    assert_allclose(gradients.scores, direct.scores, atol=1e-3)
+    assert_array_equal(gradients.scores.argmax(axis=1), direct.scores.argmax(axis=1))
+
+
+def test_the_number_of_unknown_samples_decides_which_solver_is_taken(S, blobs, monkeypatch):
+    Y, known = labels_of(blobs[1], 2)
+    unknown = int(np.count_nonzero(~known))
+    monkeypatch.setattr(propagation, "_FACTORISED_UP_TO", unknown)
+    assert harmonic_scores(S, Y, known).n_iter == 0
+    monkeypatch.setattr(propagation, "_FACTORISED_UP_TO", unknown - 1)
+    assert harmonic_scores(S, Y, known).n_iter > 0
+
+
+@pytest.mark.usefixtures("solver")
+def test_single_precision_scores_stay_in_it(S, blobs):
+    Y, known = labels_of(blobs[1], 2)
+    for spread in (harmonic_scores, consistent_scores):
+        single = spread(S.astype(np.float32), Y.astype(np.float32), known).scores
+        assert single.dtype == np.float32
+        assert_allclose(single, spread(S, Y, known).scores, atol=1e-3)
+
+
+@pytest.mark.usefixtures("solver")
+def test_no_score_reaches_a_piece_without_labels():
+    S = sparse.csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
+    Y = np.zeros((6, 2))
+    Y[0, 0] = Y[1, 1] = 1
+    for spread in (harmonic_scores, consistent_scores):
+        scores = spread(S, Y, Y.any(axis=1)).scores
+        assert_allclose(scores[3:], 0)
+        assert (scores[2] > 0).all()
+
+
+@pytest.mark.usefixtures("solver")
+def test_samples_without_edges_have_no_score():
+    S = sparse.csr_array(np.pad(np.ones((2, 2)) - np.eye(2), (0, 1)))
+    Y = np.array([[1.0, 0], [0, 1], [0, 0]])
+    assert_allclose(consistent_scores(S, Y, Y.any(axis=1)).scores, Y)
+
+
+def test_consistency_on_a_dense_graph_is_that_on_the_sparse_one(S, blobs):
+    Y, _ = labels_of(blobs[1], 2)
+    assert_allclose(consistent(S.toarray(), Y, 0.9).scores, consistent(S, Y, 0.9).scores, atol=1e-10)
+
+
+def test_conjugate_gradients_say_if_they_did_not_converge():
+    A = np.diag(np.geomspace(1, 1e8, 50)) + 1
+    _, converged, steps = conjugate_gradients(lambda V: A @ V, np.ones((50, 1)), np.ones(50), max_iter=3)
+    assert not converged
+    assert steps == 3

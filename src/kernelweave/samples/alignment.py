@@ -21,7 +21,7 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
     indexed = {name: table.index for name, table in tables.items() if table.index is not None}
     for name, index in indexed.items():
         if not index.is_unique:
-            twice = index[index.duplicated()][0]
+            twice = index[index.duplicated()].tolist()[0]
             msg = f"The index of view {name!r} holds {twice!r} more than once: give every sample one row."
             raise InvalidInputError(msg)
     if not indexed:

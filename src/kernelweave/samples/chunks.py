@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
 from kernelweave.samples.parts import Part
@@ -57,8 +58,8 @@ class Chunks:
 
     def __repr__(self) -> str:
         lengths = self.source.lengths
-        rows = "" if lengths is None else f"{sum(lengths)} samples in {len(lengths)} chunks"
-        width = "" if self.source.width is None else f"{self.source.width} columns"
+        rows = "" if lengths is None else f"{counted(sum(lengths), 'sample')} in {counted(len(lengths), 'chunk')}"
+        width = "" if self.source.width is None else counted(self.source.width, "column")
         return f"Chunks({', '.join(text for text in (rows, width) if text) or 'not counted yet'})"
 
 

@@ -24,6 +24,8 @@ __all__ = ["SampleSet", "labels_in_order", "read_like", "read_samples"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
+_ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
+
 
 def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> SampleSet:
     """Return the samples of `fit`, checked; the estimator learns the names and the number of features.
@@ -40,10 +42,12 @@ def read_samples(estimator: BaseEstimator, X: Any, *, precomputed: bool) -> Samp
     """
     dtype = getattr(estimator, "dtype", None)
     if precomputed:
-        stack = read_stack(X)
+        stack = read_stack(_matrices(X))
         estimator.n_features_in_ = stack.n_samples
+        vars(estimator).pop("feature_names_in_", None)
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if isinstance(X, Chunks) or _is_streamed(X):
+    if _is_streamed(X):
+        vars(estimator).pop("feature_names_in_", None)
         return _chunks(estimator, X)
     views = _several_tables(estimator, X) if _is_several(X) else _one_table(estimator, X, reset=True)
     return views if dtype is None else views.astype(dtype, copy=False)
@@ -56,10 +60,10 @@ def read_like(estimator: BaseEstimator, X: Any, *, kernel_names: tuple[str, ...]
     """
     dtype = getattr(estimator, "dtype", None)
     if kernel_names is not None:
-        stack = read_cross_stack(X, kernel_names, estimator.n_features_in_)
+        stack = read_cross_stack(_matrices(X), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if isinstance(X, Chunks) or _is_streamed(X):
-        return _chunks(estimator, X)
+    if _is_streamed(X):
+        return _like_fitted_chunks(estimator, _chunks(estimator, X))
     several = X if isinstance(X, Views) else Views(X) if _is_several(X) else None
     views = _like_fitted(estimator, _one_table(estimator, X, reset=False) if several is None else several)
     return views if dtype is None else views.astype(dtype, copy=False)
@@ -82,12 +86,21 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     return views
 
 
+def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
+    """Return chunks if the model was fitted on one table, or refuse them."""
+    if estimator.view_names_ != _ONE_VIEW:
+        names = ", ".join(estimator.view_names_)
+        msg = f"The model was fitted on the views {names}, but X is read in chunks of one table: pass views in memory."
+        raise InvalidInputError(msg)
+    return chunks
+
+
 def labels_in_order(y: Any, sample_names: Array | None) -> Any:
     """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
     index = getattr(y, "index", None)
     if sample_names is None or index is None or not hasattr(y, "reindex"):
         return y
-    lacking = [name for name in sample_names if name not in index]
+    lacking = [name for name in sample_names.tolist() if name not in index]
     if lacking or not index.is_unique:
         what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
         n = len(sample_names)
@@ -101,6 +114,14 @@ def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
         msg = "views= names columns of one table in memory, but X is read in chunks: leave one of them out."
         raise InvalidInputError(msg)
     return X if isinstance(X, Chunks) else Chunks(X)
+
+
+def _matrices(X: Any) -> Any:
+    """Return kernel matrices in memory, or refuse what is read in chunks."""
+    if _is_streamed(X):
+        msg = f"kernels are 'precomputed', but X is read in chunks; got {type(X).__name__}: load the matrices first."
+        raise InvalidInputError(msg)
+    return X
 
 
 def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
@@ -141,8 +162,8 @@ def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
 
 
 def _is_streamed(X: Any) -> bool:
-    """Tell whether X is read in chunks by its nature: a path, a dask collection, an iterator or a function."""
-    return isinstance(X, str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
+    """Tell whether X is read in chunks: a path, a dask collection, an iterator, a function, or Chunks."""
+    return isinstance(X, Chunks | str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
 def _is_several(X: Any) -> bool:

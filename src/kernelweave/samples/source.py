@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run
 
-__all__ = ["Source", "counted"]
+__all__ = ["Source", "count_rows"]
 
 
 @dataclass
@@ -28,11 +29,19 @@ class Source:
         return sum(self.lengths or ())
 
 
-def counted(source: Source, run: Run) -> None:
-    """Read every part once if the rows of the source are not known; every part is checked by that."""
-    if source.lengths is not None:
-        _check_any(source)
-        return
+def count_rows(source: Source, run: Run, *, least: int) -> None:
+    """Read every part once if the rows of the source are not known; every part is checked by that.
+
+    A source of fewer than `least` rows is refused.
+    """
+    if source.lengths is None:
+        _read_lengths(source, run)
+    if source.n < least:
+        msg = f"Found {counted(source.n, 'sample')}, while a minimum of {least} is required."
+        raise InvalidInputError(msg)
+
+
+def _read_lengths(source: Source, run: Run) -> None:
     lengths: list[int] = []
     for i, (name, n, d) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
@@ -41,13 +50,6 @@ def counted(source: Source, run: Run) -> None:
             raise InvalidInputError(msg)
         lengths.append(n)
     source.lengths = lengths
-    _check_any(source)
-
-
-def _check_any(source: Source) -> None:
-    if source.n < 2:
-        msg = f"Found {source.n} sample(s), while a minimum of 2 is required."
-        raise InvalidInputError(msg)
 
 
 def _size(state: Any, part: Part) -> tuple[str, int, int]:

@@ -11,6 +11,7 @@ from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_solver import Local, LocalRows
 from kernelweave.weave.local.local_weave import LocalWeave
+from kernelweave.weave.passing import lazy_labels
 
 __all__ = [
     "Centres",
@@ -27,4 +28,5 @@ __all__ = [
     "LocalRows",
     "LocalWeave",
     "SolverChoice",
+    "lazy_labels",
 ]

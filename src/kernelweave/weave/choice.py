@@ -152,8 +152,8 @@ def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice:
 
 
 def _advice(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> str:
-    others = [one.name for one in able[able.index(solver) + 1 :]] if solver in able else []
-    if others:
+    names = [one.name for one in able]  # solvers are compared by name: one may hold an array
+    if others := names[names.index(solver.name) + 1 :]:
         return f'use solver="{others[0]}", or dtype="float32"'
     if wishes:
         return (

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, Progress
+from kernelweave._types import Array, HasShape, Progress
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.dask_chunks import DaskRun, active_client
+from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run, in_process
-from kernelweave.samples.source import Source, counted
+from kernelweave.samples.source import Source, count_rows
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
 
-__all__ = ["chunked_answers", "chunked_coordinates", "pass_over", "running"]
+__all__ = ["chunked_answers", "chunked_coordinates", "lazy_labels", "pass_over", "running"]
 
 Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 
 
 @contextmanager
-def running(samples: Views | Chunks, n_jobs: int | None) -> Iterator[tuple[Source, Run]]:
-    """Give the chunks of the samples, counted, and what runs over them."""
+def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
+    """Give the chunks of the samples, counted, of at least so many rows, and what runs over them."""
     source = (samples if isinstance(samples, Chunks) else Chunks(samples.tables[0])).source
     client = active_client()
     with in_process(n_jobs) as here:
         run = here if client is None else DaskRun(client)
-        counted(source, run)
+        count_rows(source, run, least=least)
         yield source, run
 
 
@@ -83,6 +86,41 @@ def chunked_coordinates(
         return pass_over(source, run, _part_coordinates, model, spec, progress)[0]
 
 
+def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
+    """Return the labels of a dask collection as a dask array, computed block by block when they are asked for.
+
+    Parameters
+    ----------
+    model : WeaveClustering or WeaveClassifier
+        Fitted with the solver "landmark".
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Samples, new ones or not.
+
+    Returns
+    -------
+    dask array of shape (n_samples,)
+        What `predict` returns, in the blocks of X.
+    """
+    check_is_fitted(model)
+    graph: GraphModel = model._graph_model
+    if not graph.joiner.chunked:
+        msg = 'lazy_labels takes a model with solver="landmark": fit one, or call predict for samples in memory.'
+        raise InvalidInputError(msg)
+    if not is_dask(X):
+        msg = f"lazy_labels takes a dask array or dataframe; got {type(X).__name__}: call predict instead."
+        raise InvalidInputError(msg)
+    if X.shape[1] != model.n_features_in_:
+        raise InvalidInputError(_other_width(X.shape[1], model.n_features_in_))
+    classes = getattr(model, "classes_", None)
+    return lazy_blocks(X, _part_labels, (graph, classes), np.int32 if classes is None else classes.dtype)
+
+
+def _part_labels(state: tuple[GraphModel, Array | None], part: Part) -> Array:
+    graph, classes = state
+    labels = graph.answers(Views.of_table(read(part, None))).distributions.argmax(axis=1).astype(np.int32)
+    return labels if classes is None else np.asarray(classes[labels])
+
+
 def _part_answers(model: GraphModel, part: Part) -> tuple[Array, ...]:
     F, undecided, known = model.answers(Views.of_table(read(part, None)))
     return F, undecided[:, None], known[:, None]
@@ -94,5 +132,8 @@ def _part_coordinates(model: GraphModel, part: Part) -> tuple[Array, ...]:
 
 def _check_width(source: Source, n_features: int) -> None:
     if source.width != n_features:
-        msg = f"X has {source.width} features, but the model was fitted on samples of {n_features}."
-        raise InvalidInputError(msg)
+        raise InvalidInputError(_other_width(source.width, n_features))
+
+
+def _other_width(width: int | None, n_features: int) -> str:
+    return f"X has {width} features, but the model was fitted on samples of {n_features}."

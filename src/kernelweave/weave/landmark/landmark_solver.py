@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_scalar
 
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
@@ -71,6 +73,10 @@ class Landmark:
     n_landmarks: int | None = None
     landmarks: Literal["kmeans", "random"] | ArrayLike = "kmeans"
 
+    def __post_init__(self) -> None:
+        if self.n_landmarks is not None:
+            check_scalar(self.n_landmarks, "n_landmarks", Integral, min_val=1)
+
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beside X; 0 if the number of samples is not known yet."""
         if isinstance(samples, Chunks):
@@ -86,7 +92,7 @@ class Landmark:
             raise InvalidInputError(msg)
         c, m = reading.n_clusters, reading.n_components or reading.n_clusters
         progress = StageProgress(plan.say)
-        with running(samples, plan.n_jobs) as (source, run):
+        with running(samples, plan.n_jobs, least=2) as (source, run):
             settings = self._settings(plan, source, c, rng)
             sample = take(source, draw_rows(source.n, sample_size(settings.n_landmarks), settings.seed), run)
             sample = sample[coordinate_order(sample)]
@@ -103,7 +109,7 @@ class Landmark:
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
-        with running(samples, plan.n_jobs) as (source, run):
+        with running(samples, plan.n_jobs, least=2) as (source, run):
             _check_labels(task, source)
             settings = self._settings(plan, source, task.n_classes, rng)
             sample, codes, shares = _stratified(source, task.codes, settings, run)

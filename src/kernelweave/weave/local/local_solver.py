@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+from sklearn.utils import check_scalar
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
@@ -53,6 +55,10 @@ class Local:
     up_to: ClassVar[int] = 2_000_000  # samples; above, a fit would take the better part of an hour
 
     n_candidates: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_candidates is not None:
+            check_scalar(self.n_candidates, "n_candidates", Integral, min_val=1)
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples; counted, not measured."""

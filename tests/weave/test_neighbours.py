@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from kernelweave.errors import MissingPackageError, RecallWarning
-from kernelweave.weave.local import nearest, neighbours
-from kernelweave.weave.local.neighbours import nearest_among
+from kernelweave.weave.local import neighbours
+from kernelweave.weave.local.neighbours import nearest, nearest_among
 
 
 @pytest.fixture(scope="module")

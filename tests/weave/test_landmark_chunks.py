@@ -6,8 +6,8 @@ import pytest
 import zarr
 from scipy import sparse
 
+from kernelweave import Chunks
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.weave.landmark import is_streamed, n_rows
 
 
 def as_memory_map(X, folder):
@@ -36,12 +36,15 @@ SOURCES = {
     "parquet folder": as_parquet,
     "parquet file": lambda X, folder: as_parquet(X[:300], folder) / "0.parquet",
     "zarr": as_zarr,
-    "list": lambda X, folder: np.array_split(X, 4),
-    "list of frames": lambda X, folder: [pd.DataFrame(part) for part in np.array_split(X, 4)],
+    "list": lambda X, folder: Chunks(np.array_split(X, 4)),
+    "list of frames": lambda X, folder: Chunks([pd.DataFrame(part) for part in np.array_split(X, 4)]),
+    "chunks of a table": lambda X, folder: Chunks(X),
+    "chunks of a data frame": lambda X, folder: Chunks(pd.DataFrame(X)),
+    "chunks of a sparse matrix": lambda X, folder: Chunks(sparse.csc_array(X)),
     "generator": lambda X, folder: (part for part in np.array_split(X, 4)),
     "generator of sparse": lambda X, folder: (sparse.csr_array(part) for part in np.array_split(X, 4)),
     "callable": lambda X, folder: lambda: iter(np.array_split(X, 4)),
-    "integers": lambda X, folder: [np.round(part).astype(int) for part in np.array_split(X, 4)],
+    "integers": lambda X, folder: Chunks([np.round(part).astype(int) for part in np.array_split(X, 4)]),
 }
 
 
@@ -51,23 +54,7 @@ def test_a_source_gives_the_labels_of_its_table(groups, fit, tmp_path, name):
     source = SOURCES[name](X, tmp_path)
     table = {"parquet file": X[:100], "integers": np.round(X)}.get(name, X)
     options = {"scale": "none", "n_landmarks": 20}
-    assert np.array_equal(fit(source, **options).labels, fit(table, **options).labels)
-
-
-def test_what_is_read_in_chunks_is_known(groups, tmp_path):
-    X, _ = groups
-    assert not is_streamed(X)
-    assert not is_streamed(sparse.csr_array(X))
-    assert not is_streamed(pd.DataFrame(X))
-    assert not is_streamed(X.tolist())
-    assert all(is_streamed(Z) for Z in (tmp_path, "x.parquet", iter([X]), lambda: [X], [X, X]))
-
-
-def test_the_number_of_rows_is_told_without_reading_where_it_is_known(groups, tmp_path):
-    X, _ = groups
-    assert n_rows(X) == n_rows(as_parquet(X, tmp_path)) == n_rows(as_zarr(X, tmp_path)) == 900
-    assert n_rows(iter([X])) is None
-    assert n_rows([X, X]) is None
+    assert np.array_equal(fit(source, **options).labels_, fit(table, **options).labels_)
 
 
 def chunks(X, i, change):
@@ -90,7 +77,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", [list, iter, lambda parts: lambda: iter(parts)], ids=["list", "iterator", "callable"])
+@pytest.mark.parametrize(
+    "kind", [Chunks, iter, lambda parts: lambda: iter(parts)], ids=["list", "iterator", "callable"]
+)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_chunk_is_named(groups, fit, name, kind):
     change, message = BAD[name]
@@ -103,7 +92,7 @@ def test_nan_in_a_table_and_in_a_sparse_one_is_found_with_its_rows(groups, fit):
     X[700, 1] = np.inf
     for table in (X, sparse.csr_array(X)):
         with pytest.raises(InvalidInputError, match=r"rows 0 to 899, holds 1 NaN.*row 700, column 1"):
-            fit(table)
+            fit(Chunks(table))
 
 
 def test_an_unreadable_file_in_the_middle_is_named_before_anything_is_fitted(groups, fit, tmp_path):
@@ -165,11 +154,11 @@ def test_an_iterable_that_changes_between_readings_is_refused(groups, fit):
 def test_an_empty_iterator_and_one_sample_are_refused(groups, fit):
     with pytest.raises(InvalidInputError, match="The iterator gave no chunk"):
         fit(iter([]))
-    with pytest.raises(InvalidInputError, match="Found 1 sample"):
-        fit(groups[0][:1])
-    with pytest.raises(InvalidInputError, match="X must be a table of samples"):
-        fit(5)
-    with pytest.raises(InvalidInputError, match="Landmarks lie in one table of samples; got several"):
+    with pytest.raises(InvalidInputError, match="Found 1 sample, while a minimum of 2 is required"):
+        fit(Chunks(groups[0][:1]))
+    with pytest.raises(InvalidInputError, match=r"Chunks are read from a path .*, or a table; got int"):
+        Chunks(5)
+    with pytest.raises(InvalidInputError, match='solver="landmark" does not take several views: use solver="dense"'):
         fit({"pixels": groups[0], "words": groups[0]})
 
 

@@ -1,16 +1,23 @@
+"""The bottom of the spectrum of a sparse graph, and coordinates from it."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graphs.affinity import join_pieces, top_graph
-from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
-from kernelweave.core.graphs.propagation import laplacian
+from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, laplacian, soft_rows, unit_rows
+
+
+def cut(Z, k):
+    Z = Z.copy()
+    np.fill_diagonal(Z, 0)
+    return GraphRule("ridge", n_neighbors=k).weave(lambda kind: Affinity(Z), len(Z)).graph
 
 
 def graph(rng, n, k=6):
     X = rng.normal(size=(n, 3))
     Z = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
-    return join_pieces(top_graph(Z, k), Z)
+    return join_pieces(cut(Z, k), Affinity(Z))
 
 
 @pytest.mark.parametrize("n", [50, 400])
@@ -28,7 +35,7 @@ def test_all_null_vectors_of_a_graph_in_pieces_are_found(rng):
     for block in (slice(0, 100), slice(100, 180), slice(180, 300)):
         m = block.stop - block.start
         Z[block, block] = rng.uniform(0.5, 1, size=(m, m))
-    values, _ = bottom_eigenpairs(top_graph(Z, 20), 5)
+    values, _ = bottom_eigenpairs(cut(Z, 20), 5)
     assert_allclose(values[:3], 0, atol=1e-10)
     assert values[3] > 1e-3
 
@@ -66,3 +73,10 @@ def test_soft_rows_have_the_root_of_their_length_and_unit_rows_length_one(rng):
     lengths = np.linalg.norm(P, axis=1)
     assert_allclose(np.linalg.norm(soft_rows(P), axis=1), np.sqrt(lengths))
     assert_allclose(np.linalg.norm(unit_rows(P), axis=1), lengths > 0)
+
+
+def test_laplacian_is_the_quadratic_form_of_differences(small):
+    total = sum(
+        small.S[i, j] * np.sum((small.P[i] - small.P[j]) ** 2) / 2 for i in range(small.n) for j in range(small.n)
+    )
+    assert_allclose(np.trace(small.P.T @ laplacian(small.S) @ small.P), total)

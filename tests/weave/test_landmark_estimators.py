@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave import Chunks, Landmark, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 
 from .conftest import N_GROUPS
@@ -13,7 +13,7 @@ from .conftest import N_GROUPS
 
 @pytest.fixture(scope="module")
 def clusterer(groups):
-    return WeaveClustering(N_GROUPS, solver="landmark", n_landmarks=60, random_state=0, n_jobs=1).fit(groups[0])
+    return WeaveClustering(N_GROUPS, solver=Landmark(60), random_state=0, n_jobs=1).fit(groups[0])
 
 
 def test_the_clusterer_keeps_what_was_learned(groups, clusterer):
@@ -30,9 +30,11 @@ def test_the_clusterer_keeps_what_was_learned(groups, clusterer):
 
 def test_samples_in_chunks_need_no_choice_of_a_solver(groups, clusterer):
     chunks = np.array_split(groups[0], 5)
+    asked = clone(clusterer).set_params(solver="landmark").fit(groups[0])
     model = clone(clusterer).set_params(solver="auto").fit(iter(chunks))
     assert model.solver_.name == "landmark"
-    assert np.array_equal(model.labels_, clusterer.labels_)
+    assert model.solver_.reason == "the samples are read in chunks"
+    assert np.array_equal(model.labels_, asked.labels_)
 
 
 def test_new_samples_are_read_in_chunks_too(groups, clusterer):
@@ -41,18 +43,26 @@ def test_new_samples_are_read_in_chunks_too(groups, clusterer):
     assert np.array_equal(clusterer.predict(lambda: np.array_split(X, 3)), clusterer.labels_)
 
 
+def test_one_new_sample_is_answered_for(groups, clusterer):
+    X, _ = groups
+    for one in (X[:1], Chunks(X[:1]), iter([X[:1]])):
+        assert clusterer.predict(one).tolist() == clusterer.labels_[:1].tolist()
+
+
 def test_the_classifier_answers_for_all_samples_and_new_ones(groups):
     X, y = groups
     names = np.array(["a", "b", "c", "d"], dtype=object)[y]
     partial = np.where(np.arange(len(y)) % 40 == 0, names, -1)
-    model = WeaveClassifier(solver="landmark", n_landmarks=60, random_state=0, n_jobs=1).fit(X, partial)
+    model = WeaveClassifier(solver=Landmark(60), random_state=0, n_jobs=1).fit(X, partial)
     assert (model.transduction_ == names).mean() > 0.97
-    assert (model.predict(np.array_split(X, 4)) == names).mean() > 0.97
+    assert (model.predict(Chunks(np.array_split(X, 4))) == names).mean() > 0.97
     np.testing.assert_allclose(model.predict_proba(X[:9]).sum(axis=1), 1, atol=1e-6)
 
 
 def test_the_number_of_clusters_must_be_given(groups):
-    with pytest.raises(InvalidInputError, match=r'solver="landmark" does not choose a number of clusters'):
+    with pytest.raises(
+        InvalidInputError, match=r'solver="landmark" does not take n_clusters="auto": use solver="dense" or "local"'
+    ):
         WeaveClustering("auto", solver="landmark").fit(groups[0])
 
 
@@ -61,5 +71,5 @@ def test_a_bad_chunk_leaves_no_labels(groups, clusterer):
     bad = groups[0].copy()
     bad[899, 0] = np.nan
     with pytest.raises(InvalidInputError, match="chunk 1 holds 1 NaN"):
-        model.fit([groups[0], bad])
+        model.fit(Chunks([groups[0], bad]))
     assert not hasattr(model, "labels_")

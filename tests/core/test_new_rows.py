@@ -5,17 +5,21 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.graphs.affinity import ridge_affinity, self_tuned_affinity
+from kernelweave.core.graphs.affinity import (
+    KernelAffinities,
+    kernel_sqdist,
+    neighbour_scales,
+    ridge_affinity,
+    self_tuned,
+)
+from kernelweave.core.graphs.coordinates import shrinkage
 from kernelweave.core.graphs.new_rows import (
     bordered_rows,
     consensus_rows,
     graph_rows,
     harmonic_rows,
-    neighbour_scales,
+    row_sqdist,
     self_similarities,
-    self_tuned_rows,
-    shrinkage,
-    top_rows,
 )
 from kernelweave.core.paper.graph_step import graph_from_inverse, ridge_inverse
 
@@ -29,6 +33,11 @@ def whole():
     return np.exp(-D / 4)
 
 
+def scales(K):
+    """Return the squared distance of every sample to its seventh neighbour."""
+    return neighbour_scales(kernel_sqdist(K), len(K) - 1)
+
+
 def test_the_ridge_row_is_the_entry_of_the_system_with_the_new_sample_in_it(whole):
     K, k, own = whole[:30, :30], whole[30:, :30], whole[30:, 30]
     g = 0.3
@@ -39,14 +48,16 @@ def test_the_ridge_row_is_the_entry_of_the_system_with_the_new_sample_in_it(whol
 
 def test_the_self_tuned_row_is_that_of_the_graph_with_the_new_sample_in_it_but_for_the_others_scales(whole):
     K, k, own = whole[:30, :30], whole[30:, :30], whole[30:, 30]
-    row = self_tuned_rows(k, own, K.diagonal(), neighbour_scales(whole, 7)[:30], neighbour=7)
-    assert_allclose(row[0], self_tuned_affinity(whole, neighbour=7)[30, :30], atol=1e-12)
+    D = row_sqdist(k, own, K.diagonal())
+    row = self_tuned(D, neighbour_scales(D, 30), scales(whole)[:30])
+    assert_allclose(row[0], KernelAffinities(whole, 0.1)("tuned").values[30, :30], atol=1e-12)
 
 
 def test_scales_are_those_of_the_graph(whole):
-    scales = np.sqrt(neighbour_scales(whole, 7))
-    d2 = 2 - 2 * whole
-    assert_allclose(np.exp(-d2 / np.outer(scales, scales)), self_tuned_affinity(whole, neighbour=7), atol=1e-12)
+    s = np.sqrt(scales(whole))
+    expected = np.exp(-(2 - 2 * whole) / np.outer(s, s))
+    np.fill_diagonal(expected, 0)
+    assert_allclose(expected, KernelAffinities(whole, 0.1)("tuned").values, atol=1e-12)
 
 
 def test_a_copy_of_a_training_sample_gets_the_column_of_that_sample(whole):
@@ -87,11 +98,6 @@ def test_means_of_neighbours_reproduce_constants_and_say_who_has_none():
     means, reached = harmonic_rows(S, np.array([[1.0, 3.0], [1.0, 6.0], [1.0, 0.0]]))
     assert_allclose(means, [[1, 4], [0, 0]])
     assert_array_equal(reached, [True, False])
-
-
-def test_rows_keep_their_largest_positive_entries():
-    Z = np.array([[0.1, 0.5, -1.0, 0.3], [-1.0, -2.0, 0.2, -0.1]])
-    assert_allclose(top_rows(Z, 2).toarray(), [[0, 0.5, 0, 0.3], [0, 0, 0.2, 0]])
 
 
 def test_an_equal_diagonal_is_known_of_new_samples_too(whole):

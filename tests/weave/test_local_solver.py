@@ -1,4 +1,4 @@
-"""Weave with the solver "local", and how the solver is chosen."""
+"""The solver "local", through the estimators."""
 
 import pickle
 
@@ -11,15 +11,13 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave import Local, WeaveClassifier, WeaveClustering
+from kernelweave.core.graphs import coordinates, filtered
+from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.datasets import label_split, mask_labels
-from kernelweave.errors import InvalidInputError
-from kernelweave.estimators import _weave_local_answers, _weave_solver
-from kernelweave.estimators._progress import Progress
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.weave.local import LabelScores, neighbours
-from kernelweave.weave.local import filtered as eigen
+from kernelweave.weave import classes, clusters
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +37,11 @@ def partial(digits):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"graph": "knn"}, {"graph": "both"}, {"embedding": "unit"}, {"n_candidates": 12}]
+    "options", [{}, {"graph": "knn"}, {"graph": "both"}, {"embedding": "unit"}, {"solver": Local(12)}]
 )
 def test_well_separated_groups_are_found(far_blobs, options):
     X, y = far_blobs
-    model = WeaveClustering(3, solver="local", random_state=0, **options).fit(X)
+    model = WeaveClustering(3, random_state=0, **({"solver": "local"} | options)).fit(X)
     assert clustering_accuracy(y, model.labels_) == 1
     assert connected_components(model.graph_)[0] == 1
     assert_array_equal(model.predict(X + 0.01), model.labels_)
@@ -52,7 +50,7 @@ def test_well_separated_groups_are_found(far_blobs, options):
 def test_with_everyone_as_candidate_the_local_graph_is_the_dense_one(digits):
     X = digits[0][:150]
     dense = WeaveClustering(5, random_state=0).fit(X)
-    local = WeaveClustering(5, solver="local", n_candidates=149, random_state=0).fit(X)
+    local = WeaveClustering(5, solver=Local(149), random_state=0).fit(X)
     assert_allclose(local.kernel_shares_, dense.kernel_shares_, atol=1e-6)
     assert abs(local.graph_ - dense.graph_).max() < 1e-3
     assert adjusted_rand_score(local.labels_, dense.labels_) > 0.95
@@ -134,85 +132,16 @@ def test_the_number_of_clusters_can_be_chosen(far_blobs):
 
 def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):
     X, y = far_blobs
-    monkeypatch.setattr(_weave_local_answers, "_MERGED_UP_TO", 100)
-    monkeypatch.setattr(eigen, "_FACTORISED_UP_TO", 100)
+    monkeypatch.setattr(clusters, "_MERGED_UP_TO", 100)
+    monkeypatch.setattr(coordinates, "_FACTORISED_UP_TO", 100)
     model = WeaveClustering(3, solver="local", random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) == 1
     assert_allclose(np.linalg.norm(model.embedding_, axis=1), 1)  # unit rows
 
 
-def test_auto_takes_the_dense_solver_for_few_samples_and_says_so(far_blobs, capsys):
-    model = WeaveClustering(3, random_state=0, verbose=1).fit(far_blobs[0])
-    assert model.solver_.name == "dense"
-    assert "180 samples" in model.solver_.reason
-    assert "solver: dense, since 180 samples" in capsys.readouterr().err
-
-
-def test_auto_takes_the_local_solver_where_samples_are_many(far_blobs, monkeypatch):
-    monkeypatch.setattr(_weave_solver, "DENSE_UP_TO", 100)
-    model = WeaveClustering(3, random_state=0).fit(far_blobs[0])
-    assert model.solver_.name == "local"
-    assert not hasattr(model, "consensus_kernel_")
-
-
-def test_auto_takes_the_local_solver_where_memory_is_short(far_blobs, monkeypatch):
-    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
-    assert WeaveClustering(3, random_state=0).fit(far_blobs[0]).solver_.name == "local"
-
-
-@pytest.mark.parametrize(("rows", "memory"), [(3_000_000, "1e12"), (1_000_000, "1e8")])
-def test_auto_takes_landmarks_beyond_what_rows_and_memory_allow(rows, memory, monkeypatch):
-    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
-    X = np.broadcast_to(np.float32(0), (rows, 5))
-    assert _weave_solver.choose_solver(WeaveClustering(3), X).name == "landmark"
-
-
-def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
-    monkeypatch.setattr(neighbours, "find_spec", lambda name: None)
-    choice = _weave_solver.choose_solver(WeaveClustering(3), np.broadcast_to(np.float32(0), (30_000, 5)))
-    assert choice.name == "landmark"
-    assert "pynndescent" in choice.reason
-
-
-@pytest.mark.parametrize("X", ["file.parquet", iter([np.zeros((2, 2))])], ids=["path", "iterator"])
-def test_what_is_read_in_chunks_goes_to_landmarks(X):
-    assert _weave_solver.choose_solver(WeaveClustering(3), X).name == "landmark"
-    with pytest.raises(InvalidInputError, match="read in chunks"):
-        _weave_solver.choose_solver(WeaveClustering(3, solver="local"), X)
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"solver": "fast"}, "solver must be one of 'auto', 'dense', 'local', 'landmark'"),
-        ({"solver": "local", "kernels": "precomputed"}, "cannot be used with precomputed kernels"),
-        ({"solver": "local", "consensus": True}, "cannot be used with consensus=True"),
-        ({"solver": "landmark", "n_clusters": "auto"}, "does not choose a number of clusters"),
-    ],
-)
-def test_what_a_solver_cannot_do_is_refused(far_blobs, options, match):
-    settings = {"n_clusters": 3} | options
-    with pytest.raises(InvalidInputError, match=match):
-        WeaveClustering(**settings).fit(far_blobs[0])
-
-
-@pytest.mark.parametrize("options", [{"n_candidates": 0}, {"n_landmarks": 0}, {"n_clusters": 0, "solver": "local"}])
-def test_counts_must_be_positive(far_blobs, options):
-    with pytest.raises(ValueError, match=f"{next(iter(options))} == 0, must be >= 1"):
-        WeaveClustering(**({"n_clusters": 3} | options)).fit(far_blobs[0])
-
-
-def test_views_that_lack_samples_are_refused(digits):
-    X = digits[0][:50].copy()
-    half = X[:, 32:].copy()
-    half[3] = np.nan
-    with pytest.raises(InvalidInputError, match="views that hold every sample"):
-        WeaveClustering(3, solver="local").fit({"left": X[:, :32], "right": half})
-
-
 def test_eigenvectors_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
-    monkeypatch.setattr(eigen, "_FACTORISED_UP_TO", 100)
-    monkeypatch.setattr(eigen, "_MAX_ITER", 1)
+    monkeypatch.setattr(coordinates, "_FACTORISED_UP_TO", 100)
+    monkeypatch.setattr(filtered, "_MAX_ITER", 1)
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 filters"):
         WeaveClustering(8, solver="local", random_state=0, kernels=[Gaussian(0.5)]).fit(far_blobs[0])
 
@@ -220,17 +149,6 @@ def test_eigenvectors_that_do_not_converge_are_warned_of(far_blobs, monkeypatch)
 def test_scores_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
     X, y = far_blobs
     stuck = lambda S, Y, labelled: LabelScores(Y, converged=False, n_iter=7)  # noqa: E731
-    stuck.__name__ = "harmonic_scores"
-    monkeypatch.setattr(_weave_local_answers, "harmonic_scores", stuck)
+    monkeypatch.setattr(classes, "harmonic_scores", stuck)
     with pytest.warns(ConvergenceWarning, match="did not converge in 7 steps"):
         WeaveClassifier(solver="local", random_state=0).fit(X, y)
-
-
-def test_progress_speaks_every_two_seconds_of_what_is_left(monkeypatch):
-    now = iter([0.0, 0.0, 1.0, 3.0, 3.5, 6.0])
-    monkeypatch.setattr("kernelweave.estimators._progress.time.monotonic", lambda: next(now))
-    said = []
-    progress = Progress(said.append)
-    for done in (1, 20, 30, 40, 60):
-        progress("rows", done, 90)
-    assert said == ["rows: 30 of 90, 10/s, 6 s left", "rows: 60 of 90, 10/s, 3 s left"]

@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave.core.graphs.affinity import ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.core.graphs.affinity import GraphRule, KernelAffinities, ridge_affinity
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.pair import Products, row_sqnorms
-from kernelweave.weave.local import new_rows, weave_local
-from kernelweave.weave.local.local_graph import affinities, graph_of, ridge_rows
+from kernelweave.weave.local.local_graph import affinities, ridge_rows
 from kernelweave.weave.local.local_kernel import LocalKernel, gathered
+from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def everyone(n):
     return np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=np.int32)
 
 
-def weave(X, kernel, **options):
-    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 5, "n_candidates": 20, "join": True, "seed": 0}
-    return weave_local((X,), (kernel,), **(settings | options))[0]
+def weave(X, kernel, graph="ridge", n_neighbors=5, n_candidates=20):
+    rule = GraphRule(graph, 0.1, n_neighbors)
+    return weave_local((X,), (kernel,), rule, n_candidates=n_candidates, join=True, seed=0)[0]
 
 
 def test_the_kernel_within_groups_is_that_of_the_bank(X, kernel, K):
@@ -93,7 +93,7 @@ def test_kernels_from_products_are_kernels_from_samples(X, kernel):
 
 
 def test_the_local_row_is_the_row_of_the_dense_ridge_when_everyone_is_a_candidate(X, kernel, K):
-    found = affinities((X,), everyone(60), (kernel,), graph="ridge", g=0.1)
+    found = affinities((X,), everyone(60), (kernel,), GraphRule("ridge"), g=0.1)
     Z = ridge_affinity(K, gamma=0.1)
     assert_allclose(found.ridge, np.take_along_axis(Z, found.index, axis=1), atol=2e-4)
 
@@ -107,12 +107,27 @@ def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
     assert_allclose(ridge_rows(K[None], g)[0], exact, rtol=1e-9)
 
 
-@pytest.mark.parametrize("graph", ["ridge", "knn"])
+@pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
 def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
-    found = affinities((X,), everyone(60), (kernel,), graph=graph, g=0.1)
-    S = graph_of(found, graph=graph, n_neighbors=4)
-    Z = ridge_affinity(K, gamma=0.1) if graph == "ridge" else self_tuned_affinity(K, neighbour=7)
-    assert_allclose(S.toarray(), top_graph(Z, 4).toarray(), atol=5e-4)
+    rule = GraphRule(graph, 0.1, 4)
+    found = affinities((X,), everyone(60), (kernel,), rule, g=0.1)
+    here, there = rule.weave(found.of(found.scale), 60), rule.weave(KernelAffinities(K, 0.1), 60)
+    assert_allclose(here.graph.toarray(), there.graph.toarray(), atol=5e-4)
+    assert_allclose(here.degrees, there.degrees, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("graph", "lacking"), [("ridge", "tuned"), ("knn", "ridge")])
+def test_affinities_that_the_rule_does_not_use_are_not_computed(X, kernel, graph, lacking):
+    found = affinities((X,), everyone(60), (kernel,), GraphRule(graph), g=0.1)
+    with pytest.raises(TypeError, match="were not computed"):
+        found.of(found.scale)(lacking)
+
+
+def test_self_tuning_leaves_the_distances_as_they_are(X, kernel):
+    found = affinities((X,), everyone(60), (kernel,), GraphRule("knn"), g=0.1)
+    before = found.sqdist.copy()
+    found.of(found.scale)("tuned")
+    assert_array_equal(found.sqdist, before)
 
 
 @pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
@@ -153,8 +168,7 @@ def test_kernels_that_add_up_columns_take_sparse_samples(X):
 
 def test_the_same_table_twice_gives_the_graph_of_one(X, kernel):
     half = LocalKernel(kernel.kernels, kernel.shares / 2, kernel.origin)
-    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 5, "n_candidates": 20, "join": True, "seed": 0}
-    twice = weave_local((X, X), (half, half), **settings)[0]
+    twice = weave_local((X, X), (half, half), GraphRule("ridge", 0.1, 5), n_candidates=20, join=True, seed=0)[0]
     assert_allclose(twice.graph.toarray(), weave(X, kernel).graph.toarray(), atol=1e-4)
 
 
@@ -187,3 +201,9 @@ def test_kernels_without_a_diagonal_are_refused(X):
 def test_a_singular_neighbourhood_is_said_to_be_one():
     with pytest.raises(NotFiniteError, match="raise gamma"):
         ridge_rows(-np.eye(3)[None], 1.0)
+
+
+def test_the_number_of_candidates_is_more_than_the_graph_keeps():
+    assert default_candidates(5000, 10) == 60
+    assert default_candidates(5001, 10) == 15
+    assert default_candidates(5001, 20) == 30

@@ -6,11 +6,12 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave import WeaveClustering
+from kernelweave import Local, WeaveClustering
+from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.weave.local import weave_local
 from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_weave import weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
 from kernelweave.weave.local.strays import strays, tied
 
@@ -28,8 +29,8 @@ def groups():
 
 def weave(X, least, tables=1):
     kernel = LocalKernel.fixed_on(X, (Gaussian(0.1).fit(X),), np.ones(1) / tables)
-    settings = {"graph": "ridge", "gamma": 0.1, "n_neighbors": 6, "n_candidates": 9, "seed": 0}
-    return weave_local((X,) * tables, (kernel,) * tables, join=True, least=least, **settings)[0].graph
+    rule, settings = GraphRule("ridge", 0.1, 6), {"n_candidates": 9, "join": True, "seed": 0}
+    return weave_local((X,) * tables, (kernel,) * tables, rule, least=least, **settings)[0].graph
 
 
 def edges_out(S, inside):
@@ -81,5 +82,5 @@ def test_small_pieces_take_no_cluster_from_large_ones():
     centres = np.repeat([[0, 0], [5, 0], [0, 5], [-5, 0], [40, 0], [46, 0]], [80, 16, 16, 16, 70, 70], axis=0)
     spread = np.repeat([1.0, 0.01, 0.01, 0.01, 1.5, 1.5], [80, 16, 16, 16, 70, 70])[:, None]
     X = centres + spread * rng.normal(size=(len(y), 2))
-    model = WeaveClustering(2, solver="local", n_candidates=15, embedding="unit", scale="none", random_state=0).fit(X)
+    model = WeaveClustering(2, solver=Local(15), embedding="unit", scale="none", random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) == 1

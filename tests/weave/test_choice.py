@@ -1,0 +1,310 @@
+"""Which solver is taken and why, and what a solver cannot honour."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+
+from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.weave import SolverChoice
+from kernelweave.weave.choice import SOLVERS, choose_solver
+from kernelweave.weave.local import neighbours
+
+X, Y = load_iris(return_X_y=True)
+TABLES = [X[:, :2], X[:, 2:]]
+GAPS = np.where(np.arange(150)[:, None] == 3, np.nan, X[:, 2:])
+PARTLY = np.where(np.arange(150) % 5 == 0, Y, -1)
+
+# what asks each capability of a solver: parameters, and samples
+ASKING = {
+    "views": ({}, TABLES),
+    "gaps": ({}, [X[:, :2], GAPS]),
+    "precomputed": ({"kernels": "precomputed"}, X @ X.T),
+    "chunks": ({}, Chunks([X[:70], X[70:]])),
+    "auto": ({"n_clusters": "auto"}, X),
+    "graph": ({"graph": "knn"}, X),
+    "gamma": ({"gamma": 0.5}, X),
+    "embedding": ({"embedding": "unit"}, X),
+    "consensus": ({"consensus": True}, X),
+}
+OF_CLASSIFIERS = ("views", "gaps", "precomputed", "chunks", "graph", "gamma")
+
+
+@pytest.fixture(scope="module")
+def far_blobs():
+    return make_blobs([60, 60, 60], n_features=3, cluster_std=0.4, center_box=(-20, 20), random_state=3)
+
+
+def clusterer(capability, solver):
+    parameters, samples = ASKING[capability]
+    return WeaveClustering(**({"n_clusters": 3, "random_state": 0, "solver": solver} | parameters)), samples
+
+
+def classifier(capability, solver):
+    parameters, samples = ASKING[capability]
+    return WeaveClassifier(**({"random_state": 0, "solver": solver} | parameters)), samples
+
+
+def choose(samples, wishes=None, solver="auto", n_groups=3):
+    return choose_solver(solver, samples, wishes or {}, n_neighbors=10, n_groups=n_groups)
+
+
+def rows(n, d=5):
+    """Return n samples that take no memory."""
+    return Views.of_table(np.broadcast_to(np.float32(0), (n, d)))
+
+
+def names(capabilities):
+    return [name for name, solver in SOLVERS.items() if capabilities <= solver.supports]
+
+
+def alternatives(message):
+    """Return the solvers that a message tells to use."""
+    found = re.search(r": use solver=(.*)\.$", message)
+    return re.findall(r'"(\w+)"', found.group(1))
+
+
+def attempt(call):
+    """Return what a call returns, or the error by which it is refused because of memory."""
+    try:
+        return call()
+    except NotEnoughMemoryError as error:
+        return error
+
+
+# what a solver cannot honour
+
+
+def test_every_capability_is_tried_here():
+    assert set().union(*(solver.supports for solver in SOLVERS.values())) == set(ASKING)
+
+
+@pytest.mark.parametrize("make", [clusterer, classifier], ids=["clustering", "classes"])
+@pytest.mark.parametrize("capability", ASKING)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_what_a_solver_does_not_support_is_refused_by_a_message_that_names_one_that_does(solver, capability, make):
+    if make is classifier and capability not in OF_CLASSIFIERS:
+        return
+    model, samples = make(capability, solver)
+    if capability in SOLVERS[solver].supports:
+        model.fit(samples, PARTLY)
+        assert model.solver_.name == solver
+        return
+    with pytest.raises(InvalidInputError, match=f'^solver="{solver}" does not take .*: use solver="') as caught:
+        model.fit(samples, PARTLY)
+    others = alternatives(str(caught.value))
+    assert others
+    for other in others:
+        again, _ = make(capability, other)
+        assert again.fit(samples, PARTLY).solver_.name == other
+
+
+@pytest.mark.parametrize("capability", ASKING)
+@pytest.mark.parametrize("solver", [Dense(), Local(30), Landmark(20)], ids=lambda solver: solver.name)
+def test_a_solver_object_refuses_what_its_name_refuses(solver, capability):
+    named, samples = clusterer(capability, solver.name)
+    given = clusterer(capability, solver)[0]
+    if capability in solver.supports:
+        assert given.fit(samples).solver_.solver is solver
+        return
+    messages = []
+    for model in (named, given):
+        with pytest.raises(InvalidInputError, match="does not take") as caught:
+            model.fit(samples)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_refusal_names_everything_that_the_solver_does_not_take():
+    with pytest.raises(
+        InvalidInputError,
+        match=r"^solver=\"landmark\" does not take graph='knn' or gamma=0\.5 or several views: "
+        r'use solver="dense" or "local"\.$',
+    ):
+        WeaveClustering(3, solver="landmark", graph="knn", gamma=0.5).fit(TABLES)
+
+
+def test_what_no_solver_takes_together_is_refused():
+    chunks = Chunks([X[:70], X[70:]])
+    with pytest.raises(
+        InvalidInputError, match=r"^No solver takes gamma=0\.5 and samples that are read in chunks together: leave one"
+    ):
+        WeaveClustering(3, gamma=0.5).fit(chunks)
+    with pytest.raises(
+        InvalidInputError, match=r'^solver="landmark" does not take gamma=0\.5: leave out gamma=0\.5\.$'
+    ):
+        WeaveClustering(3, gamma=0.5, solver="landmark").fit(chunks)
+
+
+def test_an_unknown_solver_is_refused(far_blobs):
+    for solver in ("fast", 3, Dense):
+        with pytest.raises(ValueError, match="The 'solver' parameter of WeaveClustering must be"):
+            WeaveClustering(3, solver=solver).fit(far_blobs[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"solver": "local", "kernels": "precomputed"}, "does not take precomputed kernels"),
+        ({"solver": "local", "consensus": True}, "does not take consensus=True"),
+        ({"solver": "landmark", "n_clusters": "auto"}, 'does not take n_clusters="auto"'),
+    ],
+)
+def test_what_a_solver_cannot_do_is_refused(far_blobs, options, match):
+    settings = {"n_clusters": 3} | options
+    K = far_blobs[0] @ far_blobs[0].T
+    with pytest.raises(InvalidInputError, match=match):
+        WeaveClustering(**settings).fit(K if "kernels" in options else far_blobs[0])
+
+
+def test_counts_must_be_positive(far_blobs):
+    with pytest.raises(ValueError, match="n_candidates == 0, must be >= 1"):
+        Local(n_candidates=0)
+    with pytest.raises(ValueError, match="n_landmarks == 0, must be >= 1"):
+        Landmark(n_landmarks=0)
+    with pytest.raises(ValueError, match=r"The 'n_clusters' parameter .* must be an int in the range \[1, inf\)"):
+        WeaveClustering(n_clusters=0, solver="local").fit(far_blobs[0])
+
+
+def test_counts_must_be_whole_numbers():
+    with pytest.raises(TypeError, match="n_candidates must be an instance of int"):
+        Local(n_candidates=2.5)
+    with pytest.raises(TypeError, match="n_landmarks must be an instance of int"):
+        Landmark(n_landmarks="many")
+
+
+def test_views_that_lack_samples_are_refused_by_the_local_solver():
+    with pytest.raises(InvalidInputError, match='views that lack some samples: use solver="dense"'):
+        WeaveClustering(3, solver="local").fit({"left": X[:, :2], "right": GAPS})
+
+
+# what "auto" takes
+
+
+@pytest.mark.parametrize("capability", ASKING)
+def test_auto_takes_a_solver_that_supports_what_is_asked_for(capability):
+    model, samples = clusterer(capability, "auto")
+    assert capability in model.fit(samples).solver_.solver.supports
+
+
+@pytest.mark.parametrize("n", [150, 6000, 30_000, 3_000_000])
+@pytest.mark.parametrize("memory", ["1e4", "1e6", "1e8", "1e10", "1e15"])
+def test_auto_never_takes_a_solver_without_the_capabilities_asked_for(n, memory, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
+    for wishes in ({}, {"gamma": "gamma=1"}, {"consensus": "consensus=True"}, {"graph": "g", "embedding": "e"}):
+        found = attempt(lambda wishes=wishes: choose(rows(n), wishes))
+        if isinstance(found, NotEnoughMemoryError):
+            assert "of memory, and" in str(found)
+        else:
+            assert wishes.keys() <= found.solver.supports
+
+
+def test_auto_takes_the_dense_solver_for_few_samples_and_says_so(far_blobs, capsys):
+    model = WeaveClustering(3, random_state=0, verbose=1).fit(far_blobs[0])
+    assert model.solver_.name == "dense"
+    assert "180 samples" in model.solver_.reason
+    assert "solver: dense, since 180 samples" in capsys.readouterr().err
+
+
+def test_auto_takes_the_local_solver_where_samples_are_many(far_blobs, monkeypatch):
+    monkeypatch.setattr(Dense, "up_to", 100)
+    model = WeaveClustering(3, random_state=0).fit(far_blobs[0])
+    assert model.solver_.name == "local"
+    assert model.solver_.reason == "180 samples are more than 100"
+    assert not hasattr(model, "consensus_kernel_")
+
+
+def test_auto_takes_the_local_solver_where_memory_is_short_and_says_so(far_blobs, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
+    choice = WeaveClustering(3, random_state=0).fit(far_blobs[0]).solver_
+    assert choice.name == "local"
+    assert choice.reason == "The dense graph of 180 samples needs 0.989 MiB, more than the 0.954 MiB available"
+
+
+@pytest.mark.parametrize(
+    ("n", "memory", "reason"),
+    [
+        (3_000_000, "1e12", "3000000 samples are more than 2000000"),
+        (1_000_000, "3e8", "The local graph of 1000000 samples needs 1.39 GiB, more than the 0.279 GiB available"),
+    ],
+)
+def test_auto_takes_landmarks_beyond_what_rows_and_memory_allow(n, memory, reason, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
+    assert choose(rows(n)) == SolverChoice(Landmark(), reason)
+
+
+def test_what_does_not_fit_with_any_solver_is_refused(monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e8")
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"^The landmark graph of 1000000 samples needs about .* fewer samples"
+    ):
+        choose(rows(1_000_000))
+    with pytest.raises(NotEnoughMemoryError, match="or a solver that needs less without gamma=1"):
+        choose(rows(1_000_000), {"gamma": "gamma=1"})
+
+
+def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
+    monkeypatch.setattr(neighbours, "find_spec", lambda name: None)
+    choice = choose(rows(30_000))
+    assert choice.name == "landmark"
+    assert "pynndescent" in choice.reason
+
+
+def test_where_one_solver_is_left_the_reason_is_what_it_takes():
+    assert choose(rows(150), {"consensus": "consensus=True"}).reason == "it takes consensus=True"
+    assert choose(rows(9000), {"consensus": "consensus=True"}) == SolverChoice(Dense(), "it takes consensus=True")
+
+
+def as_path(folder):
+    pd.DataFrame(X, columns=list("abcd")).to_parquet(folder / "x.parquet")
+    return folder / "x.parquet"
+
+
+@pytest.mark.parametrize("make", [as_path, lambda folder: iter([X])], ids=["path", "iterator"])
+def test_what_is_read_in_chunks_goes_to_landmarks(make, tmp_path):
+    chunks = Chunks(make(tmp_path))
+    assert choose(chunks) == SolverChoice(Landmark(), "the samples are read in chunks")
+    with pytest.raises(InvalidInputError, match="read in chunks"):
+        choose(chunks, solver="local")
+
+
+def test_a_solver_that_was_asked_for_is_taken_and_its_parameters_are_kept():
+    choice = choose(rows(150), solver=Local(40))
+    assert choice == SolverChoice(Local(40), "asked for")
+    assert choice.name == "local"
+    assert choose(rows(150), solver="local").solver == Local()
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_what_was_asked_for_and_does_not_fit_is_refused_and_the_next_solver_named(solver, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
+    following = {"dense": "local", "local": "landmark"}[solver]
+    with pytest.raises(
+        NotEnoughMemoryError, match=f'The {solver} graph of 150 samples needs .* use solver="{following}", or dtype'
+    ):
+        choose(rows(150), solver=solver)
+
+
+def test_an_array_of_landmarks_needs_no_comparison_with_other_solvers(far_blobs):
+    model = WeaveClustering(3, solver=Landmark(landmarks=far_blobs[0][::3]), random_state=0).fit(far_blobs[0])
+    assert model.landmarks_.shape == (60, 3)
+
+
+# every limit of memory gives one label per sample, or a refusal
+
+
+@pytest.mark.parametrize("memory", [f"{digit}e{power}" for power in range(3, 10) for digit in (1, 3, 8)])
+@pytest.mark.parametrize("samples", [TABLES, tuple(TABLES), X], ids=["list", "tuple", "table"])
+def test_every_limit_of_memory_gives_one_label_per_sample_or_a_refusal(samples, memory, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
+    found = attempt(lambda: WeaveClustering(3, random_state=0).fit(samples))
+    if isinstance(found, NotEnoughMemoryError):
+        assert re.search(r"graph of 150 samples needs about .* of memory, and .* are available: ", str(found))
+        assert float(memory) < 1e6
+        return
+    assert found.labels_.shape == (150,)
+    assert len(set(found.labels_)) == 3
+    assert ("more than the" in found.solver_.reason) == (found.solver_.name != "dense")
