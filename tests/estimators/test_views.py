@@ -244,6 +244,14 @@ def test_views_that_are_no_dict_are_refused(estimator):
         fit(estimator, X, views=["left"])
 
 
+@pytest.mark.parametrize("estimator", [SMKLClustering(3), WeaveClassifier()], ids=named)
+def test_views_of_columns_are_refused_for_kernel_matrices(estimator):
+    with pytest.raises(
+        InvalidInputError, match="views= names columns of one table in memory, but kernels are 'precomp"
+    ):
+        fit(estimator, X @ X.T, views=COLUMNS, kernels="precomputed")
+
+
 @pytest.mark.parametrize("scale", [{"left": "unit"}, {"left": "unit", "right": "big"}])
 def test_scales_that_do_not_fit_the_views_are_refused(scale):
     with pytest.raises(InvalidInputError, match="scale must"):
@@ -271,7 +279,7 @@ def test_other_views_than_those_of_fit_are_refused(data, message):
 
 def test_views_are_refused_by_a_model_of_one_table():
     model = fit(WeaveClassifier(), X)
-    with pytest.raises(InvalidInputError, match="fitted on one table; got the views left, right"):
+    with pytest.raises(InvalidInputError, match="fitted on one table; got left, right"):
         model.predict(TABLES)
 
 
