@@ -208,6 +208,7 @@ def test_parts_of_the_graph_without_labels_are_told_and_uniform():
         ({"weights": [0] * 12}, "not all zero"),
         ({"weights": {"a": 1}}, "weights must be 'self', 'uniform' or one number per kernel"),
         ({"kernels": "precomputed", "scale": "unit"}, "scale='unit' scales samples, but kernels are 'precomputed'"),
+        ({"kernels": "precomputed", "scale": {"X": "unit"}}, "scale={'X': 'unit'} scales samples, but kernels are"),
     ],
 )
 @pytest.mark.parametrize("kind", [WeaveClustering, WeaveClassifier])
