@@ -4,18 +4,24 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave import KGLClustering, PMKLClustering, SMKLClustering
+from kernelweave import KGLClustering, PMKLClustering, SMKLClustering, Views
 from kernelweave.core.partitions.hartigan import sum_of_squares
 from kernelweave.datasets import load_dataset
+from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Linear, recipe
 
 
 @pytest.fixture
 def H(iris):
     return recipe("released-7").fit(iris[0]).grams(iris[0])
+
+
+def kernel_matrices(model, X):
+    """Return the matrices of the kernels that a model was fitted with."""
+    return model._graph_model.joiner.consensus.bank.grams(Views.of_table(X))
 
 
 @pytest.mark.parametrize("form", ["array", "list", "dict"])
@@ -65,7 +71,7 @@ def test_sparse_samples_give_what_dense_ones_give(iris):
 
 def test_weights_are_those_of_the_paper(iris):
     model = SMKLClustering(3, scheme="printed", random_state=0).fit(iris[0])
-    H = model.bank_.grams(iris[0])
+    H = kernel_matrices(model, iris[0])
     distances = [np.linalg.norm(Hi - model.consensus_kernel_) for Hi in H]
     assert_allclose(model.kernel_weights_, 1 / (2 * np.array(distances)), rtol=1e-9)
 
@@ -87,13 +93,13 @@ def test_relative_beta_means_the_same_for_twice_as_many_samples(iris):
 
 def test_pmkl_s_kernel_is_the_weighted_sum(iris):
     model = PMKLClustering(3, random_state=0).fit(iris[0])
-    H = model.bank_.grams(iris[0])
+    H = kernel_matrices(model, iris[0])
     assert_allclose(model.consensus_kernel_, np.einsum("i,ijk->jk", model.kernel_weights_, H), atol=1e-12)
     assert_allclose(np.sqrt(model.kernel_weights_).sum(), 1)
 
 
 def test_a_run_cut_short_warns_with_what_to_do(iris):
-    with pytest.warns(ConvergenceWarning, match=r"SMKL stopped after 1 iterations .* raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match=r"SMKL stopped after 1 iteration with .* raise max_iter or tol"):
         SMKLClustering(3, max_iter=1).fit(iris[0])
 
 
@@ -146,3 +152,33 @@ def test_single_and_double_precision_find_the_same_clusters_in_the_paper_s_data(
     double, single = (clone(model).set_params(dtype=dtype).fit(data.data) for dtype in ("float64", "float32"))
     assert adjusted_rand_score(double.labels_, single.labels_) >= 0.99
     assert np.linalg.norm(single.graph_ - double.graph_) < 1e-4 * np.linalg.norm(double.graph_)
+
+
+@pytest.mark.parametrize("scheme", ["safeguarded", "released", "exact"])
+@pytest.mark.parametrize("model", [SMKLClustering(7), KGLClustering(7), PMKLClustering(7)], ids=repr)
+def test_labels_for_another_seed_are_those_of_a_fit_with_it(iris, model, scheme):
+    X = iris[0][::3]
+    model = clone(model).set_params(scheme=scheme, n_init=1, random_state=0, max_iter=500).fit(X)
+    fits = [clone(model).set_params(random_state=seed).fit_predict(X) for seed in range(4)]
+    for seed, labels in enumerate(fits):
+        assert_array_equal(model.labels_for(seed), labels)
+        assert_array_equal(model.labels_for(np.random.RandomState(seed)), labels)
+    assert model.labels_for(0).dtype == model.labels_.dtype
+
+
+def test_labels_for_asks_for_the_seed_of_k_means_not_for_that_of_fit(iris):
+    model = SMKLClustering(8, scheme="released", n_init=1, random_state=0).fit(iris[0])
+    before = model.labels_.copy()
+    assert any(adjusted_rand_score(before, model.labels_for(seed)) < 1 for seed in range(1, 5))
+    assert_array_equal(model.labels_, before)
+
+
+def test_labels_for_refuses_a_scheme_whose_start_depends_on_the_seed(iris):
+    model = SMKLClustering(3, scheme="printed", random_state=0).fit(iris[0][::3])
+    with pytest.raises(InvalidInputError, match=r'scheme="printed" starts from a random graph.* fit the model again'):
+        model.labels_for(1)
+
+
+def test_labels_for_asks_for_a_fitted_model():
+    with pytest.raises(NotFittedError, match="SMKLClustering instance is not fitted yet"):
+        SMKLClustering(3).labels_for(0)

@@ -17,6 +17,7 @@ from kernelweave import (
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
+    Views,
     WeaveClassifier,
     WeaveClustering,
 )
@@ -152,7 +153,7 @@ def test_a_sample_near_undecided_ones_only_is_undecided_too():
     y = np.array([0, -1, -1, 1, -1, -1, -1, -1, -1])
     with pytest.warns(UndecidedWarning, match="3 of 9 samples"):
         model = KGLClassifier(kernel="precomputed", alpha=0).fit(K, y)
-    with pytest.warns(UndecidedWarning, match="1 of 1 samples are similar to no training sample"):
+    with pytest.warns(UndecidedWarning, match="The sample is similar to no training sample"):
         assert_allclose(model.predict_proba(K[6:7] * 0.9), 0.5)
 
 
@@ -177,7 +178,7 @@ def digits_as_if_new(estimator):
     X, y = X[:500], y[:500]
     partial = np.where(np.arange(500) % 5 == 0, y, -1)
     model = estimator.fit(X, partial)
-    scores = model._extend(model._new_rows(X))
+    scores = model._graph_model.scores(Views.of_table(X))
     return model, scores.argmax(axis=1), partial
 
 
@@ -209,8 +210,10 @@ def test_the_graph_of_smkl_extends_by_its_own_ridge_problem(blobs):
     X, _, _ = blobs
     model = KGLClustering(3, kernel=Gaussian(t=0.1), alpha=0, random_state=0).fit(X[:120])
     K = model.consensus_kernel_
-    k = model.bank_.grams(X[120:], X[:120])[0]
-    assert_allclose(model._new_rows(X[120:]), np.maximum(k @ ridge_inverse(K, gamma=1), 0), atol=1e-10)
+    new, training = Views.of_table(X[120:]), Views.of_table(X[:120])
+    joiner = model._graph_model.joiner
+    k = joiner.consensus.bank.grams(new, training)[0]
+    assert_allclose(joiner.rows(new), np.maximum(k @ ridge_inverse(K, gamma=1), 0), atol=1e-10)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils._param_validation import InvalidParameterError
 
 from kernelweave import KGLClustering, SMKLClassifier, SMKLClustering, smkl_path
 from kernelweave.errors import InvalidInputError, NotFiniteError
@@ -52,11 +53,11 @@ def test_a_warm_start_that_fails_is_repeated_cold(iris, monkeypatch):
     learn = SMKLClustering._learn
     starts = []
 
-    def fail_when_warm(self, problem, random_state, start=None):
+    def fail_when_warm(self, given, start=None):
         starts.append(start is not None)
         if start is not None:
             raise NotFiniteError
-        return learn(self, problem, random_state)
+        return learn(self, given)
 
     monkeypatch.setattr(SMKLClustering, "_learn", fail_when_warm)
     path = list(smkl_path(SMKLClustering(3, random_state=0), iris[0][::3], {"alpha": [1e-5, 1e-4]}))
@@ -78,5 +79,8 @@ def test_a_grid_of_other_things_is_refused(iris, grid):
 
 
 def test_an_impossible_value_is_refused(iris):
-    with pytest.raises(ValueError, match=r"gamma == -1.0, must be > 0"):
+    message = (
+        r"The 'gamma' parameter of SMKLClustering must be a float in the range \(0\.0, inf\)\. Got .*-1\.0.* instead"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
         list(smkl_path(SMKLClustering(3), iris[0], {"gamma": np.array([1.0, -1.0])}))

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils._param_validation import InvalidParameterError
 
 from kernelweave import (
     PMKLClassifier,
@@ -25,6 +26,7 @@ from kernelweave import (
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Cosine, Gaussian, Linear
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.samples.scaling import scaled
 
 CLUSTERERS = [model(3, kernels="released-7") for model in (SMKLClustering, PMKLClustering, WeaveClustering)]
 CLASSIFIERS = [model(kernels="released-7") for model in (SMKLClassifier, PMKLClassifier, WeaveClassifier)]
@@ -56,7 +58,9 @@ def test_one_view_is_the_same_as_the_table(estimator):
     plain, viewed = fit(estimator, X), fit(estimator, {"all": X})
     assert_allclose(viewed.consensus_kernel_, plain.consensus_kernel_)
     assert_array_equal(answer(viewed), answer(plain))
-    assert viewed.kernel_names_ == tuple(f"all: {name}" for name in plain.kernel_names_)
+    assert viewed.kernel_names_ == plain.kernel_names_
+    assert viewed.kernel_views_ == ("all",) * len(plain.kernel_names_)
+    assert plain.kernel_views_ == ("X",) * len(plain.kernel_names_)
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=named)
@@ -168,9 +172,26 @@ def test_a_model_with_views_works_in_a_pipeline_and_a_grid_search():
 def test_kernels_with_the_training_samples_are_those_of_fit(estimator, missing):
     views = Views(TABLES, missing=missing)
     model = fit(estimator, views)
-    H = model._cross_kernels(views.select(slice(5, 25)))
+    consensus = model._graph_model.joiner.consensus
+
+    def with_training(new):
+        return consensus.bank.grams(scaled(new, consensus.scalings) if consensus.scalings else new, consensus.training)
+
+    H = with_training(views.select(slice(5, 25)))
     assert H.shape == (len(model.kernel_names_), 20, 60)
-    assert_allclose(H, model._cross_kernels(views)[:, 5:25])
+    assert_allclose(H, with_training(views)[:, 5:25])
+    assert_allclose(consensus.rows(views.select(slice(5, 25))), consensus.rows(views)[5:25])
+
+
+@pytest.mark.parametrize(
+    "estimator", [PMKLClustering(3), PMKLClassifier(), WeaveClustering(3), WeaveClassifier()], ids=named
+)
+@pytest.mark.parametrize("missing", [{}, GAPS], ids=["complete", "gaps"])
+def test_the_consensus_with_the_training_samples_is_that_of_fit(estimator, missing):
+    views = Views(TABLES, missing=missing)
+    model = fit(estimator, views)
+    rows = model._graph_model.joiner.consensus.rows(views.select(slice(5, 25)))
+    assert_allclose(rows, model.consensus_kernel_[5:25], atol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", [WeaveClustering(3), WeaveClassifier()], ids=named)
@@ -203,7 +224,6 @@ BAD = np.where(np.arange(60)[:, None] == 7, [1.0, np.nan, 2.0], X[:, :3])
         (TABLES, {"kernels": {"left": Linear()}}, "see 'right'"),
         (TABLES, {"views": COLUMNS}, "several tables were given"),
         (X, {"views": {}}, "views must be a dict of names and columns"),
-        (X, {"views": ["left"]}, "views must be a dict of names and columns"),
         (X, {"views": {"a": [0, 6]}}, r"views\['a'\] asks for column 6, but X has 6 columns"),
         (X, {"views": {"a": slice(6, 9)}}, r"views\['a'\] = slice\(6, 9, None\) takes no column"),
         (X, {"views": {"a": ["x"]}}, r"views\['a'\] names columns, but X has none"),
@@ -215,6 +235,21 @@ BAD = np.where(np.arange(60)[:, None] == 7, [1.0, np.nan, 2.0], X[:, :3])
 def test_views_that_cannot_be_used_are_refused(estimator, data, parameters, message):
     with pytest.raises(InvalidInputError, match=message):
         fit(estimator, data, **parameters)
+
+
+@pytest.mark.parametrize("estimator", [SMKLClustering(3), WeaveClassifier()], ids=named)
+def test_views_that_are_no_dict_are_refused(estimator):
+    what = rf"^The 'views' parameter of {named(estimator)} must be an instance of 'collections.abc.Mapping' or None\."
+    with pytest.raises(InvalidParameterError, match=rf"{what} Got \['left'\] instead\.$"):
+        fit(estimator, X, views=["left"])
+
+
+@pytest.mark.parametrize("estimator", [SMKLClustering(3), WeaveClassifier()], ids=named)
+def test_views_of_columns_are_refused_for_kernel_matrices(estimator):
+    with pytest.raises(
+        InvalidInputError, match="views= names columns of one table in memory, but kernels are 'precomp"
+    ):
+        fit(estimator, X @ X.T, views=COLUMNS, kernels="precomputed")
 
 
 @pytest.mark.parametrize("scale", [{"left": "unit"}, {"left": "unit", "right": "big"}])
@@ -231,7 +266,7 @@ def test_a_view_of_one_column_is_fine():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (X, "fitted on the views left, right; got ndarray"),
+        (X, "fitted on the views left, right; got one table"),
         ({"left": X[:, :3], "up": X[:, 3:]}, "fitted on the views left, right; got left, up"),
         ({"left": X[:, :3], "right": X[:, 2:]}, "'right' has 4 features, but WeaveClassifier is expecting 3"),
     ],
@@ -242,15 +277,25 @@ def test_other_views_than_those_of_fit_are_refused(data, message):
         model.predict(data)
 
 
+def test_views_are_refused_by_a_model_of_one_table():
+    model = fit(WeaveClassifier(), X)
+    with pytest.raises(InvalidInputError, match="fitted on one table; got left, right"):
+        model.predict(TABLES)
+
+
 def test_a_second_fit_on_one_table_forgets_the_views_of_the_first():
     model = fit(WeaveClassifier(), TABLES).fit(X, PARTLY)
-    assert not hasattr(model, "view_names_")
+    assert model.view_names_ == ("X",)
+    assert model.view_widths_ == (6,)
+    assert set(model.kernel_views_) == {"X"}
     assert_array_equal(model.predict(X), model.transduction_)
 
 
-def test_a_model_without_views_has_no_shares_of_them():
-    with pytest.raises(AttributeError, match="has no views"):
-        _ = fit(WeaveClustering(3), X).view_shares_
+@pytest.mark.parametrize("estimator", EVERY, ids=named)
+def test_one_table_is_one_view_that_has_the_whole_share(estimator):
+    model = fit(estimator, X)
+    assert model.view_names_ == ("X",)
+    assert_allclose(model.view_shares_, [1.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", [WeaveClustering(3), SMKLClassifier()], ids=named)
@@ -283,8 +328,8 @@ def test_importance_takes_views_of_columns_gaps_and_kernels_by_view():
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (X, {}, "no views to compare"),
-        ({"all": X}, {}, "only view 'all'"),
+        (X, {}, "There is only one view, 'X': importance compares two or more. Pass several tables"),
+        ({"all": X}, {}, "only one view, 'all'"),
         (TABLES, {"fraction": 0}, "fraction must lie between 0 and 1"),
         (TABLES, {"n_resamples": -1}, "n_resamples must be a whole number"),
     ],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Matrix, RandomStateLike
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
@@ -51,6 +52,7 @@ class SpectralClusterer(KernelClusterer):
         array of shape (n_samples,)
             Clusters of the embedding.
         """
+        check_is_fitted(self)
         return self._rows_clustered(self.embedding_, check_random_state(random_state))
 
     def _rows_clustered(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
@@ -98,13 +99,17 @@ class LearnedClusterer(GraphClusterer):
         Parameters
         ----------
         random_state : int, RandomState or None
-            In place of the parameter; it must not be the start of the solver that depends on it (scheme "printed").
+            In place of the parameter. Not with the scheme "printed", whose start depends on it too.
 
         Returns
         -------
         array of shape (n_samples,)
             Clusters of the embedding.
         """
+        check_is_fitted(self)
+        if self.scheme == "printed":
+            msg = 'scheme="printed" starts from a random graph, which random_state decides too: fit the model again.'
+            raise InvalidInputError(msg)
         return self._partition(self.embedding_, _draw(random_state)[1])
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernelweave.estimators.weave_classifier import WeaveClassifier
     from kernelweave.estimators.weave_clustering import WeaveClustering
 
-__all__ = ["CONSTRAINTS", "choose"]
+__all__ = ["CONSTRAINTS", "check_parameters", "choose"]
 
 _GAMMA = 0.1
 
@@ -35,6 +35,14 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+def check_parameters(model: WeaveClustering | WeaveClassifier) -> None:
+    """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
+    model._validate_params()
+    if model._precomputed and model.scale not in ("auto", "none"):
+        msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
+        raise InvalidInputError(msg)
+
+
 def choose(
     model: WeaveClustering | WeaveClassifier,
     samples: SampleSet,
@@ -44,9 +52,6 @@ def choose(
     graph: GraphKind,
 ) -> tuple[SolverChoice, Plan]:
     """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
-    if model._precomputed and model.scale in ("unit", "zscore"):
-        msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
-        raise InvalidInputError(msg)
     asked = {name: f"{name}={getattr(model, name)!r}" for name in ("graph", "gamma") if getattr(model, name) != "auto"}
     room = Room(available_memory(), model.n_neighbors, n_groups)
     choice = choose_solver(model.solver, samples, {**asked, **wishes}, room)

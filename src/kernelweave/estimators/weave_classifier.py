@@ -13,7 +13,7 @@ from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, read_labels
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelsLike, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, choose
+from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
@@ -130,7 +130,7 @@ class WeaveClassifier(GraphClassifier):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             samples = self._read(X)
             if isinstance(samples, Chunks):  # counted while they are read

@@ -14,7 +14,7 @@ from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, choose
+from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
 from kernelweave.samples.scaling import Scale, Scaling
@@ -166,7 +166,7 @@ class WeaveClustering(GraphClusterer):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             samples = self._read(X)
             if self.n_clusters != "auto" and not isinstance(samples, Chunks):

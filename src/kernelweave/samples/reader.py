@@ -46,6 +46,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool)
     """
     dtype = getattr(estimator, "dtype", None)
     if precomputed:
+        _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X))
         estimator.n_features_in_ = stack.n_samples
         vars(estimator).pop("feature_names_in_", None)
@@ -79,7 +80,9 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     if views.names == names and views.widths == widths:
         return views
     if set(views.names) != set(names):
-        msg = f"The model was fitted on the views {', '.join(names)}; got {', '.join(views.names)}."
+        fitted = "one table" if names == _ONE_VIEW else f"the views {', '.join(names)}"
+        got = "one table" if views.names == _ONE_VIEW else ", ".join(views.names)
+        msg = f"The model was fitted on {fitted}; got {got}."
         raise InvalidInputError(msg)
     views = views.only(names)
     for name, width, expected in zip(names, views.widths, widths, strict=True):
@@ -115,10 +118,15 @@ def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
 
 
 def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
-    if getattr(estimator, "views", None) is not None:
-        msg = "views= names columns of one table in memory, but X is read in chunks: leave one of them out."
-        raise InvalidInputError(msg)
+    _no_columns(estimator, "X is read in chunks")
     return X if isinstance(X, Chunks) else Chunks(X)
+
+
+def _no_columns(estimator: BaseEstimator, what: str) -> None:
+    """Refuse the parameter `views` for samples that are no table in memory."""
+    if getattr(estimator, "views", None) is not None:
+        msg = f"views= names columns of one table in memory, but {what}: leave one of them out."
+        raise InvalidInputError(msg)
 
 
 def _matrices(X: Any) -> Any:
