@@ -53,7 +53,9 @@ CLASSES = [
 
 @pytest.mark.parametrize("thing", CLASSES, ids=lambda thing: thing.__name__)
 def test_every_parameter_and_nothing_else_is_documented(thing):
-    section = inspect.getdoc(thing).split("Parameters\n----------\n")[1].split("\n\n")[0]
+    section = (
+        (inspect.getdoc(thing) + "\n\nParameters\n----------\n").split("Parameters\n----------\n")[1].split("\n\n")[0]
+    )
     lines = (line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" "))
     documented = [word.strip() for line in lines for word in line.split(",")]
     assert documented == list(inspect.signature(thing).parameters)
