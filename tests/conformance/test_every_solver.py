@@ -163,3 +163,12 @@ def test_a_list_of_tables_is_never_read_as_chunks_when_memory_is_short(memory, m
             model.fit([X[:, :2], X[:, 2:]])
     else:
         assert model.fit([X[:, :2], X[:, 2:]]).labels_.shape == (len(X),)
+
+
+@pytest.mark.parametrize("cls", [WeaveClustering, SMKLClustering])
+def test_a_model_of_precomputed_kernels_does_not_keep_them(cls, tmp_path):
+    H = np.stack([np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / t) for t in range(1, 21)])
+    model = cls(3, kernels="precomputed", random_state=0).fit(H)
+    model.save(tmp_path / "model.kw")
+    assert (tmp_path / "model.kw").stat().st_size < H.nbytes / 4
+    assert_array_equal(kernelweave.load(tmp_path / "model.kw").predict(H[:, :6]), model.labels_[:6])

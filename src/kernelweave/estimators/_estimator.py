@@ -55,7 +55,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "n_jobs": [Integral, None],
         "verbose": [Interval(Integral, 0, None, closed="left")],
         "views": [Mapping, None],
-        "dtype": [StrOptions({"float32", "float64"}), Options(type, {np.float32, np.float64}), None],
+        "dtype": [
+            StrOptions({"float32", "float64"}),
+            Options(type, {np.float32, np.float64}),
+            Options(np.dtype, {np.dtype(np.float32), np.dtype(np.float64)}),
+            None,
+        ],
     }
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
