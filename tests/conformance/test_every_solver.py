@@ -159,7 +159,7 @@ def test_a_list_of_tables_is_never_read_as_chunks_when_memory_is_short(memory, m
     monkeypatch.setenv("KERNELWEAVE_MEMORY", str(memory))
     model = WeaveClustering(3, random_state=0)
     if memory < 1e6:
-        with pytest.raises(NotEnoughMemoryError, match=r"The local graph of 75 samples needs about .* more than the"):
+        with pytest.raises(NotEnoughMemoryError, match=r"The dense graph of 75 samples needs about .* more than the"):
             model.fit([X[:, :2], X[:, 2:]])
     else:
         assert model.fit([X[:, :2], X[:, 2:]]).labels_.shape == (len(X),)
