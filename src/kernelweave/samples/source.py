@@ -28,11 +28,17 @@ class Source:
         return sum(self.lengths or ())
 
 
-def counted(source: Source, run: Run) -> None:
-    """Read every part once if the rows of the source are not known; every part is checked by that."""
-    if source.lengths is not None:
-        _check_any(source)
-        return
+def counted(source: Source, run: Run, *, least: int) -> None:
+    """Read every part once if the rows of the source are not known, which checks each; refuse fewer than `least`."""
+    if source.lengths is None:
+        source.lengths = _lengths(source, run)
+    if source.n < least:
+        msg = f"Found {source.n} sample{'s' * (source.n != 1)} in X, while a minimum of {least} is required."
+        raise InvalidInputError(msg)
+
+
+def _lengths(source: Source, run: Run) -> list[int]:
+    """Return the number of rows of every part; the source learns the number of columns."""
     lengths: list[int] = []
     for i, (name, n, d) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
@@ -40,14 +46,7 @@ def counted(source: Source, run: Run) -> None:
             msg = f"{name} has {d} columns, but those before it have {source.width}: all hold the same ones."
             raise InvalidInputError(msg)
         lengths.append(n)
-    source.lengths = lengths
-    _check_any(source)
-
-
-def _check_any(source: Source) -> None:
-    if source.n < 2:
-        msg = f"Found {source.n} sample(s), while a minimum of 2 is required."
-        raise InvalidInputError(msg)
+    return lengths
 
 
 def _size(state: Any, part: Part) -> tuple[str, int, int]:

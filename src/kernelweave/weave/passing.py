@@ -24,13 +24,13 @@ Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 
 
 @contextmanager
-def running(samples: Views | Chunks, n_jobs: int | None) -> Iterator[tuple[Source, Run]]:
-    """Give the chunks of the samples, counted, and what runs over them."""
+def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
+    """Give the chunks of the samples, counted, and what runs over them; fewer than `least` samples are refused."""
     source = (samples if isinstance(samples, Chunks) else Chunks(samples.tables[0])).source
     client = active_client()
     with in_process(n_jobs) as here:
         run = here if client is None else DaskRun(client)
-        counted(source, run)
+        counted(source, run, least=least)
         yield source, run
 
 

@@ -86,7 +86,7 @@ class Landmark:
             raise InvalidInputError(msg)
         c, m = reading.n_clusters, reading.n_components or reading.n_clusters
         progress = StageProgress(plan.say)
-        with running(samples, plan.n_jobs) as (source, run):
+        with running(samples, plan.n_jobs, least=2) as (source, run):
             settings = self._settings(plan, source, c, rng)
             sample = take(source, draw_rows(source.n, sample_size(settings.n_landmarks), settings.seed), run)
             sample = sample[coordinate_order(sample)]
@@ -103,7 +103,7 @@ class Landmark:
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
-        with running(samples, plan.n_jobs) as (source, run):
+        with running(samples, plan.n_jobs, least=2) as (source, run):
             _check_labels(task, source)
             settings = self._settings(plan, source, task.n_classes, rng)
             sample, codes, shares = _stratified(source, task.codes, settings, run)
