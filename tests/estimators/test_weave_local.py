@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from kernelweave.estimators._progress import Progress
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
@@ -15,7 +16,6 @@ from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import _weave_local_answers, _weave_solver
-from kernelweave.estimators._progress import Progress
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local import LabelScores, neighbours

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from kernelweave.estimators._weave_tiles import KernelTiles, stack_tiles
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave.core.consensus.self_weighted import combine_tiles
-from kernelweave.estimators._weave_tiles import KernelTiles, stack_tiles
 from kernelweave.kernels import recipe
 
 RNG = np.random.default_rng(0)

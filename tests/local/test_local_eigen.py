@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from kernelweave.weave.local.filtered import filtered_eigenpairs
+from kernelweave.weave.local.gradients import conjugate_gradients
 from numpy.testing import assert_allclose
 from scipy import linalg, sparse
 from sklearn.datasets import make_blobs
@@ -12,8 +14,6 @@ from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local import bottom_spectrum, harmonic_scores, lgc_scores, partition_many
 from kernelweave.weave.local import filtered as eigen
 from kernelweave.weave.local import local_kmeans as partition
-from kernelweave.weave.local.filtered import filtered_eigenpairs
-from kernelweave.weave.local.gradients import conjugate_gradients
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
 
-from kernelweave.kernels import recipe
 from kernelweave import SMKLClustering
+from kernelweave.kernels import recipe
 from kernelweave.solve import VERSIONS, Outcome, Problem, StepError, kgl, minimise, smkl
 
 
