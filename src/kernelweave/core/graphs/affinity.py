@@ -71,7 +71,7 @@ class GraphRule:
     gamma : float
         The ridge, relative to the mean diagonal of the kernel.
     n_neighbors : int
-        How many entries of each row are kept.
+        The number of entries per row that are kept.
     """
 
     graph: GraphKind = "ridge"
@@ -80,7 +80,7 @@ class GraphRule:
 
     @property
     def kept(self) -> dict[Kind, int]:
-        """How many entries of a row are kept of each kind of affinity."""
+        """The number of entries per row that are kept of each kind of affinity."""
         k = self.n_neighbors
         if self.graph == "both":
             return {"ridge": 2 * k, "tuned": ceil(k / 2)}

@@ -54,15 +54,15 @@ def bipartite_sums(J: NDArray[np.int32], B: Matrix, m: int) -> Matrix:
     return np.asarray((wide.T @ wide).toarray())
 
 
-def landmark_embedding(BB: Matrix, c: int) -> tuple[Vector, Matrix]:
-    """diag(e)^-½ BB diag(e)^-½ = V diag(λ) V': the c largest λ, and Q = diag(e)^-½ V diag(λ)^-½, so that P = BQ.
+def landmark_embedding(BB: Matrix, q: int) -> tuple[Vector, Matrix]:
+    """diag(e)^-½ BB diag(e)^-½ = V diag(λ) V': the q largest λ, and Q = diag(e)^-½ V diag(λ)^-½, so that P = BQ.
 
-    P holds the eigenvectors of the c largest eigenvalues of B diag(e)^-1 B', with P'P = I over the rows summed in BB.
+    P holds the eigenvectors of the q largest eigenvalues of B diag(e)^-1 B', with P'P = I over the rows summed in BB.
     """
     m = len(BB)
     e = BB.sum(axis=1)
     root = np.divide(1, np.sqrt(e), out=np.zeros_like(e), where=e > 0)
-    values, V = linalg.eigh(BB * root * root[:, None], subset_by_index=(m - c, m - 1), check_finite=False)
+    values, V = linalg.eigh(BB * root * root[:, None], subset_by_index=(m - q, m - 1), check_finite=False)
     values, V = np.clip(values[::-1], 0, 1), V[:, ::-1]
     V = V * np.where((V**3).sum(axis=0) < 0, -1, 1)  # signs that do not depend on the order of the landmarks
     least = m * np.finfo(np.float64).eps
