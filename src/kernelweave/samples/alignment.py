@@ -132,6 +132,6 @@ def need_samples(present: Mask, names: tuple[str, ...], samples: Array | None, *
         more = "" if len(nowhere) <= 3 else f" and {len(nowhere) - 3} more"
         msg = (
             f"There is no data for {counted(len(nowhere), 'sample')}, which every view lacks: "
-            f"{', '.join(map(str, shown))}{more}. Remove them."
+            f"{', '.join(map(str, shown))}{more}. Remove samples without data."
         )
         raise InvalidInputError(msg)

@@ -17,6 +17,7 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.coordinates import (
     bottom_spectrum,
@@ -106,8 +107,9 @@ def spectrum(S: sparse.csr_array, q: int, say: Callable[[str], None]) -> tuple[V
     found = bottom_spectrum(S, q, progress=StageProgress(say))
     if not found.converged:
         msg = (
-            f"The eigenvectors of the graph did not converge in {found.n_iter} filters (residual {found.residual:.1e} "
-            "of the largest eigenvalue), so the clusters may be inaccurate: raise n_neighbors, or lower n_components."
+            f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "
+            f"{found.residual:.1e} of the largest eigenvalue), so the clusters may be inaccurate: raise n_neighbors, "
+            "or lower n_components."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
     return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
