@@ -16,10 +16,10 @@ __all__ = ["encode_partial_labels"]
 
 
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes in order, and for every sample the position of its class, -1 if it is unlabelled.
+    """Return the sorted classes, and for every sample the position of its class, -1 if it is unlabelled.
 
-    Among string labels the unlabelled ones may be the number -1 (an object array) or the string "-1", which numpy
-    makes of it in an array of strings.
+    Among string labels, unlabelled samples may be the number -1 (in an object array) or the string "-1", to which numpy
+    converts it in an array of strings.
     """
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
