@@ -130,9 +130,11 @@ def test_tables_with_row_names_are_joined_on_them(run, table, tmp_path):
 @pytest.fixture
 def cells(table, tmp_path, monkeypatch):
     """An AnnData file of the table, written and read by anndata, or by a stand-in where that is not installed."""
-    X = table[list("abcd")].set_axis([f"cell-{i}" for i in range(60)])
-    few = table["kind"].where(np.arange(60) % 4 == 0)
-    obs = pd.DataFrame({"kind": few.to_numpy(), "donor": table["name"].to_numpy()}, index=X.index)
+    # texts as objects: anndata does not write pandas' own type of texts by default
+    names = pd.Index([f"cell-{i}" for i in range(60)], dtype=object)
+    X = table[list("abcd")].set_axis(names)
+    few = table["kind"].astype(object).where(np.arange(60) % 4 == 0, None)
+    obs = pd.DataFrame({"kind": few.to_numpy(), "donor": table["name"].to_numpy(object)}, index=names, dtype=object)
     path = tmp_path / "cells.h5ad"
     try:
         import anndata
@@ -142,8 +144,8 @@ def cells(table, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "anndata", fake)
         path.write_text("a stand-in")
     else:
-        data = anndata.AnnData(X.to_numpy(), obs=obs.astype({"kind": "category"}), var=pd.DataFrame(index=X.columns))
-        data.write_h5ad(path)
+        var = pd.DataFrame(index=X.columns.astype(object))
+        anndata.AnnData(X.to_numpy(), obs=obs.astype({"kind": "category"}), var=var).write_h5ad(path)
     return path
 
 
