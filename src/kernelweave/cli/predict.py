@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json as jsonlib
 import sys
 from pathlib import Path
@@ -37,6 +36,7 @@ def predict(
     kernelweave predict data-clusters new.csv --id name
     """
     from kernelweave._plural import counted
+    from kernelweave.cli._cells import write_rows
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
@@ -64,7 +64,7 @@ def predict(
         rows = [{"id": row[0], "label": row[1], "confidence": float(row[2])} for row in found]
         typer.echo(jsonlib.dumps(rows, indent=2))
     else:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([head, *found])
+        write_rows(sys.stdout, [head, *found])
 
 
 def _predictor(path: Path) -> BaseEstimator:
