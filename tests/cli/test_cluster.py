@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 
 import kernelweave
 
-
 FILES = {"labels.csv", "weights.csv", "model.kw", "report.html", "report.json"}
 
 
