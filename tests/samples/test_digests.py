@@ -61,7 +61,7 @@ def test_copies_of_a_sample_are_found_at_the_first_but_in_the_training_set_at_th
 def test_new_samples_are_an_error_where_only_training_samples_have_an_answer():
     known = seen(Views.of_table(X))
     assert_array_equal(known.rows(Views.of_table(X[4:6])), [4, 5])
-    with pytest.raises(NewSamplesError, match=r"1 of 3 samples were not part of fit \(first: row 2\)"):
+    with pytest.raises(NewSamplesError, match=r"1 of 3 samples was not part of fit \(first: row 2\)"):
         known.rows(Views.of_table(np.vstack([X[:2], X[:1] + 1])))
 
 

@@ -78,7 +78,7 @@ def poked(value):
         ({"a": poked(np.nan), "b": B}, {}, r"'a' holds NaN or infinity at row 3, column 1 \(1 in all\)"),
         ({"a": poked(np.inf), "b": B}, {}, "'a' holds NaN or infinity at row 3, column 1"),
         ({"a": sparse.csr_array(poked(np.nan)), "b": B}, {}, "'a' holds NaN or infinity at row 3, column 1"),
-        ({"a": A, "b": B}, {"a": [0, 2], "b": [2, 3]}, r"1 sample\(s\), which every view lacks: 2"),
+        ({"a": A, "b": B}, {"a": [0, 2], "b": [2, 3]}, r"1 sample, which every view lacks: 2"),
         ({"a": frame(A), "b": frame(B)}, {"a": ["b"], "b": ["b"]}, "every view lacks: b"),
         ({"a": A}, {"c": [0]}, "missing names the view 'c'"),
         ({"a": A}, {"a": [7]}, r"missing\['a'\] must be a mask of the 6 samples"),

@@ -117,7 +117,7 @@ def test_files_of_other_columns_without_rows_or_with_text_are_named(groups, fit,
     for bad, message in (
         (frame.iloc[:, :3], r"1\.parquet has 3 columns, but .*0\.parquet has 6"),
         (frame.iloc[:0], r"1\.parquet is empty"),
-        (frame.assign(c1="a"), r"1\.parquet: column 'c1' holds object, no numbers"),
+        (frame.assign(c1="a"), r"1\.parquet: column 'c1' must hold numbers; got object"),
     ):
         bad.to_parquet(folder / "1.parquet")
         with pytest.raises(InvalidInputError, match=message):

@@ -142,7 +142,7 @@ def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):
 def test_eigenvectors_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
     monkeypatch.setattr(coordinates, "_FACTORISED_UP_TO", 100)
     monkeypatch.setattr(filtered, "_MAX_ITER", 1)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 filters"):
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 filter \(residual"):
         WeaveClustering(8, solver="local", random_state=0, kernels=[Gaussian(0.5)]).fit(far_blobs[0])
 
 

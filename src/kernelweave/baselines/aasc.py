@@ -108,7 +108,6 @@ class AASC(SpectralClusterer):
     }
 
     kernel_weights_: Vector
-    kernel_shares_: Vector
     objective_: float
     objective_history_: Vector
     n_iter_: int

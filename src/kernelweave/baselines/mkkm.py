@@ -106,7 +106,6 @@ class MKKM(KernelClusterer):
     }
 
     kernel_weights_: Vector
-    kernel_shares_: Vector
     objective_: float
     objective_history_: Vector
     n_iter_: int

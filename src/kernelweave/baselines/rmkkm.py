@@ -103,7 +103,6 @@ class RMKKM(KernelClusterer):
     }
 
     kernel_weights_: Vector
-    kernel_shares_: Vector
     objective_: float
     objective_history_: Vector
     n_iter_: int

@@ -112,7 +112,6 @@ class SCAN(TransductiveClassifier):
     _advice = "lower lam or raise n_neighbors"
 
     view_weights_: Vector
-    kernel_shares_: Vector
     gamma_: float
     lam_: float
     n_iter_: int

@@ -37,7 +37,6 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     graph_: Graph
     consensus_kernel_: Matrix
     kernel_weights_: Vector
-    kernel_shares_: Vector
 
     def predict(self, X: SamplesLike) -> Array:
         """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.

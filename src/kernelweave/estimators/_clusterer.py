@@ -31,7 +31,6 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     graph_: Graph
     consensus_kernel_: Matrix
     kernel_weights_: Vector
-    kernel_shares_: Vector
 
     def predict(self, X: SamplesLike) -> NDArray[np.int32]:
         """Return the cluster of every sample: that of `fit` for training samples, the likeliest one for new ones.

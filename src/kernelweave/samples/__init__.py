@@ -1,4 +1,4 @@
-"""What a user may pass as samples, read once: tables of the same samples, chunks of one table, or kernel matrices."""
+"""Samples as a user may pass them, read once: tables of the same samples, chunks of one table, or kernel matrices."""
 
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen

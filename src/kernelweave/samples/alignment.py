@@ -1,4 +1,4 @@
-"""The samples of several tables, in one order, and which of them each table has."""
+"""Alignment of the samples of several tables, and which samples each table has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINKED = 0.05  # of the smaller table; tables that share fewer samples than thi
 
 
 def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[str, NDArray[np.intp]]]:
-    """Return the number of samples, their names if tables have any, and the sample that each row of a table is."""
+    """Return the number of samples, their names if tables have an index, and the sample of each row of each table."""
     indexed = {name: table.index for name, table in tables.items() if table.index is not None}
     for name, index in indexed.items():
         if not index.is_unique:
@@ -114,7 +114,7 @@ def _by_position(tables: Mapping[str, Table]) -> tuple[int, None, dict[str, NDAr
 
 
 def known_rows(values: Samples, name: str) -> Mask:
-    """Return which rows hold numbers; a row of NaN alone is a sample without this view, other NaN is an error."""
+    """Return which rows are finite; a row of NaN only is a sample missing from this view, other NaN is an error."""
     if sparse.issparse(values):
         lacking = np.add.reduceat(np.r_[np.isnan(values.data), 0], values.indptr[:-1]) * (np.diff(values.indptr) > 0)
         bad = ~np.isfinite(values.data)
@@ -147,7 +147,7 @@ def _positions(values: Any, bad: Any) -> tuple[NDArray[np.intp], NDArray[np.intp
 def mark_missing(
     present: Mask, missing: Mapping[str, ArrayLike], names: tuple[str, ...], samples: Array | None
 ) -> None:
-    """Take out of `present` the samples that the user says are missing: a mask, positions, or names of samples."""
+    """Unset in `present`, in place, the samples given as missing: by a mask, positions, or names of samples."""
     for view, which in missing.items():
         if view not in names:
             msg = f"missing names the view {view!r}, but the views are {', '.join(map(repr, names))}."
@@ -173,7 +173,7 @@ def mark_missing(
 
 
 def need_samples(present: Mask, names: tuple[str, ...], samples: Array | None, *, least: int) -> None:
-    """Refuse a view that hardly any sample has, and a sample that no view has."""
+    """Refuse a view with fewer than `least` samples, and a sample that is in no view."""
     for name, known in zip(names, present, strict=True):
         if (count := np.count_nonzero(known)) < least:
             msg = f"View {name!r} has {count} of {len(known)} samples; at least {least} are needed. Leave the view out."
@@ -183,7 +183,7 @@ def need_samples(present: Mask, names: tuple[str, ...], samples: Array | None, *
         shown = nowhere[:3] if samples is None else samples[nowhere[:3]]
         more = "" if len(nowhere) <= 3 else f" and {len(nowhere) - 3} more"
         msg = (
-            f"Nothing is known of {len(nowhere)} sample(s), which every view lacks: "
-            f"{', '.join(map(str, shown))}{more}. Take them out."
+            f"There is no data for {counted(len(nowhere), 'sample')}, which every view lacks: "
+            f"{', '.join(map(str, shown))}{more}. Remove samples without data."
         )
         raise InvalidInputError(msg)

@@ -32,16 +32,17 @@ _CHUNK_BYTES = 16 * 2**20
 class Chunks:
     """Samples of one table that are read chunk by chunk, as often as needed, and never all at once.
 
-    Estimators make one by themselves of a path, a dask collection, an iterator or a function. Wrap a list of chunks, or
-    a memory map whose numbers are not floating point, by hand: a list is otherwise taken for several views.
+    Estimators create one from a path, a dask collection, an iterator or a function. A list of chunks must be wrapped in
+    `Chunks`, since a list is otherwise read as several views; so must a memory map of integers, which would otherwise
+    be converted to floating point as a whole.
 
     Parameters
     ----------
     X : path, dask array or dataframe, callable, iterable of tables, or table
         The path of a Parquet file, of a folder of Parquet files or of a Zarr array; a function without arguments that
         returns an iterator of chunks; an iterable of chunks, each a table of the same columns; an array, memory map or
-        sparse matrix, whose rows are read in slices. What can be iterated over only once (a generator) is copied to a
-        temporary folder, since the samples are needed more than once; it is removed with this object.
+        sparse matrix, whose rows are read in slices. An iterator, such as a generator, is copied to a temporary folder,
+        since the samples are read more than once; the folder is removed with this object.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Chunks:
         self.asks = {"chunks": "samples that are read in chunks"}
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Chunks:
-        """Return the chunks: their numbers are cast as they are read."""
+        """Return the chunks unchanged: they are cast when they are read."""
         return self
 
     def __repr__(self) -> str:
@@ -101,7 +102,7 @@ def table_source(X: Samples) -> Source:
 
 
 def sliced(X: Samples, *, checked: bool) -> Source:
-    """Return slices of a table; `checked` says that its rows are known to be finite floats."""
+    """Return slices of a table; `checked` tells that its values are known to be finite floats."""
     n, d = X.shape
     size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
     return Source(_Sliced(X, size, checked), lengths=[min(size, n - i) for i in range(0, n, size)], width=d)
@@ -137,7 +138,7 @@ class _Given:
 
 
 def named(chunks: Iterable[Any]) -> Iterator[Part]:
-    """Yield chunks under their positions."""
+    """Yield chunks, named by their positions."""
     for i, chunk in enumerate(chunks):
         yield Part(f"chunk {i}", _itself, (chunk,))
 

@@ -1,4 +1,4 @@
-"""Chunks that dask keeps, and work over chunks on the workers of dask.distributed."""
+"""Chunks of dask collections, and tasks over chunks on the workers of dask.distributed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 
 _PART_BYTES = 16 * 2**20
 _TRIES = 3
-_PAUSE = 2.0  # seconds, in which the scheduler learns of a worker that is gone
+_PAUSE = 2.0  # seconds, until the scheduler notices a lost worker
 
 
 def is_dask(X: object) -> bool:
-    """Tell whether X is a dask collection, without importing dask."""
+    """Return whether X is a dask collection, without importing dask."""
     return "dask" in modules and hasattr(X, "__dask_graph__")
 
 
@@ -51,7 +51,7 @@ def dask_source(X: Any) -> Source:
 
 
 def _pieces(X: Any, size: int) -> tuple[list[tuple[str, Any]], list[int]]:
-    """Return whole blocks where they are small, else slices of them: dask reads no more than a slice of a file."""
+    """Return small blocks as a whole and slices of large ones, since dask can read a slice of a file."""
     parts: list[tuple[str, Any]] = []
     lengths: list[int] = []
     start = 0
@@ -83,7 +83,7 @@ def _computed(block: Any) -> Any:
 
 
 def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike) -> Any:
-    """Return task(state, part) of every block of a dask collection as one dask array, computed when it is asked for."""
+    """Return task(state, part) of every block of a dask collection as one dask array, computed on demand."""
     import dask.array as da
     from dask.delayed import delayed
 
@@ -97,7 +97,7 @@ def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike) -> Any:
 
 
 def active_client() -> Any:
-    """Return the client of dask.distributed that is current here, or None."""
+    """Return the current client of dask.distributed, or None."""
     if "distributed" not in modules or find_spec("distributed") is None:
         return None
     from distributed import default_client
@@ -109,7 +109,7 @@ def active_client() -> Any:
 
 
 class DaskRun(Run):
-    """Runs tasks on the workers of a client: what they share is scattered once, and lost work is done again."""
+    """Runs tasks on the workers of a client: their shared state is scattered once, and lost tasks are repeated."""
 
     def __init__(self, client: Any) -> None:
         super().__init__(max(1, sum(client.nthreads().values())))
@@ -155,19 +155,19 @@ class DaskRun(Run):
         for attempt in range(_TRIES):
             try:
                 return self._client.scatter(state, broadcast=True, hash=False)
-            except OSError:  # a worker died while it was sent the state, and the scheduler did not know yet
+            except OSError:  # a worker died during the transfer, and the scheduler has not noticed yet
                 if attempt == _TRIES - 1:
                     raise
                 time.sleep(_PAUSE)
         return None
 
     def forget(self) -> None:
-        """Scatter the shared state again when it is next needed: every worker that held it is gone."""
+        """Drop the shared state, which was lost with its workers; it is scattered again when needed."""
         self._shared = None
 
 
 class _Job:
-    """A task under way, submitted again if what it needs was lost with a worker."""
+    """A running task, which is submitted again if its data were lost with a worker."""
 
     def __init__(
         self, run: DaskRun, submit: Callable[..., Any], task: Task, state: object, job: tuple[Any, ...]
@@ -197,7 +197,7 @@ def _apply(state: object, function: Callable[..., Any], *arguments: object) -> A
 
 
 def _pinned(task: Task, state: object, *job: Any) -> Any:
-    """Run a task with one BLAS thread: workers share the machine, and digits must not depend on their threads."""
+    """Run a task with one BLAS thread: workers share the machine, and results must not depend on their threads."""
     with threadpool_limits(1):
         return task(state, *job)
 

@@ -1,4 +1,4 @@
-"""Samples recognised by their content: a digest of 16 bytes each."""
+"""Digests of 16 bytes, by which training samples are recognised."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernelweave.errors import NewSamplesError
 __all__ = ["Seen", "as_digests", "joined_digests", "row_digests"]
 
 _SIZE = 16
-_BLOCK = 4096  # rows that are converted together, so that no second copy of the table is made
+_BLOCK = 4096  # rows that are converted together, so that the table is not copied
 
 
 class _Content(Protocol):
@@ -40,7 +40,9 @@ class Seen:
     def find(self, samples: _Content) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
         digests = samples.digests()
-        if np.array_equal(digests, self.digests):  # the training set itself: copies of a sample keep their own answers
+        if np.array_equal(
+            digests, self.digests
+        ):  # the training set itself: copies of a sample keep their own positions
             return np.arange(len(digests))
         known, wanted = (np.ascontiguousarray(d).view(f"S{_SIZE}").ravel() for d in (self.digests, digests))
         names, first = np.unique(known, return_index=True)
@@ -56,7 +58,7 @@ class Seen:
             many = f"{len(new)} of {len(found)} samples {were} not part of fit (first: row {new[0]})"
             what = many if len(found) > 1 else "The sample was not part of fit"
             msg = (
-                f"{what}. This method answers for training samples only: to classify new ones, call fit again with "
+                f"{what}. This method works for training samples only: to classify new ones, call fit again with "
                 "them included and y = -1."
             )
             raise NewSamplesError(msg)
@@ -64,7 +66,7 @@ class Seen:
 
 
 def row_digests(X: Samples) -> NDArray[np.uint8]:
-    """Return a digest of every row, (n, 16): equal for equal numbers, whatever their precision."""
+    """Return a digest of every row, (n, 16); it depends on the values only, not on their precision."""
     if sparse.issparse(X):
         return _sparse_digests(X)
     found = bytearray()
@@ -87,7 +89,7 @@ def _sparse_digests(X: Samples) -> NDArray[np.uint8]:
 
 
 def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray[np.uint8]:
-    """Return a digest of every sample from those of the views that have it, and from which these are."""
+    """Return a digest of every sample from its digests in the views that have it, and from which views have it."""
     n = present.shape[1]
     placed = np.zeros((n, len(parts), _SIZE + 1), dtype=np.uint8)
     for v, (part, known) in enumerate(zip(parts, present, strict=True)):
@@ -97,6 +99,6 @@ def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray
 
 
 def as_digests(rows: Iterable[bytes]) -> NDArray[np.uint8]:
-    """Return digests of texts of bytes, (n, 16)."""
+    """Return the digests of byte strings, (n, 16)."""
     found = b"".join(hashlib.blake2b(row, digest_size=_SIZE).digest() for row in rows)
     return np.frombuffer(found, dtype=np.uint8).reshape(-1, _SIZE)

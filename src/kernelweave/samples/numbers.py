@@ -1,4 +1,4 @@
-"""Tables of numbers as the kernels take them: floating point, dense or CSR."""
+"""Tables of numbers in the form that kernels accept: floating point, dense or CSR."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def _canonical(X: Samples) -> Samples:
     if X.indices.dtype != index:
         X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
     if not X.has_canonical_format:
-        X = X.copy()  # the arrays are the user's
+        X = X.copy()  # do not modify the user's arrays
         X.sum_duplicates()
     return X

@@ -17,10 +17,10 @@ __all__ = ["encode_partial_labels"]
 
 
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes in order, and for every sample the position of its class, -1 if it is unlabelled.
+    """Return the sorted classes, and for every sample the position of its class, -1 if it is unlabelled.
 
-    Unlabelled are -1, None, NaN, NA, NaT, the empty string, and the string "-1", which numpy makes of -1 in an array
-    of strings. Integers next to NaN, which numpy and pandas cast to floats, are integers again.
+    Unlabelled are -1, None, NaN, NA, NaT, the empty string, and the string "-1", to which numpy converts -1 in an
+    array of strings. Integers next to NaN, which numpy and pandas cast to floats, are integers again.
     """
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."

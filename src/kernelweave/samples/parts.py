@@ -1,4 +1,4 @@
-"""One chunk of samples: read, and refused by its name if it cannot be used."""
+"""One chunk of samples: how it is read and checked, with errors that name it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Part", "as_rows", "read"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A chunk by its name, and the function and its arguments that give its rows; it can be sent to a worker."""
+    """The name of a chunk, and the function and arguments that return its rows; it can be sent to a worker."""
 
     name: str
     load: Callable[..., Any]
@@ -27,21 +27,21 @@ class Part:
 
 
 def read(part: Part, width: int | None) -> Samples:
-    """Return the rows of a chunk as finite floats, dense or CSR, or say by its name what is wrong with it."""
+    """Return the rows of a chunk as finite floats, dense or CSR; an error names the chunk."""
     if part.checked:
         return part.load(*part.arguments)
     try:
         rows = part.load(*part.arguments)
     except InvalidInputError:
         raise
-    except Exception as error:  # whatever a reader of files raises: pyarrow's and zarr's errors have no common base
+    except Exception as error:  # the errors of pyarrow and zarr have no common base
         msg = f"{part.name} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
         raise DataUnavailableError(msg) from error
     return as_rows(rows, part.name, width)
 
 
 def as_rows(rows: Table, name: str, width: int | None) -> Samples:
-    """Return the rows as finite floats of this width, or say what is wrong with them."""
+    """Return the rows as finite floats, checked to have `width` columns."""
     try:
         found = as_samples(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
     except InvalidInputError as error:
@@ -51,7 +51,7 @@ def as_rows(rows: Table, name: str, width: int | None) -> Samples:
         msg = f"{name} is empty: its shape is {found.shape}. Leave out chunks without rows."
         raise InvalidInputError(msg)
     if width is not None and found.shape[1] != width:
-        msg = f"{name} has {found.shape[1]} columns, but those before it have {width}: all hold the same ones."
+        msg = f"{name} has {found.shape[1]} columns, but those before it have {width}: all must have the same."
         raise InvalidInputError(msg)
     values = found.data if sparse.issparse(found) else found
     if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""Precomputed kernel matrices in place of samples: read once, checked, in one stack."""
+"""Precomputed kernel matrices in place of samples, checked and stacked."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["KernelStack", "read_cross_stack", "read_stack"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelStack:
-    """Kernel matrices of m samples with n training samples, of which there are as many in `fit`.
+    """Kernel matrices of m samples with n training samples; m = n in `fit`.
 
     Parameters
     ----------
     matrices : array of shape (r, m, n)
-        A matrix for each kernel.
+        One matrix per kernel.
     names : tuple of str
         The kernels' names.
     """
@@ -44,7 +44,7 @@ class KernelStack:
 
     @property
     def asks(self) -> dict[str, str]:
-        """What these samples ask of a solver."""
+        """What a solver must support for these samples."""
         return {"precomputed": "precomputed kernels"}
 
     @property
@@ -61,7 +61,7 @@ class KernelStack:
         return KernelStack(self.matrices[:, samples], self.names)
 
     def digests(self) -> NDArray[np.uint8]:
-        """Return 16 bytes for every sample that tell it from others by its kernel values."""
+        """Return a digest of 16 bytes of the kernel values of every sample."""
         rows = (np.ascontiguousarray(self.matrices[:, i], dtype=np.float64) + 0.0 for i in range(self.n_samples))
         return as_digests(row.tobytes() for row in rows)
 
@@ -121,7 +121,7 @@ def _stacked(matrices: list[Matrix]) -> Matrix:
 
 
 def _checked(K: Any, name: str) -> Matrix:
-    """Return one matrix of finite numbers, or say what keeps it from being one."""
+    """Return one matrix, checked to hold finite numbers."""
     if sparse.issparse(K):
         msg = f"{name!r} is a sparse matrix; precomputed kernels are dense: pass K.toarray()."
         raise InvalidInputError(msg)
@@ -145,7 +145,7 @@ def _not_square(name: str, shape: tuple[int, ...]) -> str:
 
 
 def _symmetric(K: Matrix, name: str) -> Matrix:
-    """Return one kernel matrix, or say what keeps it from being one."""
+    """Return one kernel matrix, checked to be square and symmetric."""
     if K.shape[0] != K.shape[1]:
         msg = _not_square(name, K.shape)
         raise InvalidInputError(msg)

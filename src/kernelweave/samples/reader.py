@@ -1,4 +1,4 @@
-"""The one reader of samples: whatever a user passes becomes Views, Chunks, or a stack of kernel matrices."""
+"""The reader of samples: converts what a user passes to Views, Chunks, or a stack of kernel matrices."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, pos
 
 
 def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool) -> SampleSet:
-    """Return the samples of `fit`, checked; the estimator learns the names and the number of features.
+    """Return the samples of `fit`, checked; sets the names and the number of features of the estimator.
 
     Parameters
     ----------
     estimator : estimator
-        Its parameters `views` (columns of one table by view) and `dtype` are honoured if it has them.
+        Its parameters `views` (columns of one table by view) and `dtype` are used if it has them.
     X : table, several tables, chunks or kernel matrices
         A dict, a list or tuple of tables, MuData and AnnData are views; a path, a dask collection, an iterator, a
-        function and `Chunks` are read in chunks; all else is one table.
+        function and `Chunks` are read in chunks; anything else is one table.
     precomputed : bool
         Whether X holds kernel matrices.
     """
@@ -75,7 +75,7 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
 
 
 def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
-    """Return the views in the order of `fit`, or say how they differ."""
+    """Return the views in the order of `fit`; an error if their names or widths differ."""
     names, widths = estimator.view_names_, estimator.view_widths_
     if views.names == names and views.widths == widths:
         return views
@@ -94,7 +94,7 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
 
 
 def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
-    """Return chunks if the model was fitted on one table, or refuse them."""
+    """Return the chunks; an error unless the model was fitted on one table."""
     if estimator.view_names_ != _ONE_VIEW:
         names = ", ".join(estimator.view_names_)
         msg = f"The model was fitted on the views {names}, but X is read in chunks of one table: pass views in memory."
@@ -123,14 +123,14 @@ def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
 
 
 def _no_columns(estimator: BaseEstimator, what: str) -> None:
-    """Refuse the parameter `views` for samples that are no table in memory."""
+    """Refuse the parameter `views` for samples that are not a table in memory."""
     if getattr(estimator, "views", None) is not None:
         msg = f"views= names columns of one table in memory, but {what}: leave one of them out."
         raise InvalidInputError(msg)
 
 
 def _matrices(X: Any) -> Any:
-    """Return kernel matrices in memory, or refuse what is read in chunks."""
+    """Return kernel matrices in memory; an error if X is read in chunks."""
     if _is_streamed(X):
         msg = f"kernels are 'precomputed', but X is read in chunks; got {type(X).__name__}: load the matrices first."
         raise InvalidInputError(msg)
@@ -156,7 +156,7 @@ def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
 
 
 def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
-    """Return one table as a view, or as the views that the parameter `views` makes of its columns."""
+    """Return one table as a view, or as several if the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     table = validate_data(
         estimator,
@@ -175,12 +175,12 @@ def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
 
 
 def _is_streamed(X: object) -> bool:
-    """Tell whether X is read in chunks: a path, a dask collection, an iterator, a function, or Chunks."""
+    """Return whether X is read in chunks: a path, a dask collection, an iterator, a function, or Chunks."""
     return isinstance(X, Chunks | str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
 
 
 def _is_several(X: object) -> TypeGuard[Tables]:
-    """Tell whether X holds several tables: a dict, a list of tables, Views, MuData or AnnData."""
+    """Return whether X holds several tables: a dict, a list of tables, Views, MuData or AnnData."""
     if isinstance(X, Views) or hasattr(X, "obs_names"):
         return True
     if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
@@ -189,7 +189,7 @@ def _is_several(X: object) -> TypeGuard[Tables]:
 
 
 def _column_views(table: Samples, columns: Any, names: Array | None) -> Views:
-    """Return the views of one table that the parameter `views` makes of its columns."""
+    """Return one table split into views by the parameter `views`."""
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)

@@ -1,4 +1,4 @@
-"""How work over chunks is run: here, on some threads, in an order that does not change what comes out."""
+"""Tasks over chunks on local threads, in an order that does not change the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Task = Callable[..., Any]  # (state, part or block, extra...) -> result
 
 
 class Run:
-    """Runs tasks in this process; every task has one BLAS thread, so that their number does not change a digit."""
+    """Runs tasks in this process; every task has one BLAS thread, so that results do not depend on their number."""
 
     def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
@@ -49,7 +49,7 @@ class Run:
 
 
 def windowed(futures: Iterator[Any], width: int) -> Iterator[Any]:
-    """Yield results in order with at most `width` of them under way, so that chunks do not pile up in memory."""
+    """Yield results in order, with at most `width` tasks pending, so that chunks do not accumulate in memory."""
     pending: deque[Any] = deque()
     try:
         for future in futures:
@@ -64,7 +64,7 @@ def windowed(futures: Iterator[Any], width: int) -> Iterator[Any]:
 
 
 def chosen(parts: Iterator[Part], each: Sequence[Any] | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of a task for every part that has any."""
+    """Yield the arguments of a task for every part; a part whose extra in `each` is None is left out."""
     if each is None:
         yield from ((part,) for part in parts)
         return
@@ -74,7 +74,7 @@ def chosen(parts: Iterator[Part], each: Sequence[Any] | None) -> Iterator[tuple[
 
 
 def tree_sum(items: list[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Add neighbours in pairs until one sum is left: the same order wherever the items were computed."""
+    """Add neighbours in pairs until one sum is left: the order does not depend on where the items were computed."""
     while len(items) > 1:
         pairs = [add(items[i], items[i + 1]) for i in range(0, len(items) - 1, 2)]
         items = pairs + items[len(pairs) * 2 :]
@@ -83,7 +83,7 @@ def tree_sum(items: list[Any], add: Callable[[Any, Any], Any]) -> Any:
 
 @contextmanager
 def in_process(n_jobs: int | None) -> Iterator[Run]:
-    """Give a Run of `n_jobs` threads; None takes as many as BLAS has, -1 every core."""
+    """Yield a Run of `n_jobs` threads; None for as many as BLAS uses, -1 for all cores."""
     if n_jobs is None:
         n_threads = max((pool["num_threads"] for pool in threadpool_info()), default=1)
     else:

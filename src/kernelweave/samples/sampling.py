@@ -1,4 +1,4 @@
-"""Which samples are learned from: drawn by their row number alone, so that no chunking changes the draw."""
+"""Samples drawn to learn from: by row number only, so that the draw does not depend on the chunks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 
 
 def take(source: Source, rows: Rows, run: Run) -> Samples:
-    """Return these rows, ascending, of a source whose lengths are known; parts that hold none are not read."""
+    """Return these rows, ascending, of a source whose lengths are known; parts without any of them are not read."""
     starts = np.concatenate([[0], np.cumsum(source.lengths or [])])
     cuts = np.searchsorted(rows, starts)
     each = [rows[i:j] - start if j > i else None for start, i, j in zip(starts, cuts, cuts[1:], strict=False)]
@@ -50,6 +50,6 @@ def _take(width: int | None, part: Part, rows: Rows) -> Any:
 
 
 def coordinate_order(X: Samples) -> NDArray[np.intp]:
-    """Return an order of samples that their coordinates set, whatever order they came in."""
+    """Return the order that sorts the samples by a projection, which does not depend on their input order."""
     direction = np.random.default_rng(0).standard_normal(X.shape[1])
     return np.argsort(np.asarray(X @ direction), kind="stable")

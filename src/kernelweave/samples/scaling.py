@@ -1,4 +1,4 @@
-"""Samples on a scale that kernels can compare them on: decided from the data, said, and kept for new samples."""
+"""Scaling of samples before kernels compare them: chosen from the data, reported, and kept for new samples."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
 _HETEROGENEOUS = 10.0  # ratio of large to small column ranges
-_FEW_COLUMNS = 10  # below, the length of a row is too large a part of what it says
+_FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How samples are scaled, why, and the training set's constants for it.
+    """How samples are scaled and why, with the constants of the training set.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Scaling:
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
 
     def transform(self, X: Samples) -> Samples:
-        """Return samples on this scale; sparse ones stay sparse, and the precision is kept."""
+        """Return scaled samples; sparse ones stay sparse, and the precision is kept."""
         if self.method == "unit":
             return _unit(X)
         if self.method == "zscore":
@@ -57,7 +57,7 @@ class Scaling:
 
 
 def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
-    """Choose how to scale samples, or take the user's choice, and fix its constants on them.
+    """Choose how to scale samples, unless `method` is given, and compute the constants from them.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, 
 
 
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return every view on its scale."""
+    """Return the views, each scaled."""
     return views.map({name: one.transform for name, one in scalings.items()})
 
 
 def _decide(X: Samples) -> tuple[str, str]:
-    """Return the method for these samples and a sentence that says what was seen in them."""
+    """Return the method for these samples, and the reason."""
     n, d = X.shape
     if sparse.issparse(X):
         filled = np.bincount(X.tocsr().indices, minlength=d)

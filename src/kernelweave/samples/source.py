@@ -1,4 +1,4 @@
-"""A source of samples: parts that can be read in order, as often as needed."""
+"""A source of samples: parts that can be read in order, any number of times."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Source", "count_rows"]
 
 @dataclass
 class Source:
-    """The parts in order, and what is known before they are read: rows of each part, columns."""
+    """The parts in order, and the numbers of rows of each part and of columns, None if not known yet."""
 
     parts: Callable[[], Iterator[Part]]
     lengths: list[int] | None = None
     width: int | None = None
-    distributed: bool = False  # the parts live where dask keeps them
+    distributed: bool = False  # whether the parts are held by dask
 
     @property
     def n(self) -> int:
@@ -30,9 +30,9 @@ class Source:
 
 
 def count_rows(source: Source, run: Run, *, least: int) -> None:
-    """Read every part once if the rows of the source are not known; every part is checked by that.
+    """Count the rows of the source, by reading and checking every part if they are not known.
 
-    A source of fewer than `least` rows is refused.
+    A source of fewer than `least` rows is an error.
     """
     if source.lengths is None:
         _read_lengths(source, run)
@@ -46,7 +46,7 @@ def _read_lengths(source: Source, run: Run) -> None:
     for i, (name, n, d) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
         if d != source.width:
-            msg = f"{name} has {d} columns, but those before it have {source.width}: all hold the same ones."
+            msg = f"{name} has {d} columns, but those before it have {source.width}: all must have the same."
             raise InvalidInputError(msg)
         lengths.append(n)
     source.lengths = lengths

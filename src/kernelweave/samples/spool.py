@@ -1,4 +1,4 @@
-"""Chunks that can be read only once, copied to a temporary folder so that they can be read again."""
+"""Chunks of an iterator, copied to a temporary folder so that they can be read more than once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["spooled"]
 
 
 def spooled(chunks: Iterator[Any]) -> Source:
-    """Copy chunks to disk, checked, and return a source that reads the copies; the folder goes with the source."""
+    """Check chunks, copy them to disk and return a source of the copies; the folder is removed with the source."""
     folder = Path(mkdtemp(prefix="kernelweave-"))
     lengths: list[int] = []
     width: int | None = None
@@ -32,7 +32,7 @@ def spooled(chunks: Iterator[Any]) -> Source:
             lengths.append(rows.shape[0])
             _write(folder / str(i), rows)
         if not lengths:
-            msg = "The iterator gave no chunk: it is empty, or was used up before."
+            msg = "The iterator gave no chunk: it is empty, or was exhausted before. Pass a new one."
             raise InvalidInputError(msg)
     except BaseException:
         rmtree(folder, ignore_errors=True)

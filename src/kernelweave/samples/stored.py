@@ -32,7 +32,7 @@ def path_source(path: Path) -> Source:
 
 
 def _parquet(files: list[Path]) -> Source:
-    """Return row groups as parts; a file whose footer cannot be read is named before any row is."""
+    """Return row groups as parts; the footers of all files are read first, and an error names the file."""
     parquet = _need("pyarrow.parquet", "cli")
     parts: list[Part] = []
     lengths: list[int] = []
@@ -45,7 +45,7 @@ def _parquet(files: list[Path]) -> Source:
             raise DataUnavailableError(msg) from error
         width = metadata.num_columns if width is None else width
         if metadata.num_columns != width:
-            msg = f"{file} has {metadata.num_columns} columns, but {files[0]} has {width}: all hold the same."
+            msg = f"{file} has {metadata.num_columns} columns, but {files[0]} has {width}: all must have the same."
             raise InvalidInputError(msg)
         if metadata.num_rows == 0:
             msg = f"{file} is empty: its shape is (0, {width}). Leave out files without rows."
@@ -71,7 +71,7 @@ def _row_group(file: Path, g: int) -> Any:
     columns = [column.to_numpy() for column in table.columns]
     for name, column in zip(table.column_names, columns, strict=True):
         if column.dtype.kind not in "fiub":
-            msg = f"{file}: column {name!r} holds {column.dtype}, no numbers. Leave it out or encode it first."
+            msg = f"{file}: column {name!r} must hold numbers; got {column.dtype}. Leave it out or encode it first."
             raise InvalidInputError(msg)
     return np.column_stack(columns)
 
@@ -88,7 +88,9 @@ def _zarr(path: Path) -> Source:
         raise InvalidInputError(msg)
     n, d = array.shape
     own = int(array.chunks[0])
-    size = own * max(1, _BYTES // max(own * d * array.dtype.itemsize, 1))  # whole chunks: none is unpacked twice
+    size = own * max(
+        1, _BYTES // max(own * d * array.dtype.itemsize, 1)
+    )  # whole chunks, so that none is decompressed twice
     spans = [(i, min(i + size, n)) for i in range(0, n, size)]
     parts = tuple(Part(f"{path}, rows {i} to {j - 1},", _zarr_rows, (str(path), i, j)) for i, j in spans)
     return Source(_Listed(parts), lengths=[j - i for i, j in spans], width=d)

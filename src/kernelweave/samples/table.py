@@ -1,4 +1,4 @@
-"""One table of a user, whatever it is made of, as numbers with the names of its rows and columns."""
+"""One table of any supported type, as numbers with the names of its rows and columns."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Table:
 
 
 def is_table(thing: object) -> bool:
-    """Tell whether this is one table: a matrix, or a data frame."""
+    """Return whether this is one table: a matrix, or a data frame."""
     return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or _is_frame(thing)
 
 
 def read_table(thing: Any, name: str) -> Table:
-    """Return the table of one view, or say what keeps it from being one."""
+    """Return the table of one view, checked to hold numbers."""
     if hasattr(thing, "obs_names") and hasattr(thing, "var_names"):  # an AnnData
         return replace(read_table(thing.X, name), index=thing.obs_names, columns=tuple(map(str, thing.var_names)))
     if _is_frame(thing):
@@ -60,7 +60,7 @@ def _as_array(thing: Any, name: str) -> Array:
     try:
         return np.asarray(thing)
     except ValueError as error:
-        msg = f"View {name!r} is no table: {error}."
+        msg = f"View {name!r} is not a table: {error}."
         raise InvalidInputError(msg) from error
 
 
@@ -93,5 +93,5 @@ def _read_frame(thing: Any, name: str) -> Table:
 
 
 def _counts_rows(index: Any) -> bool:
-    """Tell whether an index is just 0, 1, 2, ...: then it names no samples."""
+    """Return whether an index is 0, 1, 2, ..., which does not name samples."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1

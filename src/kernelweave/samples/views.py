@@ -25,16 +25,16 @@ class Views:
     Tables that share none or fewer than 5 % of the samples of the smaller one are refused: their indexes most likely
     name the same samples in different ways.
     Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
-    A row that is NaN all along is a missing sample too.
+    A row of NaN only is a missing sample too.
 
     Parameters
     ----------
     tables : mapping of name to table, list of tables, or MuData
-        A table is an array, a masked array, a sparse matrix, or a data frame of pandas, polars or any library that
-        narwhals knows. In a list the views are named "view 0", "view 1" and so on; the modalities of a MuData, or the
-        `X` of an AnnData, are tables aligned by their names of observations.
+        A table is an array, a masked array, a sparse matrix, or a data frame of pandas, polars or any library
+        that narwhals supports. In a list the views are named "view 0", "view 1" and so on; the modalities of a MuData,
+        or the `X` of an AnnData, are tables aligned by their names of observations.
     missing : mapping of view name to mask, positions or sample names, optional
-        Samples to treat as missing from a view, beside those that are absent or NaN.
+        Samples to treat as missing from a view, in addition to those that are absent or NaN.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Views:
     present : array of bool of shape (n_views, n_samples)
         Which samples each view has.
     sample_names : array of shape (n_samples,) or None
-        The index of the samples, where tables have one: that of the first table, then what further tables add.
+        The index of the samples, if tables have one: that of the first table, then the new entries of further tables.
     tables : tuple of arrays and CSR arrays
         For each view the rows of the samples that it has, in the order of the samples.
     n_samples : int
@@ -57,7 +57,7 @@ class Views:
     complete : bool
         Whether every view has every sample.
     asks : dict of str
-        What these samples ask of a solver: several views, gaps in them.
+        What a solver must support for these samples: several views, gaps in them.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Views:
 
     @classmethod
     def of_table(cls, table: Samples) -> Views:
-        """Return one table, checked before, as a view called "X" that has every sample."""
+        """Return a table that was already checked as a view called "X" with every sample."""
         return cls._of(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
 
     @classmethod
@@ -138,7 +138,7 @@ class Views:
         return self.map({name: lambda table: table.astype(dtype, copy=copy) for name in self.names})
 
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
-        """Return the views with the tables changed by a function for each."""
+        """Return the views with a function applied to each table."""
         tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
         return Views._of(self.names, tables, self.present, self.sample_names)
 
@@ -151,7 +151,7 @@ class Views:
         return Views._of(self.names, tables, self.present[:, where], names)
 
     def only(self, names: Sequence[str]) -> Views:
-        """Return some of the views, in this order, for all samples; one that is in none of them is an error."""
+        """Return some of the views, in this order, with all samples; a sample that is in none of them is an error."""
         unknown = [name for name in names if name not in self.names]
         if unknown or not names:
             msg = f"The views are {', '.join(map(repr, self.names))}; got {', '.join(map(repr, names)) or 'none'}."
@@ -161,7 +161,7 @@ class Views:
         return Views._of(tuple(names), [self.tables[v] for v in keep], self.present[keep], self.sample_names)
 
     def digests(self) -> NDArray[np.uint8]:
-        """Return 16 bytes for every sample that tell it from others by its numbers, and by the views that it has."""
+        """Return a digest of 16 bytes of the values of every sample, and of which views have it."""
         if len(self.tables) == 1:
             return row_digests(self.tables[0])
         return joined_digests([row_digests(table) for table in self.tables], self.present)
@@ -179,7 +179,7 @@ class Views:
 
 def _named(tables: Any) -> dict[str, Any]:
     if isinstance(tables, Views):
-        msg = "These are Views already."
+        msg = "These are Views already: pass them as they are."
         raise InvalidInputError(msg)
     if isinstance(tables, Mapping) and not sparse.issparse(tables):  # some sparse formats are mappings
         named = {str(name): table for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Which solver a model takes, and why; what a solver cannot honour is refused."""
+"""The choice of a solver, with its reason; parameters that a solver does not support are refused."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_so
 
 
 class Solver(Protocol):
-    """What weaves the graph of a Weave model.
+    """Builds the graph of a Weave model.
 
-    A solver declares in `supports` which of these it can honour: "views" (several), "gaps" in them, "precomputed"
+    A solver declares in `supports` which of these it supports: "views" (several), "gaps" in them, "precomputed"
     kernels, "chunks", "auto" number of clusters, a "graph" kind, "gamma", an "embedding" and "consensus".
     """
 
     name: ClassVar[str]
     supports: ClassVar[frozenset[str]]
-    up_to: ClassVar[float]  # samples that "auto" gives it
+    up_to: ClassVar[float]  # the largest number of samples for which "auto" chooses it
 
     def memory(self, samples: Any, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
@@ -48,14 +48,14 @@ SolverLike: TypeAlias = Literal["auto", "dense", "local", "landmark"] | Solver
 
 @dataclass(frozen=True, slots=True)
 class SolverChoice:
-    """The solver of a fit, and why it was taken.
+    """The solver of a fit, and why it was chosen.
 
     Parameters
     ----------
     solver : Dense, Local or Landmark
         The solver.
     reason : str
-        What decided.
+        Why it was chosen.
     """
 
     solver: Solver
@@ -68,7 +68,7 @@ class SolverChoice:
 
 
 class Room(NamedTuple):
-    """The free memory in bytes, None if unknown, and the parameters that the need of a solver depends on."""
+    """The free memory in bytes, None if unknown, and the parameters that the memory of a solver depends on."""
 
     free: int | None
     n_neighbors: int
@@ -76,7 +76,7 @@ class Room(NamedTuple):
 
 
 def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, str], room: Room) -> SolverChoice:
-    """Return the solver that was asked for, or the first that suits the samples, the wishes and the memory.
+    """Return the requested solver, or the first that supports the samples and the wishes and fits in memory.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         As the parameter of the estimators.
     samples : Views, Chunks or KernelStack
         The samples.
-    wishes : mapping of capability to words
-        What the model asks for beyond defaults, such as {"gamma": "gamma=0.5"}.
+    wishes : mapping of capability to text
+        The parameters that differ from their defaults, such as {"gamma": "gamma=0.5"}.
     room : Room
-        The memory that there is, and what the need depends on.
+        The free memory, and the parameters that the memory of a solver depends on.
     """
     wishes = {**wishes, **samples.asks}
     able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
@@ -105,7 +105,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
 
 
 def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver], room: Room) -> SolverChoice:
-    """Return the first solver that can take the samples: for their number, and for the memory."""
+    """Return the first solver that is suited to the number of samples and fits in memory."""
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
     n, free = samples.n_samples, room.free
@@ -153,7 +153,7 @@ def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice:
 
 
 def _advice(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> str:
-    names = [one.name for one in able]  # solvers are compared by name: one may hold an array
+    names = [one.name for one in able]  # compared by name, since a solver may hold an array
     if others := names[names.index(solver.name) + 1 :]:
         return f'use solver="{others[0]}", or dtype="float32"'
     if wishes:

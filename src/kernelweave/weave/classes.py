@@ -25,7 +25,7 @@ __all__ = ["classify_graph"]
 def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callable[[str], None]) -> Classes:
     """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`."""
     S, labelled = woven.graph, task.labelled
-    P, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, task.one_hot(S.dtype), labelled)
+    F, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, task.one_hot(S.dtype), labelled)
     say(f"labels: {'lgc' if lgc else 'harmonic'}" + (f", {n_iter} steps of conjugate gradients" if n_iter else ""))
     if not converged:
         msg = (
@@ -33,9 +33,9 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
             'joined by very weak edges only. Use propagation="lgc", or raise n_neighbors.'
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    scores = class_mass_normalised(P, labelled) if task.class_mass else P
+    scores = class_mass_normalised(F, labelled) if task.class_mass else F
     undecided = ~reached(S, labelled) | (scores.sum(axis=1) <= 0)  # scores may underflow far from all labels
-    values = np.where(undecided[:, None], 0, np.maximum(P, 0))
+    values = np.where(undecided[:, None], 0, np.maximum(F, 0))
     if task.class_mass:
-        values = values * class_mass_factors(P, labelled)
-    return Classes(GraphModel(woven.joiner, values, values, seen=woven.seen), P, scores, undecided, woven.attributes)
+        values = values * class_mass_factors(F, labelled)
+    return Classes(GraphModel(woven.joiner, values, values, seen=woven.seen), F, scores, undecided, woven.attributes)

@@ -1,7 +1,7 @@
-"""From a graph to clusters: its spectrum, partitions of several embeddings, and what they agree on.
+"""From a graph to clusters: its spectrum, partitions of several embeddings, and their consensus.
 
-The clusters do not depend on the order of the samples: k-means and linkage see them in an order that their coordinates
-set.
+The clusters do not depend on the order of the samples: before k-means and linkage they are sorted by their coordinates.
+Letters: V eigenvectors of the Laplacian, P the embedding made of q of them, M memberships.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.coordinates import (
     bottom_spectrum,
@@ -47,8 +48,8 @@ __all__ = [
     "wide",
 ]
 
-_MERGED_UP_TO = 5000  # samples; above, a matrix of all pairs is too large
-_STARTS_ON = 20_000  # rows that tell a good start of k-means from a bad one
+_MERGED_UP_TO = 5000  # samples; a matrix of all pairs of more is too large
+_STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _CANDIDATE_STARTS = 2  # of k-means, for each number of clusters that is tried
 
 
@@ -57,13 +58,13 @@ def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.rando
     n_clusters, evidence = reading.n_clusters, None
     if n_clusters == "auto":
         n_clusters, evidence = count_clusters(woven, plan.say, rng)
-    m, n = reading.n_components or n_clusters, woven.graph.shape[0]
+    q, n = reading.n_components or n_clusters, woven.graph.shape[0]
     kind = _embedding(reading.embedding, n)
-    values, P = spectrum(woven.graph, wide(m) + 1 if kind == "merged" or n <= _MERGED_UP_TO else m + 1, plan.say)
-    labels = _labels(values, P, kind, m, n_clusters, n_init=reading.n_init, rng=rng)
-    E = embedded(values, P, kind, m)
-    M = memberships(woven.graph, E, labels, n_clusters)
-    return found_clusters(woven, labels, M, E / shrinkage(woven.graph, E), E, values, evidence)
+    values, V = spectrum(woven.graph, wide(q) + 1 if kind == "merged" or n <= _MERGED_UP_TO else q + 1, plan.say)
+    labels = _labels(values, V, kind, q, n_clusters, n_init=reading.n_init, rng=rng)
+    P = embedded(values, V, kind, q)
+    M = memberships(woven.graph, P, labels, n_clusters)
+    return found_clusters(woven, labels, M, P / shrinkage(woven.graph, P), P, values, evidence)
 
 
 def found_clusters(
@@ -71,17 +72,17 @@ def found_clusters(
     labels: NDArray[np.int32],
     M: Matrix,
     coordinates: Matrix,
-    E: Matrix,
+    P: Matrix,
     values: Vector,
     evidence: ClusterEvidence | None,
 ) -> Clusters:
-    """Return clusters with the graph that tells those of new samples: by the votes of their neighbours."""
+    """Return clusters and their GraphModel, which assigns new samples by the votes of their neighbours."""
     votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
     undecided = np.zeros(len(labels), dtype=bool)
     model = GraphModel(
-        woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=E
+        woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=P
     )
-    return Clusters(model, labels, M, *margins(M, labels), E, values, evidence, woven.attributes)
+    return Clusters(model, labels, M, *margins(M, labels), P, values, evidence, woven.attributes)
 
 
 def count_clusters(
@@ -91,31 +92,31 @@ def count_clusters(
     numbers = candidate_numbers(woven.graph.shape[0])
     spectra = [spectrum(S, numbers[-1], say) for S in (woven.graph, *woven.perturbed())]
     found = {
-        k: np.concatenate(
-            [partitions(values, P, [("unit", k)], k, n_init=_CANDIDATE_STARTS, rng=rng) for values, P in spectra]
+        c: np.concatenate(
+            [partitions(values, V, [("unit", c)], c, n_init=_CANDIDATE_STARTS, rng=rng) for values, V in spectra]
         )
-        for k in numbers
+        for c in numbers
     }
     evidence = cluster_evidence(woven.graph, found)
     say(f"number of clusters: {evidence.chosen}, of {numbers[0]} to {numbers[-1]}")
     return evidence.chosen, evidence
 
 
-def spectrum(S: sparse.csr_array, m: int, say: Callable[[str], None]) -> tuple[Vector, Matrix]:
-    """Return the m smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors."""
-    found = bottom_spectrum(S, m, progress=StageProgress(say))
+def spectrum(S: sparse.csr_array, q: int, say: Callable[[str], None]) -> tuple[Vector, Matrix]:
+    """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors."""
+    found = bottom_spectrum(S, q, progress=StageProgress(say))
     if not found.converged:
         msg = (
-            f"The eigenvectors of the graph did not converge in {found.n_iter} filters (residual {found.residual:.1e} "
-            "of the largest eigenvalue): clusters may be worse than they could be. Raise n_neighbors, or lower "
-            "n_components."
+            f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "
+            f"{found.residual:.1e} of the largest eigenvalue), so the clusters may be inaccurate: raise n_neighbors, "
+            "or lower n_components."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
     return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
 
 
 def _embedding(kind: EmbeddingKind, n: int) -> EmbeddingKind:
-    """Return the embedding that k-means is to cluster; merging several takes a matrix of all pairs."""
+    """Return the kind of embedding to cluster; merging several needs a matrix of all pairs of samples."""
     if kind == "merged":
         check_memory(16 * n**2, what=f"Merging embeddings of {n} samples", advice='use embedding="unit"')
     if kind == "auto":
@@ -123,30 +124,30 @@ def _embedding(kind: EmbeddingKind, n: int) -> EmbeddingKind:
     return kind
 
 
-def wide(m: int) -> int:
-    """Return the size of the widest embedding that is merged, half as wide again as asked for."""
-    return ceil(1.5 * m)
+def wide(q: int) -> int:
+    """Return the number of columns of the widest embedding that is merged: 1.5 times the number requested."""
+    return ceil(1.5 * q)
 
 
-def embedded(values: Vector, P: Matrix, kind: EmbeddingKind, m: int) -> Matrix:
-    """Return m coordinates per sample: eigenvectors, their rows scaled to some length, or to commute times."""
+def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
+    """Return P (n, q): eigenvectors as they are, with normalised rows, or scaled to commute times."""
     if kind == "commute":  # without the constant eigenvector, whose eigenvalue is 0
-        return commute_rows(values[: m + 1], P[:, : m + 1])
+        return commute_rows(values[: q + 1], V[:, : q + 1])
     rescale: Callable[[Matrix], Matrix] = {"unit": unit_rows, "soft": soft_rows}.get(kind, np.asarray)
-    return rescale(P[:, :m] if m > 1 else P[:, 1:2])  # one alone: not the constant one
+    return rescale(V[:, :q] if q > 1 else V[:, 1:2])  # the first eigenvector is constant
 
 
 def _labels(
-    values: Vector, P: Matrix, kind: EmbeddingKind, m: int, n_clusters: int, *, n_init: int, rng: np.random.RandomState
+    values: Vector, V: Matrix, kind: EmbeddingKind, q: int, n_clusters: int, *, n_init: int, rng: np.random.RandomState
 ) -> NDArray[np.int32]:
-    """Return k-means clusters of one embedding, or what those of all embeddings agree on."""
+    """Return k-means clusters of one embedding, or the consensus of those of all embeddings."""
     labels: NDArray[np.int32]
     if kind != "merged":
-        (labels,) = partitions(values, P, [(kind, m)], n_clusters, n_init=n_init, rng=rng)
+        (labels,) = partitions(values, V, [(kind, q)], n_clusters, n_init=n_init, rng=rng)
         return labels
-    rows: list[tuple[EmbeddingKind, int]] = [("raw", m), ("soft", m), ("unit", m), ("commute", m), ("commute", wide(m))]
-    found = partitions(values, P, rows, n_clusters, n_init=ceil(n_init / 3), rng=rng)
-    order = sample_order(P)  # linkage breaks ties by position
+    rows: list[tuple[EmbeddingKind, int]] = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide(q))]
+    found = partitions(values, V, rows, n_clusters, n_init=ceil(n_init / 3), rng=rng)
+    order = sample_order(V)  # linkage breaks ties by position
     labels = np.empty_like(found[0])
     labels[order] = merge(co_association(found[:, order]), n_clusters)
     return labels
@@ -154,31 +155,31 @@ def _labels(
 
 def partitions(
     values: Vector,
-    P: Matrix,
+    V: Matrix,
     rows: Sequence[tuple[EmbeddingKind, int]],
     n_clusters: int,
     *,
     n_init: int,
     rng: np.random.RandomState,
 ) -> Partitions:
-    """Return k-means partitions, one for each embedding and its size in `rows`."""
-    order = sample_order(P)  # k-means draws by position
-    found = np.empty((len(rows), len(P)), dtype=np.int32)
-    for i, (kind, m) in enumerate(rows):
-        found[i, order] = kmeans(embedded(values, P, kind, m)[order], n_clusters, n_init=n_init, rng=rng)
+    """Return k-means partitions, one for each pair of an embedding and its number of columns in `rows`."""
+    order = sample_order(V)  # k-means draws by position
+    found = np.empty((len(rows), len(V)), dtype=np.int32)
+    for i, (kind, q) in enumerate(rows):
+        found[i, order] = kmeans(embedded(values, V, kind, q)[order], n_clusters, n_init=n_init, rng=rng)
     return found
 
 
-def sample_order(P: Matrix) -> NDArray[np.intp]:
-    """Return an order of the samples that their coordinates set, whatever order they came in."""
-    return np.lexsort(P.T)
+def sample_order(V: Matrix) -> NDArray[np.intp]:
+    """Return the order that sorts the samples by their coordinates, which does not depend on their input order."""
+    return np.lexsort(V.T)
 
 
 def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
     """Return the best of `n_init` k-means partitions of the rows of P, compared in double precision.
 
-    Of many rows, 20,000 find the start, and all of them the partition. Single precision would often choose another of
-    partitions that are nearly as good.
+    If there are more than 20,000 rows, the starts are compared on a random 20,000 of them. In single precision,
+    rounding would often decide between partitions that are nearly as good.
     """
     P = P.astype(np.float64, copy=False)
     with config_context(assume_finite=True, skip_parameter_validation=True):  # a quarter of the time of k-means

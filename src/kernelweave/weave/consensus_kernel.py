@@ -23,16 +23,16 @@ __all__ = ["Consensus", "given_weights", "kernel_attributes", "weigh"]
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """A consensus kernel of training samples that can be evaluated for new ones.
+    """The consensus kernel of the training samples, which can be evaluated for new ones.
 
     Parameters
     ----------
     bank : ViewBank or PrecomputedBank
         The kernels, fixed on the training samples.
     training : Views or None
-        The training samples, on their scale; None for kernel matrices, which new samples bring along.
+        The training samples, scaled; None for kernel matrices, which new samples bring along.
     scalings : dict of view name to Scaling
-        How samples are scaled; empty for kernel matrices, and for samples as they are.
+        How samples are scaled; empty for kernel matrices, and for samples that are not scaled.
     weights : array of shape (n_kernels,)
         The weights of the kernels in the sum.
     matrix : array of shape (n_samples, n_samples)
@@ -46,7 +46,7 @@ class Consensus:
     matrix: Matrix
 
     def rows(self, new: Views | KernelStack) -> Matrix:
-        """Return the consensus kernel (m, n) of m new samples with the n training samples."""
+        """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
         new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
         return consensus_rows(self.bank.grams(new.astype(self.matrix.dtype, copy=False), self.training), self.weights)
 
@@ -57,7 +57,7 @@ def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views |
         return given_weights(weights, bank.names)
     if weights == "uniform":
         return np.full(tiles.r, 1 / tiles.r)
-    single = tiles.of(np.dtype(np.float32))  # faster, and precise enough to weigh kernels
+    single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
     if isinstance(samples, KernelStack) or samples.complete:
         return median_weights(*kernel_moments(single))
     view = np.array([samples.names.index(name) for name in bank.views])

@@ -1,4 +1,4 @@
-"""The solver "dense": whole kernel matrices, every sample against all others."""
+"""The solver "dense": full kernel matrices, every sample compared with all others."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ __all__ = ["Dense", "DenseRows"]
 class Dense:
     """The solver that compares every sample with all others, for up to some thousand samples.
 
-    It takes several views, gaps in them, precomputed kernels, every graph and embedding, and memory of about four
-    n x n matrices.
+    It supports several views, gaps in them, precomputed kernels, and every graph and embedding. It needs memory for
+    about four n x n matrices.
     """
 
     name: ClassVar[str] = "dense"
     supports: ClassVar[frozenset[str]] = frozenset(
         {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
     )
-    up_to: ClassVar[float] = 5000  # samples; above, local graphs are as good and much faster
+    up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples."""
@@ -79,7 +79,7 @@ class Dense:
 
 
 def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Seen, KernelTiles]:
-    """Return the consensus of the kernels, what recognises the samples, and the kernels by tiles."""
+    """Return the consensus of the kernels, the digests of the samples, and the kernels by tiles."""
     seen = Seen(samples.digests())
     scalings: dict[str, Scaling] = {}
     training: Views | None = None
@@ -114,20 +114,23 @@ def _weave(consensus: Consensus, seen: Seen, plan: Plan, *, join: bool) -> Woven
 def weave_kernel(K: Matrix, rule: GraphRule, *, join: bool = True) -> tuple[sparse.csr_array, tuple[float, ...]]:
     """Return the graph of a kernel matrix by the rule, in one piece if `join`, and the mean degrees of its parts."""
     if K.trace() <= 0:
-        msg = f"The kernels sum to one with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a diagonal."
+        msg = (
+            f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
+            "positive diagonal."
+        )
         raise InvalidInputError(msg)
     try:
         S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
     except linalg.LinAlgError as error:
-        g = f"{rule.gamma:g}"
-        msg = f"K + gamma I is singular at gamma={g}: raise gamma, or pass kernels that are positive definite."
+        at = f"gamma={rule.gamma:g}"
+        msg = f"K + gamma I is singular at {at}: raise gamma, or pass kernels that are positive definite."
         raise NotFiniteError(msg) from error
     return join_pieces(S, last) if join else S, degrees
 
 
 @dataclass(frozen=True, eq=False)
 class DenseRows(Lean):
-    """The rows of a dense graph for new samples: the same problem with the kernel bordered by the new sample.
+    """The rows of a dense graph for new samples: the same problem for the kernel bordered by each new sample.
 
     Parameters
     ----------
@@ -146,23 +149,23 @@ class DenseRows(Lean):
     degrees: tuple[float, ...]
 
     def rows(self, new: Views | KernelStack) -> sparse.csr_array:
-        """Return the rows of the graph; pieces were joined for training samples only."""
+        """Return the rows of the graph, without edges that only join pieces."""
         A, g = self._inverse
-        k = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
+        K_x = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
         diagonal = self.consensus.matrix.diagonal()
-        k_self = self_similarities(A, k, diagonal)
+        K_xx = self_similarities(A, K_x, diagonal)
 
         def affinity(kind: Kind) -> Affinity:
             if kind == "ridge":
-                return Affinity(bordered_rows(A, k, k_self, g=g))
-            D = row_sqdist(k, k_self, diagonal)
+                return Affinity(bordered_rows(A, K_x, K_xx, g=g))
+            D = row_sqdist(K_x, K_xx, diagonal)
             return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
 
         return self.rule.rows(affinity, len(A), self.degrees)
 
     @cached_property
     def _inverse(self) -> tuple[Matrix, float]:
-        """(K + gI)^-1 and g, computed once."""
+        """A = (K + gI)^-1 and g, computed once."""
         K = self.consensus.matrix
         g = self.rule.gamma * float(K.diagonal().mean())
         return ridge_inverse(K, gamma=g), g

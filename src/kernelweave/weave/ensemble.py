@@ -1,4 +1,4 @@
-"""Many graphs instead of one: partitions under perturbed weights, gamma and neighbours, and what they agree on."""
+"""Many graphs instead of one: partitions under perturbed weights, gamma and neighbours, and their consensus."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ def ensemble_clusters(
     rng: np.random.RandomState,
     weave: WeaveKernel,
 ) -> Clusters:
-    """Return what the partitions of 24 perturbed graphs agree on, in three embeddings each."""
+    """Return the consensus of the partitions of 24 perturbed graphs, in three embeddings each."""
     n_clusters, evidence = reading.n_clusters, None
     if n_clusters == "auto":
         n_clusters, evidence = count_clusters(woven, plan.say, rng)
-    m = reading.n_components or n_clusters
-    values, P = spectrum(woven.graph, wide(m) + 1, plan.say)
-    order = sample_order(P)
+    q = reading.n_components or n_clusters
+    values, V = spectrum(woven.graph, wide(q) + 1, plan.say)
+    order = sample_order(V)
     members = draw_members(woven.attributes["kernel_shares_"], plan.rule, rng)
-    C = co_association(_partitions(tiles, members, n_clusters, plan, weave, np.dtype(woven.graph.dtype)))
+    T = co_association(_partitions(tiles, members, n_clusters, plan, weave, np.dtype(woven.graph.dtype)))
     labels = np.empty(len(order), dtype=np.int32)
-    labels[order] = merge(C[np.ix_(order, order)], n_clusters)
-    E = embedded(values, P, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, m)
-    found = found_clusters(woven, labels, membership(C, labels), E / shrinkage(woven.graph, E), E, values, evidence)
-    found.attributes["co_association_"] = C
+    labels[order] = merge(T[np.ix_(order, order)], n_clusters)
+    P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
+    found = found_clusters(woven, labels, membership(T, labels), P / shrinkage(woven.graph, P), P, values, evidence)
+    found.attributes["co_association_"] = T
     return found
 
 
 def draw_members(shares: Vector, rule: GraphRule, rng: np.random.RandomState) -> list[Member]:
-    """Draw shares p ∝ base · Exp(1), base in turn the model's and equal shares; gamma and k log-uniform."""
+    """Draw shares p ∝ base · Exp(1), with the model's and equal shares as base in turn; gamma and k log-uniformly."""
     r = len(shares)
     members = []
     for i in range(_N_MEMBERS):
@@ -100,19 +100,21 @@ def _partitions(
 def _kernels(tiles: KernelTiles, members: list[Member], dtype: np.dtype[Any]) -> Iterator[tuple[Matrix, Member]]:
     for i in range(0, len(members), _BATCH):
         batch = members[i : i + _BATCH]
-        yield from zip(combine_tiles(tiles.of(dtype), np.array([m.shares for m in batch]), tiles.n), batch, strict=True)
+        yield from zip(
+            combine_tiles(tiles.of(dtype), np.array([member.shares for member in batch]), tiles.n), batch, strict=True
+        )
 
 
 def _member(weave: WeaveKernel, K: Matrix, member: Member, n_clusters: int) -> Partitions:
-    """Return the clusters of one member by raw and commute-time rows, of two widths."""
-    values, P = spectrum(weave(K, member.rule)[0], wide(n_clusters) + 1, _silent)
+    """Return the partitions of one member in the raw embedding and in two of commute times."""
+    values, V = spectrum(weave(K, member.rule)[0], wide(n_clusters) + 1, _silent)
     rows: list[tuple[EmbeddingKind, int]] = [
         ("raw", n_clusters),
         ("commute", n_clusters),
         ("commute", wide(n_clusters)),
     ]
-    return partitions(values, P, rows, n_clusters, n_init=_N_INIT, rng=np.random.RandomState(member.seed))
+    return partitions(values, V, rows, n_clusters, n_init=_N_INIT, rng=np.random.RandomState(member.seed))
 
 
 def _silent(text: str) -> None:
-    """Drop a line of progress: members run side by side."""
+    """Ignore a line of progress: members run in parallel."""

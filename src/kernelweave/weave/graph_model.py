@@ -1,4 +1,4 @@
-"""A fitted graph as an object: how new samples join it, and what its nodes tell them."""
+"""A fitted graph as an object: the rows of the graph for new samples, and predictions from its nodes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _BLOCK = 1024  # new samples at a time, so that memory does not depend on their 
 
 
 class Joiner(Protocol):
-    """How new samples are joined to the nodes of a graph; in chunks, if it takes any number of them.
+    """Computes the rows of a graph for new samples; `chunked` tells whether samples may be read in chunks.
 
-    New samples are of the kind that the graph was made of, Views or a KernelStack.
+    New samples have the type of the training samples, Views or a KernelStack.
     """
 
     chunked: ClassVar[bool]
 
     def rows(self, new: Any) -> Graph:
-        """Return the rows (m, nodes) of the graph for m new samples, dense or sparse."""
+        """Return the rows (n_new, n_nodes) of the graph for new samples, dense or sparse."""
 
 
 class Lean:
-    """A frozen dataclass whose copies and pickles hold its fields only, not what was computed from them."""
+    """A frozen dataclass whose copies and pickles hold its fields only, without cached properties."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ class Lean:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centres:
-    """The centres of the clusters in the embedding, how many samples each has, and whether rows have unit length."""
+    """The means of the clusters in the embedding, their sizes, and whether rows are scaled to unit length."""
 
     means: Matrix
     counts: NDArray[np.integer[Any]]
@@ -49,7 +49,7 @@ class Centres:
 
 
 class Answers(NamedTuple):
-    """Distributions (m, c) of samples over groups, which samples nothing is known of, and training positions or -1."""
+    """Distributions (n_new, c) over groups, which samples are undecided, and positions in the training set or -1."""
 
     distributions: Matrix
     undecided: Mask
@@ -58,22 +58,22 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphModel:
-    """A fitted graph: its nodes, what each of them carries, and the answers for the training samples.
+    """A fitted graph: the coordinates and values of its nodes, and the results for the training samples.
 
     Parameters
     ----------
     joiner : Joiner
-        Gives the rows of the graph for new samples.
+        Computes the rows of the graph for new samples.
     coordinates : array of shape (n_nodes, n_components)
-        Where the nodes lie in the embedding, for `transform`.
+        Coordinates of the nodes in the embedding, for `transform`.
     values : array of shape (n_nodes, n_groups) or None
-        What a new sample inherits as a mean over its neighbours: votes of clusters, or scores of classes.
+        Votes of clusters or scores of classes at the nodes; a new sample gets their mean over its neighbours.
     centres : Centres or None
-        Without values: a new sample is told by how near its coordinates are to these centres of the clusters.
+        Used without values: memberships of a new sample follow from the distances of its coordinates to the centres.
     seen : Seen or None
-        Recognises training samples, which get the answers of `fit`.
+        Digests of the training samples, which get the results of `fit`.
     distributions, undecided, embedding
-        Those answers: the groups of every training sample, which of them are undecided, and where they lie.
+        These results: the distribution, whether it is undecided, and the coordinates of every training sample.
     """
 
     joiner: Joiner
@@ -90,16 +90,16 @@ class GraphModel:
         return self.joiner.rows(new)
 
     def scores(self, new: Views | KernelStack) -> Matrix:
-        """Return the scores of every group for new samples, all 0 for one that is similar to nothing."""
+        """Return the scores of every group for new samples, all 0 for a sample without neighbours."""
         if self.values is not None:
             return harmonic_rows(self.rows(new), self.values)[0]
         P, reached = harmonic_rows(self.rows(new), self.coordinates)
         return np.where(reached[:, None], self.nearness(P), 0)
 
     def nearness(self, P: Matrix) -> Matrix:
-        """Return the memberships of samples at these coordinates in the clusters, by the distance to their centres."""
+        """Return memberships in the clusters from the distances of coordinates P to the centres."""
         if self.centres is None:
-            msg = "A GraphModel needs values or centres to tell new samples by."
+            msg = "A GraphModel needs values or centres to predict new samples: pass one of them."
             raise TypeError(msg)
         rows = unit_rows(P) if self.centres.unit else P
         return nearness(rows, self.centres.means, self.centres.counts).astype(P.dtype)
@@ -110,7 +110,7 @@ class GraphModel:
         return int(self.values.shape[1]) if self.values is not None else len(self.centres.means)  # type: ignore[union-attr]
 
     def place(self, new: Views | KernelStack) -> Matrix:
-        """Return the coordinates of new samples: the means of their neighbours', 0 for one similar to nothing."""
+        """Return the coordinates of new samples: means over their neighbours, 0 for a sample without neighbours."""
         return harmonic_rows(self.rows(new), self.coordinates)[0]
 
     def known(self, samples: Views | KernelStack) -> NDArray[np.intp]:
@@ -118,7 +118,7 @@ class GraphModel:
         return np.full(samples.n_samples, -1) if self.seen is None else self.seen.find(samples)
 
     def answers(self, samples: Views | KernelStack) -> Answers:
-        """Return the distribution of every sample over the groups: that of `fit` for training samples."""
+        """Return the distribution of every sample over the groups; training samples get that of `fit`."""
         known = self.known(samples)
         out = np.empty((len(known), self.n_groups), dtype=self.coordinates.dtype)
         undecided = np.zeros(len(known), dtype=bool)
@@ -130,7 +130,7 @@ class GraphModel:
         return Answers(out, undecided, known)
 
     def transform(self, samples: Views | KernelStack) -> Matrix:
-        """Return every sample in the embedding: as in `fit` for training samples."""
+        """Return the coordinates of every sample in the embedding; training samples get those of `fit`."""
         known = self.known(samples)
         out = np.empty((len(known), self.coordinates.shape[1]), dtype=self.coordinates.dtype)
         old = known >= 0
@@ -142,7 +142,7 @@ class GraphModel:
 
 
 def distributions(F: Matrix) -> tuple[Matrix, Mask]:
-    """Return scores scaled to sum to one, uniform where there are none, and which rows have none; F is overwritten."""
+    """Scale the rows of F to sum to one, in place, and return F and which rows were 0; these become uniform."""
     empty = F.sum(axis=1) <= 0
     F[empty] = 1
     F /= F.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The rows of a graph that was learned with its consensus kernel, for new samples."""
+"""The rows for new samples of a graph that was learned together with its consensus kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LearnedRows"]
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows(Lean):
-    """The rows of the graph of SMKL, KGL or PMKL: the problem of one column of S, the other samples held.
+    """The rows of the graph of SMKL, KGL or PMKL: the problem of one column of S, with the other columns fixed.
 
     Parameters
     ----------
@@ -44,5 +44,5 @@ class LearnedRows(Lean):
 
     @cached_property
     def _inverse(self) -> Matrix:
-        """(K + γI)^-1, computed once."""
+        """A = (K + γI)^-1, computed once."""
         return ridge_inverse(self.consensus.matrix, gamma=self.gamma)

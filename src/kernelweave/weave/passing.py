@@ -1,4 +1,4 @@
-"""One pass over samples that are read in chunks: on threads here, or on the workers of dask.distributed."""
+"""One pass over samples that are read in chunks: on local threads, or on the workers of dask.distributed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 
 @contextmanager
 def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
-    """Give the chunks of the samples, counted, of at least so many rows, and what runs over them."""
+    """Yield the chunks of the samples, with at least `least` rows in all, and the Run that processes them."""
     source = samples.source if isinstance(samples, Chunks) else sliced(samples.tables[0], checked=True)
     client = active_client()
     with in_process(n_jobs) as here:
@@ -45,7 +45,7 @@ def pass_over(
     spec: Sequence[tuple[int, DTypeLike]],
     progress: Progress,
 ) -> list[Array]:
-    """Return what the task makes of every chunk, joined: arrays of so many columns and this type each."""
+    """Return the results of the task on all chunks, concatenated; `spec` holds the columns and dtype of each array."""
     n = source.n
     outs = [np.empty((n, width), dtype=dtype) for width, dtype in spec]
     done = 0
@@ -53,14 +53,17 @@ def pass_over(
     for found in run.over(task, model, source):
         stop = done + len(found[0])
         if stop > n:
-            msg = f"X gave more rows than the {n} it had when it was first read: its chunks must not change."
+            msg = f"X gave more rows than the {n} of the first reading: pass chunks that do not change."
             raise InvalidInputError(msg)
         for out, part in zip(outs, found, strict=True):
             out[done:stop] = part
         done = stop
         progress("passing", done, n)
     if done < n:
-        msg = f"X gave {done} rows, but {n} when it was first read: an iterable must start anew each time."
+        msg = (
+            f"X gave {done} rows, but {n} when it was first read: pass an iterable that starts from the beginning each "
+            "time."
+        )
         raise InvalidInputError(msg)
     return outs
 
@@ -87,19 +90,19 @@ def chunked_coordinates(
 
 
 def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
-    """Return the labels of a dask collection as a dask array, computed block by block when they are asked for.
+    """Return the labels of a dask collection as a dask array, computed block by block on demand.
 
     Parameters
     ----------
     model : WeaveClustering or WeaveClassifier
         Fitted with the solver "landmark".
     X : dask array or dataframe of shape (n_samples, n_features)
-        Samples, new ones or not.
+        Training samples or new ones.
 
     Returns
     -------
     dask array of shape (n_samples,)
-        What `predict` returns, in the blocks of X.
+        The labels that `predict` returns, in the blocks of X.
     """
     check_is_fitted(model)
     graph: GraphModel = model._graph_model

@@ -1,4 +1,4 @@
-"""What a model asks of a solver: how the graph is woven, and how clusters or classes are read off it."""
+"""The parameters that a model passes to a solver, and the results that it gets back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the graph is woven from.
+    """How the graph is built.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Plan:
     rule : GraphRule
         How the graph is cut from affinities.
     say : callable of str
-        Where progress is reported.
+        Called with every line of progress.
     """
 
     kernels: KernelsLike
@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How clusters are read off the graph: the parameters of `WeaveClustering` with the same names."""
+    """How clusters are found in the graph: the parameters of `WeaveClustering` with the same names."""
 
     n_clusters: int | Literal["auto"]
     embedding: EmbeddingKind
@@ -57,7 +57,7 @@ class Reading:
 
 
 class LabelTask(NamedTuple):
-    """The known labels: codes (n,), -1 where unlabelled, the number of classes, and how the labels spread."""
+    """The known labels: codes (n,), -1 where unlabelled, the number of classes, and the method of propagation."""
 
     codes: NDArray[np.intp]
     n_classes: int
@@ -78,7 +78,7 @@ class LabelTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """What a solver found: the fitted graph, the cluster of every sample, and the fitted attributes of its own."""
+    """The result of a solver: the fitted graph, the cluster of every sample, and its own fitted attributes."""
 
     model: GraphModel
     labels: NDArray[np.int32]
@@ -93,7 +93,7 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """What a solver found: the fitted graph, the label scores of every sample, and those that no label reaches."""
+    """The result of a solver: the fitted graph, the label scores of every sample, and which are undecided."""
 
     model: GraphModel
     embedding: Matrix

@@ -1,4 +1,4 @@
-"""Progress of a long stage: a line every two seconds, with the rate and the time left."""
+"""Progress of a long stage: a line every two seconds, with the rate and the remaining time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 __all__ = ["Reporter", "StageProgress"]
 
-_EVERY = 2.0  # seconds; a stage that is over sooner says nothing
+_EVERY = 2.0  # seconds; shorter stages report nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Writes lines to the standard error stream under a name, if it is told to.
+    """Writes lines with a prefix to the standard error stream if `verbose`.
 
     Parameters
     ----------
     name : str
-        What stands before every line.
+        The prefix of every line.
     verbose : int
         0 writes nothing.
     """
@@ -35,12 +35,12 @@ class Reporter:
 
 @dataclass
 class StageProgress:
-    """Called with a stage, how much of it is done and how much there is (None: unknown), it reports to `say`.
+    """Reports to `say` how much of a stage is done; called with the stage, the amount done and the total or None.
 
     Parameters
     ----------
     say : callable of str
-        Where a line goes.
+        Called with every line.
     """
 
     say: Callable[[str], None]
@@ -51,7 +51,7 @@ class StageProgress:
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         """Report how much of a stage is done."""
         now = time.monotonic()
-        kind = stage.split(" (")[0]  # what follows may change from line to line
+        kind = stage.split(" (")[0]  # the rest may differ from line to line
         if kind != self._stage:
             self._stage, self._began, self._said = kind, now, now
             return

@@ -1,4 +1,4 @@
-"""What the dense and the local solver make: a sparse graph of the samples, and how it was made."""
+"""The result of the dense and the local solver: a sparse graph of the samples, with its constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernelweave.weave.graph_model import Joiner
 
 __all__ = ["PERTURBATIONS", "WovenGraph"]
 
-PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors, to see how stable clusters are
+PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors, to measure the stability of clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class WovenGraph:
     graph : sparse array of shape (n, n)
         The graph.
     joiner : Joiner
-        Gives its rows for new samples.
+        Computes its rows for new samples.
     seen : Seen
-        Recognises its samples.
+        Digests of its samples.
     perturbed : function without arguments
-        Gives two graphs with more and fewer edges.
+        Returns two graphs with more and fewer edges.
     attributes : dict
         The fitted attributes of an estimator that describe the graph.
     """

@@ -1,4 +1,4 @@
-"""Weights of kernels that do not know every sample, from the pairs of samples that each of them knows."""
+"""Weights of kernels that are not defined for every sample, from the pairs of samples for which each is defined."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FLAT = 1e-6  # share of the second moment below which a kernel has no variance 
 
 
 def known_moments(tiles: Iterable[Tile], present: Mask, view: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
-    """G_vij = mean of H_i H_j over the pairs that view v knows, and R, correlations over pairs that both kernels know.
+    """G_vij, the mean of H_i H_j over the pairs in view v, and R, correlations over the pairs in both kernels' views.
 
-    `view` (r,) is the view of every kernel. R leaves the diagonals out.
+    `view` (r,) is the view of every kernel. R excludes the diagonals.
     """
     r = len(view)
     G, counts = np.zeros((len(present), r, r)), np.zeros(len(present))
@@ -50,14 +50,14 @@ def known_moments(tiles: Iterable[Tile], present: Mask, view: NDArray[np.intp]) 
 
 
 def masked_distances(G: Matrix, view: NDArray[np.intp], p: Vector) -> Vector:
-    """Root mean square of H_i - Σ_j p_j H_j over the pairs that the view of kernel i knows."""
+    """Root mean square of H_i - Σ_j p_j H_j over the pairs in the view of kernel i."""
     i = np.arange(len(view))
     Gp = G @ p
     return np.asarray(np.sqrt(np.maximum(G[view, i, i] - 2 * Gp[view, i] + Gp[view] @ p, 0)))
 
 
 def known_weights(G: Matrix, R: Matrix, view: NDArray[np.intp]) -> Vector:
-    """The weights of `median_weights`, each kernel judged by the pairs that it knows."""
+    """The weights of `median_weights`, with the distances of each kernel over the pairs in its view."""
     i = np.arange(len(view))
     least = float(np.sqrt(np.finfo(np.float64).eps * G[view, i, i].max()))
     return fixed_point_weights(lambda p: masked_distances(G, view, p), trust(R, len(view)), least=least)

@@ -1,4 +1,4 @@
-"""The self-weighted consensus of kernels, from r x r matrices that one pass over tiles of the kernels gives."""
+"""The self-weighted consensus of kernels, from r x r matrices computed in one pass over tiles of the kernels."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Tile: TypeAlias = tuple[slice, slice, Matrix]
 _TOL = 1e-8
 _MAX_STEPS = 1000
 _FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
-_TRUSTED = 0.1  # agreement from which a kernel counts in full; permuted kernels stay near 0.01
-_FLOOR = 0.1  # of the median distance to the mean: how near to a kernel the consensus can feel
+_TRUSTED = 0.1  # agreement from which a kernel has full weight; that of permuted kernels is near 0.01
+_FLOOR = 0.1  # of the median distance to the mean: smaller distances count as this one
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTiles:
-    """The r kernel matrices of n samples, tile by tile, as often as needed, so that no stack of them is kept.
+    """The r kernel matrices of n samples, computed tile by tile when needed, so that no stack of them is stored.
 
     Parameters
     ----------
     tile : function of (rows, columns, dtype)
-        Gives the tile (r, b, b') of all kernels.
+        Returns the tile (r, b, b') of all kernels.
     r, n : int
         The numbers of kernels and samples.
     """
@@ -49,7 +49,7 @@ class KernelTiles:
     n: int
 
     def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
-        """Yield the tiles on and above the diagonal; all kernels of one take about a third of one kernel matrix."""
+        """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix."""
         size = int(np.clip(self.n / np.sqrt(3 * self.r), 64, 512))
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
@@ -60,8 +60,8 @@ class KernelTiles:
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
 
-    Sums are taken about the mean of the first tile, and in double precision whatever that of the tiles: those of nearly
-    constant kernels, and of kernels near the identity without their diagonal, would cancel.
+    Sums are taken about the mean of the first tile and in double precision, since those of nearly constant kernels, and
+    of kernels near the identity without their diagonal, would cancel.
     """
     centre: Vector = np.empty(0)
     seconds, firsts, on_diagonal, n = [], [], [], 0
@@ -81,12 +81,14 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     G = second + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
     off = first - diagonal.sum(axis=1)
     C = second - diagonal @ diagonal.T - np.outer(off, off) / max(n * (n - 1), 1)
-    about_mean = second.diagonal() - first**2 / n**2  # not about the first tile, whose size is arbitrary
+    about_mean = (
+        second.diagonal() - first**2 / n**2
+    )  # about the mean of all entries, since the size of the first tile is arbitrary
     return np.asarray(G), _correlations(C, _FLAT * about_mean)
 
 
 def _correlations(C: Matrix, least: Vector) -> Matrix:
-    """C_ij / sqrt(C_ii C_jj); 0 all along, itself included, for a kernel whose variance is at most its least."""
+    """R_ij = C_ij / sqrt(C_ii C_jj); 0, also for i = j, for a kernel of variance at most `least`."""
     varies = C.diagonal() > least
     scale = np.zeros(len(C))
     scale[varies] = 1 / np.sqrt(C.diagonal()[varies])
@@ -96,7 +98,7 @@ def _correlations(C: Matrix, least: Vector) -> Matrix:
 
 
 def combine_tiles(tiles: Iterable[Tile], p: Matrix, n: int) -> Matrix:
-    """K_j = Σ_i p_ji H_i for every row of p, as (len(p), n, n), each symmetric to the last bit."""
+    """K_j = Σ_i p_ji H_i for every row of p, as (len(p), n, n), each exactly symmetric."""
     K = np.empty((0, n, n))
     for rows, cols, H in tiles:
         if len(K) == 0:
@@ -117,12 +119,12 @@ def gram_distances(G: Matrix, p: Vector) -> Vector:
 
 
 def agreement(R: Matrix) -> Vector:
-    """How far each kernel agrees with the others, from 0 to 1: the best product of correlations from the leading ones.
+    """Agreement of each kernel with the others, from 0 to 1: the largest product of correlations from the leading ones.
 
-    u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. A kernel that follows no other, such as one with its
-    samples permuted, is near 0; one that follows a neighbour that follows the rest is not. A flat kernel (R_ii = 0)
-    has no information and does no harm: it is 1. So are all kernels where those above the threshold are not a
-    majority, since then it is unknown which of them are wrong.
+    u_i = max_j R_ij u_j, from u = |leading eigenvector of R|. It is near 0 for a kernel that is correlated with no
+    other, such as one with its samples permuted, but not for one that is correlated with the rest through a third
+    kernel. It is 1 for a flat kernel (R_ii = 0), which has no information and does no harm, and for all kernels if
+    those above the threshold are not a majority, since then it is unknown which of them are wrong.
     """
     flat = R.diagonal() == 0
     R = np.maximum(R[~flat][:, ~flat], 0)
@@ -132,24 +134,24 @@ def agreement(R: Matrix) -> Vector:
     u = v / v.max()
     for _ in range(len(R)):
         u = np.maximum(u, (R * u).max(axis=1))
-    everyone = np.ones(len(flat))
+    full = np.ones(len(flat))
     if np.count_nonzero(u > _TRUSTED) > len(u) / 2:
-        everyone[~flat] = u
-    return everyone
+        full[~flat] = u
+    return full
 
 
 def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR) -> Vector:
     """p_i ∝ t_i / max(||H_i - K||_F, δ), Σp = 1, K = Σ p_i H_i: the geometric median of the kernels, to a fixed point.
 
-    δ = floor · the median distance to the mean, so that K does not collapse on a kernel that it comes near;
-    t = min(1, agreement/0.1) takes out kernels that follow no other, t = 1 without R.
+    δ = floor · the median distance to the mean, so that K does not collapse to the nearest kernel; t = min(1,
+    agreement/0.1) removes kernels that are correlated with no other, and is 1 without R.
     """
     least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
     return fixed_point_weights(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
 
 
 def trust(R: Matrix | None, r: int) -> Vector:
-    """t = min(1, agreement/0.1): 0 for kernels that follow no other."""
+    """t = min(1, agreement/0.1): near 0 for kernels that are correlated with no other; 1 without R."""
     return np.ones(r) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
 
 

@@ -1,7 +1,7 @@
-"""One rule for sparse graphs: which affinities, how many of each row, how they are added up.
+"""One rule for sparse graphs: which affinities are used, how many of each row are kept, and how they are combined.
 
 A caller supplies affinities only: of all pairs, of every sample to its candidates, or of new samples. Letters: K (n, n)
-kernel, Z ridge affinities, D squared distances, σ² squared scales, S graph.
+kernel, Z ridge affinities, D squared distances, σ² squared scales, C the largest affinities of each row, S graph.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
 Kind: TypeAlias = Literal["ridge", "tuned"]
 
 SCALE_RANK = 7  # of the neighbour whose distance is a sample's own scale (Zelnik-Manor and Perona, 2004)
-_TIE = 1e-7  # relative difference below which the column decides: entries of Z are accurate to about 1e-12
-_BLOCK = 256  # rows at a time, so that no temporary is of the size of Z
+_TIE = 1e-7  # relative difference below which the column decides: affinities are accurate to about 1e-12
+_BLOCK = 256  # rows at a time, so that no temporary array has the size of all affinities
 
 
 class Affinity(NamedTuple):
-    """Affinities of m samples to k candidates: values (m, k), at these columns (m, k), or at all n."""
+    """Affinities of samples to candidates: one row of values per sample, at these columns, or at all n if None."""
 
     values: Matrix
     columns: Labels | None = None
@@ -71,7 +71,7 @@ class GraphRule:
     gamma : float
         The ridge, relative to the mean diagonal of the kernel.
     n_neighbors : int
-        How many entries of each row are kept.
+        The number of entries per row that are kept.
     """
 
     graph: GraphKind = "ridge"
@@ -80,7 +80,7 @@ class GraphRule:
 
     @property
     def kept(self) -> dict[Kind, int]:
-        """How many entries of a row are kept of each kind of affinity."""
+        """The number of entries per row that are kept of each kind of affinity."""
         k = self.n_neighbors
         if self.graph == "both":
             return {"ridge": 2 * k, "tuned": ceil(k / 2)}
@@ -91,7 +91,7 @@ class GraphRule:
         return GraphRule(self.graph, gamma * self.gamma, max(1, round(n_neighbors * self.n_neighbors)))
 
     def weave(self, affinity: Callable[[Kind], Affinity], n: int) -> Woven:
-        """Return the graph of n samples: S = (A + A')/2 for each kind, A the largest positive entries of each row."""
+        """Return the graph of n samples: S = (C + C')/2 for each kind, C the largest positive entries of each row."""
         parts = []
         for kind, k in self.kept.items():
             last = affinity(kind)
@@ -101,7 +101,7 @@ class GraphRule:
         return Woven(_added(parts, degrees), degrees, last)
 
     def rows(self, affinity: Callable[[Kind], Affinity], n: int, degrees: tuple[float, ...]) -> sparse.csr_array:
-        """Return the rows (m, n) of the graph for new samples, its parts in the proportions of the n samples."""
+        """Return the rows (n_new, n) of the graph for new samples, its parts scaled by the degrees of the n samples."""
         return _added([top_rows(affinity(kind), k, n) for kind, k in self.kept.items()], degrees)
 
 
@@ -111,46 +111,46 @@ def _added(parts: list[sparse.csr_array], degrees: tuple[float, ...]) -> sparse.
     return sparse.csr_array(sum(S / S.dtype.type(d) for S, d in zip(parts, degrees, strict=True)))
 
 
-def _symmetric(A: sparse.csr_array) -> sparse.csr_array:
-    S = sparse.csr_array(A + A.T)
+def _symmetric(C: sparse.csr_array) -> sparse.csr_array:
+    S = sparse.csr_array(C + C.T)
     S.data *= S.dtype.type(0.5)
     S.sort_indices()
     return S
 
 
 def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:
-    """The k largest positive entries of every row, as (m, n), each multiplied by its column's preference to compare."""
+    """C, the k largest positive entries of every row, in n columns; to compare, each is multiplied by `preference`."""
     values, of = affinity
-    m, width = values.shape
+    n_rows, width = values.shape
     k = min(k, width)
-    short = sparse.get_index_dtype(maxval=max(m * k, n))  # scikit-learn takes short indices only
-    columns, kept = np.empty((m, k), dtype=short), np.empty((m, k), dtype=values.dtype)
-    for rows in row_blocks(m):
+    short = sparse.get_index_dtype(maxval=max(n_rows * k, n))  # scikit-learn accepts 32-bit indices only
+    columns, kept = np.empty((n_rows, k), dtype=short), np.empty((n_rows, k), dtype=values.dtype)
+    for rows in row_blocks(n_rows):
         block = values[rows]
         compared = block if preference is None else block * preference
         top = np.argpartition(compared, width - k, axis=1)[:, width - k :]
         kept[rows] = np.maximum(np.take_along_axis(block, top, axis=1), 0)
         columns[rows] = top if of is None else np.take_along_axis(of[rows], top, axis=1)
-    indptr = np.arange(0, m * k + 1, k, dtype=short)
-    A = sparse.csr_array((kept.ravel(), columns.ravel(), indptr), shape=(m, n))
-    A.eliminate_zeros()
-    return A
+    indptr = np.arange(0, n_rows * k + 1, k, dtype=short)
+    C = sparse.csr_array((kept.ravel(), columns.ravel(), indptr), shape=(n_rows, n))
+    C.eliminate_zeros()
+    return C
 
 
-def _column_preference(Z: Matrix) -> Vector:
-    """Factors within 1e-7 of 1 that rank the columns of Z by their norm, and equal ones by position.
+def _column_preference(values: Matrix) -> Vector:
+    """Factors within 1e-7 of 1 that rank the columns by their norm, and equal ones by position.
 
-    Copies of a sample have equal columns up to rounding. Every row must prefer the same copy: if rounding chose in each
-    row, the graph would depend on the machine and on the order of the samples.
+    Copies of a sample have equal columns up to rounding. Every row must prefer the same copy: if rounding broke the tie
+    in each row, the graph would depend on the machine and on the order of the samples.
     """
-    size = np.einsum("ij,ij->j", Z, Z)
+    size = np.einsum("ij,ij->j", values, values)
     rank = np.round(size / (size.max() or 1), 9).argsort(kind="stable").argsort()
-    return np.asarray(1 - _TIE * rank / len(Z), dtype=Z.dtype)
+    return np.asarray(1 - _TIE * rank / len(values), dtype=values.dtype)
 
 
-def row_blocks(m: int) -> Iterator[slice]:
-    """Yield the rows in blocks."""
-    return (slice(i, min(i + _BLOCK, m)) for i in range(0, m, _BLOCK))
+def row_blocks(n_rows: int) -> Iterator[slice]:
+    """Yield slices of 256 rows that together cover all rows."""
+    return (slice(i, min(i + _BLOCK, n_rows)) for i in range(0, n_rows, _BLOCK))
 
 
 def ridge_affinity(K: Matrix, *, gamma: float) -> Matrix:
@@ -163,26 +163,26 @@ def ridge_affinity(K: Matrix, *, gamma: float) -> Matrix:
 
 
 def kernel_sqdist(K: Matrix) -> Matrix:
-    """D_ij = K_ii + K_jj - 2K_ij; infinite from a sample to itself, which is no neighbour of its own."""
-    k = K.diagonal()
+    """D_ij = K_ii + K_jj - 2K_ij; D_ii is infinite, so that a sample is not its own neighbour."""
+    diagonal = K.diagonal()
     D = -2 * K
-    D += k[:, None]
-    D += k
+    D += diagonal[:, None]
+    D += diagonal
     np.maximum(D, 0, out=D)
     np.fill_diagonal(D, np.inf)
     return D
 
 
 def neighbour_scales(D: Matrix, others: int) -> Vector:
-    """σ_i², the squared distance of every sample to the seventh, or last, of the others that a row of D holds."""
-    t = min(SCALE_RANK, others) - 1
-    return np.concatenate([np.partition(D[rows], t, axis=1)[:, t] for rows in row_blocks(len(D))])
+    """σ_i², the seventh smallest entry of row i of D, or the largest if there are fewer than seven others."""
+    rank = min(SCALE_RANK, others) - 1
+    return np.concatenate([np.partition(D[rows], rank, axis=1)[:, rank] for rows in row_blocks(len(D))])
 
 
 def self_tuned(D: Matrix, own: Vector, theirs: Vector | Matrix) -> Matrix:
-    """exp(-d_ij² / (σ_i σ_j)) from squared distances and squared scales, written into D."""
+    """exp(-D_ij / (σ_i σ_j)) from squared distances and squared scales; D is overwritten."""
     tiny = np.finfo(D.dtype).tiny
-    with np.errstate(over="ignore"):  # of a sample with many copies all others are infinitely far away
+    with np.errstate(over="ignore"):  # the scale of a sample with many copies is 0, and D / tiny is infinite
         D *= -1 / np.sqrt(np.maximum(own, tiny))[:, None]
         D *= 1 / np.sqrt(np.maximum(theirs, tiny))
     return np.asarray(np.exp(D, out=D))
@@ -190,7 +190,7 @@ def self_tuned(D: Matrix, own: Vector, theirs: Vector | Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelAffinities:
-    """The affinities of all pairs of samples in a kernel K, by their kind.
+    """The affinities of all pairs of samples in a kernel K, of either kind.
 
     Parameters
     ----------
@@ -213,30 +213,31 @@ class KernelAffinities:
 
 
 def join_pieces(S: sparse.csr_array, affinity: Affinity) -> sparse.csr_array:
-    """S with every piece but the largest tied to its best candidate outside, at the median weight, until one is left.
+    """Join the connected components of S: add an edge from each to its best candidate outside, until S is connected.
 
-    A graph in pieces has as many null vectors, and which of them an eigensolver returns is arbitrary. Where no
-    candidate lies outside, the piece is tied to the largest one at a hundredth of the median weight.
+    The Laplacian of a graph in several pieces has the eigenvalue 0 as many times, and the eigenvectors of 0 that an
+    eigensolver returns are arbitrary. New edges have the median weight; where no candidate lies outside a piece, it is
+    joined to the largest piece at a hundredth of that weight.
     """
     n_pieces, piece = connected_components(S, directed=False)
     while n_pieces > 1:
         weight = float(np.median(S.data)) if S.nnz else 1.0
         i, j, near = _ties(affinity, piece)
         weights = np.where(near, weight, weight / 100).astype(S.dtype)
-        E = sparse.csr_array((weights, (i, j)), shape=S.shape)
-        S = sparse.csr_array(S.maximum(E.maximum(E.T)))
+        edges = sparse.csr_array((weights, (i, j)), shape=S.shape)
+        S = sparse.csr_array(S.maximum(edges.maximum(edges.T)))
         n_pieces, piece = connected_components(S, directed=False)
     S.sort_indices()
     return S
 
 
 def _ties(affinity: Affinity, piece: Labels) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
-    """Return one edge out of every piece but the largest: from, to, and whether the second is a candidate."""
+    """Return one edge out of every piece but the largest: its two samples, and whether the second is a candidate."""
     largest = int(np.bincount(piece).argmax())
     rows = np.flatnonzero(piece != largest)
     found = [_best_outside(affinity, rows[block], piece) for block in row_blocks(len(rows))]
     best, to = np.concatenate([b for b, _ in found]), np.concatenate([t for _, t in found])
-    order = np.lexsort((-rows, best, piece[rows]))  # the last of each piece is its best, and the first among equals
+    order = np.lexsort((-rows, best, piece[rows]))  # the last of each piece is its best; ties go to the first sample
     last = order[np.flatnonzero(np.diff(piece[rows][order], append=-1))]
     reached = np.isfinite(best[last])
     hub = int(np.flatnonzero(piece == largest)[0])
@@ -244,7 +245,7 @@ def _ties(affinity: Affinity, piece: Labels) -> tuple[NDArray[np.intp], NDArray[
 
 
 def _best_outside(affinity: Affinity, rows: NDArray[np.intp], piece: Labels) -> tuple[Vector, NDArray[np.intp]]:
-    """Return the largest affinity of each of these samples to one outside its piece, and that sample."""
+    """Return the largest affinity of each of these samples to a sample outside its piece, and that sample."""
     values = affinity.values[rows]
     columns = np.arange(len(piece))[None] if affinity.columns is None else affinity.columns[rows]
     values = np.where(piece[columns] == piece[rows][:, None], -np.inf, values)

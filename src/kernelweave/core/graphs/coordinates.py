@@ -1,4 +1,4 @@
-"""Coordinates of the samples from the bottom of a sparse graph's spectrum, and memberships in clusters."""
+"""Coordinates of the samples from the smallest eigenpairs of a sparse graph's Laplacian, and cluster memberships."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = [
     "votes",
 ]
 
-_FACTORISED_UP_TO = 10_000  # samples; shift and invert is exact, and slow above
+_FACTORISED_UP_TO = 10_000  # samples; shift and invert is accurate, but slow for more
 _DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
-_SHIFT = 1e-4  # of the mean degree: far from 0 for the factor's sake, near it for ARPACK's
+_SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
 
 
 def laplacian(S: Graph) -> Graph:
-    """L = D - (S + S')/2: Tr(P'LP) sees only the symmetric part of S; a sparse S gives a sparse L."""
+    """L = diag(d) - W, W = (S + S')/2, d = W1: Tr(P'LP) depends on W only; a sparse S gives a sparse L."""
     if sparse.issparse(S):
         W = sparse.csc_array((S + S.T) / 2)
         return sparse.csc_array(sparse.diags_array(W.sum(axis=0)) - W)
@@ -40,38 +40,38 @@ def laplacian(S: Graph) -> Graph:
     return L
 
 
-def bottom_spectrum(S: sparse.csr_array, m: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
-    """Return the m smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
-    m = min(m, S.shape[0])
+def bottom_spectrum(S: sparse.csr_array, q: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
+    """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
+    q = min(q, S.shape[0])
     if S.shape[0] <= _FACTORISED_UP_TO:
-        values, V = bottom_eigenpairs(S, m)
+        values, V = bottom_eigenpairs(S, q)
         return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
-    return filtered_eigenpairs(S, m, seed=seed, progress=progress)
+    return filtered_eigenpairs(S, q, seed=seed, progress=progress)
 
 
-def bottom_eigenpairs(S: sparse.csr_array, m: int) -> tuple[Vector, Matrix]:
-    """L = D - S: its m smallest eigenvalues, ascending, and their eigenvectors as columns, signs fixed.
+def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
+    """The q smallest eigenvalues λ of L, ascending, and their eigenvectors V as columns, signs fixed.
 
-    ARPACK on (L + σI)^-1: without the inverse it can skip eigenpairs. In double precision whatever that of S.
+    ARPACK is applied to (L + shift I)^-1: without the inverse it can skip eigenpairs. Always in double precision.
     """
     L = laplacian(S.astype(np.float64))
     n = L.shape[0]
-    if n < _DENSE_BELOW or m >= n // 2:
-        values, V = linalg.eigh(L.toarray(), subset_by_index=(0, m - 1), check_finite=False)
+    if n < _DENSE_BELOW or q >= n // 2:
+        values, V = linalg.eigh(L.toarray(), subset_by_index=(0, q - 1), check_finite=False)
     else:
-        sigma = _SHIFT * (float(L.diagonal().mean()) or 1.0)
-        shifted = sparse.csc_array(L + sigma * sparse.eye_array(n))
+        shift = _SHIFT * (float(L.diagonal().mean()) or 1.0)
+        shifted = sparse.csc_array(L + shift * sparse.eye_array(n))
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
         v0 = np.random.default_rng(0).standard_normal(n)  # fixed: the embedding is repeatable
-        values, V = eigsh(L, k=m, sigma=-sigma, OPinv=inverse, v0=v0)
+        values, V = eigsh(L, k=q, sigma=-shift, OPinv=inverse, v0=v0)
         order = np.argsort(values, kind="stable")
         values, V = values[order], V[:, order]
     return np.asarray(np.maximum(values, 0)), _signed(V)
 
 
 def unit_rows(P: Matrix) -> Matrix:
-    """P_i / ||P_i||; a row of zeros stays."""
+    """P_i / ||P_i||; a row of zeros is not changed."""
     norms = np.linalg.norm(P, axis=1, keepdims=True)
     return np.asarray(np.divide(P, norms, out=np.zeros_like(P), where=norms > 0))
 
@@ -82,73 +82,74 @@ def soft_rows(P: Matrix) -> Matrix:
     return np.asarray(np.divide(P, norms, out=np.zeros_like(P), where=norms > 0))
 
 
-def commute_rows(values: Vector, P: Matrix) -> Matrix:
-    """u_j / sqrt(λ_j + 1e-3 λ_m) for j = 2..m: squared distances are commute times, up to the cut at m eigenpairs."""
+def commute_rows(values: Vector, V: Matrix) -> Matrix:
+    """Columns V_j / sqrt(λ_j + 1e-3 λ_q), j = 2..q: squared distances are commute times, truncated at q eigenpairs."""
     scale = values[1:] + 1e-3 * values[-1]
-    if len(scale) == 0 or scale[-1] <= 0:  # one eigenpair, or a graph in at least m pieces
-        return P
-    return np.asarray(P[:, 1:] / np.sqrt(scale))
+    if len(scale) == 0 or scale[-1] <= 0:  # one eigenpair, or a graph in at least q pieces
+        return V
+    return np.asarray(V[:, 1:] / np.sqrt(scale))
 
 
 def _signed(V: Matrix) -> Matrix:
-    """Eigenvectors with Σv³ >= 0, a choice that does not depend on the order of the samples."""
+    """Eigenvectors with Σ_i V_ij³ >= 0, a choice that does not depend on the order of the samples."""
     return np.asarray(V * np.where((V**3).sum(axis=0) < 0, -1, 1))
 
 
 def memberships(S: Graph, P: Matrix, labels: Labels, c: int) -> Matrix:
-    """M = (V + F)/2: V the votes of a sample's neighbours, F its nearness to the clusters' means; rows sum to 1."""
-    F = nearness(P, *cluster_means(P, labels, c))
-    return np.asarray((votes(S, labels, c) + F) / 2, dtype=P.dtype)
+    """M, the mean of the votes of a sample's neighbours and of its nearness to the means of the clusters."""
+    near = nearness(P, *cluster_means(P, labels, c))
+    return np.asarray((votes(S, labels, c) + near) / 2, dtype=P.dtype)
 
 
 def votes(S: Graph, labels: Labels, c: int) -> Matrix:
-    """V = D^-1 W Y, W = S without loops: the share of its neighbours' weight that every cluster has.
+    """F = diag(d)^-1 W Y, W = S without its diagonal, d = W1: the share of each cluster in a sample's edge weights.
 
-    A sample without neighbours belongs to its own cluster alone.
+    A sample without neighbours votes for its own cluster.
     """
     Y = np.eye(c, dtype=S.dtype)[labels]
     loops = S.diagonal()
-    V = np.maximum(S @ Y - loops[:, None] * Y, 0)
-    d = V.sum(axis=1)
-    alone = d <= np.finfo(V.dtype).eps * loops
-    return np.asarray(np.where(alone[:, None], Y, V / np.where(alone, 1, d)[:, None]))
+    F = np.maximum(S @ Y - loops[:, None] * Y, 0)
+    d = F.sum(axis=1)
+    alone = d <= np.finfo(F.dtype).eps * loops
+    return np.asarray(np.where(alone[:, None], Y, F / np.where(alone, 1, d)[:, None]))
 
 
 def cluster_means(P: Matrix, labels: Labels, c: int) -> tuple[Matrix, Labels]:
-    """m_c, the mean of every cluster, and its size."""
+    """Return the mean of every cluster, (c, q), and its size."""
     counts = np.bincount(labels, minlength=c)
     return np.eye(c)[labels].T @ P / np.maximum(counts, 1)[:, None], counts
 
 
 def nearness(P: Matrix, means: Matrix, counts: Labels) -> Matrix:
-    """F_ic ∝ 1/||p_i - m_c||², the membership of fuzzy c-means; 0 for an empty cluster."""
+    """M_ij ∝ 1/D_ij, D_ij = ||P_i - mean of cluster j||², as in fuzzy c-means; 0 for an empty cluster."""
     P = P.astype(np.float64, copy=False)
-    D = np.column_stack([((P - m) ** 2).sum(axis=1) for m in means])
+    D = np.column_stack([((P - mean) ** 2).sum(axis=1) for mean in means])
     size = float(np.einsum("ij,ij->i", means, means).max())
-    least = np.finfo(np.float64).eps * (size or 1.0)  # of a sample at a mean
-    F = (counts > 0) / np.maximum(D, least)
-    return np.asarray(F / F.sum(axis=1, keepdims=True))
+    least = np.finfo(np.float64).eps * (size or 1.0)  # for a sample at a mean
+    M = (counts > 0) / np.maximum(D, least)
+    return np.asarray(M / M.sum(axis=1, keepdims=True))
 
 
 def shrinkage(S: Graph, P: Matrix) -> Vector:
-    """ρ_c = <p_c, D^-1 W p_c> / <p_c, p_c>, W = S without loops: by how much averaging over neighbours shrinks P.
+    """ρ_j = <x, diag(d)^-1 W x> / <x, x>, x column j of P: the factor by which averaging over neighbours shrinks P.
 
-    An eigenvector of L is D^-1 W p = (1 - λ/d) p: dividing by ρ puts means of neighbours where the samples are.
+    W is S without its diagonal, and d = W1. An eigenvector x of L has diag(d)^-1 W x = (1 - λ/d) x, so that means over
+    neighbours of P / ρ have the scale of P.
     """
     loops = S.diagonal()
     d = np.asarray(S.sum(axis=1)).ravel() - loops
-    Q = np.divide(S @ P - loops[:, None] * P, d[:, None], out=np.zeros_like(P), where=d[:, None] > 0)
+    means = np.divide(S @ P - loops[:, None] * P, d[:, None], out=np.zeros_like(P), where=d[:, None] > 0)
     size = np.einsum("ij,ij->j", P, P)
-    rho = np.divide(np.einsum("ij,ij->j", P, Q), size, out=np.ones_like(size), where=size > 0)
-    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # a direction that averaging removes stays as it is
+    rho = np.divide(np.einsum("ij,ij->j", P, means), size, out=np.ones_like(size), where=size > 0)
+    return np.where(rho > np.sqrt(np.finfo(P.dtype).eps), rho, 1)  # columns that averaging removes are not scaled
 
 
 def margins(M: Matrix, labels: Labels) -> tuple[Vector, Vector]:
-    """Return the membership of every sample in its own cluster, and that less the largest in another."""
-    everyone = np.arange(len(M))
-    confidence = M[everyone, labels]
+    """Return the membership of every sample in its own cluster, and its difference to the largest in another."""
+    rows = np.arange(len(M))
+    confidence = M[rows, labels]
     if M.shape[1] == 1:
         return confidence, confidence
     others = M.copy()
-    others[everyone, labels] = -np.inf
+    others[rows, labels] = -np.inf
     return confidence, confidence - others.max(axis=1)

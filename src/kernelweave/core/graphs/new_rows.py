@@ -1,4 +1,8 @@
-"""New samples: their rows of the graph, from the problem that made it, and the means of their neighbours."""
+"""New samples: their rows of the graph, from the problem that defines it, and means over their neighbours.
+
+The index x stands for a new sample: K_x (n_new, n) is the kernel of new samples with the training samples, K_xx
+(n_new,) that of each new sample with itself, and A = (K + gI)^-1.
+"""
 
 from __future__ import annotations
 
@@ -15,58 +19,61 @@ __all__ = [
     "self_similarities",
 ]
 
-_ROUNDS = 5  # of s and p_x in turn; the term that couples them is small
+_ROUNDS = 5  # alternating updates of S_x and P_x; the term that couples them is small
 
 
-def consensus_rows(H: Matrix, w: Vector) -> Matrix:
-    """k_x = Σ_i w_i h_ix for (r, m, n) rows H."""
-    return np.asarray(np.tensordot(w.astype(H.dtype), H, axes=1))
+def consensus_rows(H: Matrix, p: Vector) -> Matrix:
+    """K_x = Σ_i p_i H_ix for rows H (r, n_new, n)."""
+    return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
 
 
-def graph_rows(A: Matrix, k: Matrix, P: Matrix, *, alpha: float) -> Matrix:
-    """min_{s, p} -2k's + s'Ks + γ|s|² + (α/2) Σ_j s_j |p - p_j|²: s = max(0, A(k - (α/4)g)), p = Σ s_j p_j / Σ s_j."""
-    S = np.maximum(k @ A, 0)
-    p2 = np.einsum("ij,ij->i", P, P)
+def graph_rows(A: Matrix, K_x: Matrix, P: Matrix, *, alpha: float) -> Matrix:
+    """min -2K_x'S_x + S_x'KS_x + γ|S_x|² + (α/2) Σ_j S_xj |P_x - P_j|² over S_x >= 0 and P_x, with A = (K + γI)^-1.
+
+    In turn S_x = max(0, A(K_x - (α/4)G_x)), G_xj = |P_x - P_j|², and P_x = Σ_j S_xj P_j / Σ_j S_xj.
+    """
+    S = np.maximum(K_x @ A, 0)
+    norms = np.einsum("ij,ij->i", P, P)
     for _ in range(_ROUNDS if alpha > 0 else 0):
-        p, _ = harmonic_rows(S, P)
-        G = np.einsum("ij,ij->i", p, p)[:, None] + p2 - 2 * p @ P.T
-        S = np.maximum((k - (alpha / 4) * np.maximum(G, 0)) @ A, 0)
-    return np.asarray(S, dtype=k.dtype)
+        P_x, _ = harmonic_rows(S, P)
+        G = np.einsum("ij,ij->i", P_x, P_x)[:, None] + norms - 2 * P_x @ P.T
+        S = np.maximum((K_x - (alpha / 4) * np.maximum(G, 0)) @ A, 0)
+    return np.asarray(S, dtype=K_x.dtype)
 
 
-def bordered_rows(A: Matrix, k: Matrix, k_self: Vector, *, g: float) -> Matrix:
-    """z = g Ak / (k_xx + g - k'Ak): the new sample's entries of I - g(K + gI)^-1 with K bordered by k and k_xx."""
-    Z = k @ A
-    schur = k_self + g - np.einsum("ij,ij->i", Z, k)
-    # no positive semidefinite kernel has k_xx < k'Ak: then only the ridge is left of the Schur complement
+def bordered_rows(A: Matrix, K_x: Matrix, K_xx: Vector, *, g: float) -> Matrix:
+    """Z_x = g A K_x / (K_xx + g - K_x'AK_x): the new sample's entries of Z for K bordered by K_x and K_xx."""
+    Z = K_x @ A
+    schur = K_xx + g - np.einsum("ij,ij->i", Z, K_x)
+    # K_xx < K_x'AK_x is impossible for a positive semidefinite kernel: then the Schur complement is at least rounding
     Z *= (g / np.maximum(schur, np.finfo(Z.dtype).eps * g))[:, None]
     return np.asarray(Z)
 
 
-def self_similarities(A: Matrix, k: Matrix, diagonal: Vector) -> Vector:
-    """k_xx where only k_x is known: the training samples' where all have the same, or else the mean of x's neighbours.
+def self_similarities(A: Matrix, K_x: Matrix, diagonal: Vector) -> Vector:
+    """Estimate K_xx from K_x: the common K_jj if all are equal, otherwise the mean of K_jj over the neighbours of x.
 
-    Never below k'Ak, since a kernel's bordered matrix is positive semidefinite.
+    Never below K_x'AK_x, since the bordered matrix of a kernel is positive semidefinite.
     """
     if np.ptp(diagonal) <= np.sqrt(np.finfo(diagonal.dtype).eps) * abs(float(diagonal.mean())):
-        return np.full(len(k), diagonal.mean(), dtype=k.dtype)
-    Z = k @ A
-    mean, reached = harmonic_rows(np.maximum(Z, 0), diagonal[:, None])
+        return np.full(len(K_x), diagonal.mean(), dtype=K_x.dtype)
+    AK_x = K_x @ A
+    mean, reached = harmonic_rows(np.maximum(AK_x, 0), diagonal[:, None])
     guess = np.where(reached, mean[:, 0], diagonal.mean())
-    return np.asarray(np.maximum(guess, np.einsum("ij,ij->i", Z, k)), dtype=k.dtype)
+    return np.asarray(np.maximum(guess, np.einsum("ij,ij->i", AK_x, K_x)), dtype=K_x.dtype)
 
 
-def row_sqdist(k: Matrix, k_self: Vector, diagonal: Vector) -> Matrix:
-    """d_xj² = k_xx + K_jj - 2k_xj of every new sample with every training sample."""
-    D = -2 * k
-    D += k_self[:, None]
+def row_sqdist(K_x: Matrix, K_xx: Vector, diagonal: Vector) -> Matrix:
+    """D_xj = K_xx + K_jj - 2K_xj for every new sample and every training sample."""
+    D = -2 * K_x
+    D += K_xx[:, None]
     D += diagonal
     return np.asarray(np.maximum(D, 0, out=D))
 
 
 def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
-    """p_x = Σ_j s_j p_j / Σ_j s_j, and whether there is any s_j > 0; rows without are 0."""
+    """P_x = Σ_j S_xj P_j / Σ_j S_xj, and whether any S_xj > 0; rows without are 0."""
     d = np.asarray(S.sum(axis=1)).ravel()
     reached = d > 0
-    F = np.asarray(S @ P)
-    return np.divide(F, d[:, None], out=np.zeros_like(F), where=reached[:, None]), reached
+    sums = np.asarray(S @ P)
+    return np.divide(sums, d[:, None], out=np.zeros_like(sums), where=reached[:, None]), reached

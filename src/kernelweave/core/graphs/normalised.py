@@ -1,4 +1,4 @@
-"""The affinity W divided by the degrees of its samples, and its spectral step."""
+"""The affinity W normalised by the degrees of its samples, and its spectral embedding."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["normalised_affinity", "normalised_embedding"]
 
 
 def normalised_affinity(W: Matrix) -> Matrix:
-    """D^-1/2 W D^-1/2, D = diag(W1); a sample without positive degree is similar to nothing."""
-    s = inverse_roots(np.maximum(W.sum(axis=1), 0))
-    return np.asarray(s[:, None] * W * s)
+    """N = diag(d)^-½ W diag(d)^-½, d = W1; the row and column of a sample without positive degree are 0."""
+    root = inverse_roots(np.maximum(W.sum(axis=1), 0))
+    return np.asarray(root[:, None] * W * root)
 
 
 def normalised_embedding(W: Matrix, c: int) -> Matrix:
-    """max Tr(P' D^-1/2 W D^-1/2 P), P'P = I: the eigenvectors of the c largest eigenvalues, largest first."""
+    """max Tr(P'NP), P'P = I: the eigenvectors of the c largest eigenvalues of N, largest first."""
     n = len(W)
     return eigenvectors(normalised_affinity(W), n - c, n - 1)[:, ::-1]

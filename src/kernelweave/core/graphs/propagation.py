@@ -1,7 +1,7 @@
 """Labels spread over a graph: harmonic functions, local and global consistency, class masses.
 
-Both kinds of spreading solve (I - a D^-½ W D^-½) Z = B: directly for dense graphs and for sparse ones of moderate
-size, by conjugate gradients for larger ones.
+Both kinds of spreading solve a linear system with the matrix I - a N, N = diag(d)^-½ W diag(d)^-½: directly for dense
+graphs and for sparse ones of moderate size, by conjugate gradients for larger ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "reached",
 ]
 
-LGC_SHARE = 0.99  # of a sample's score that comes from its neighbours, as Zhou et al. (2004) have it
+LGC_SHARE = 0.99  # a: the share of a sample's score that comes from its neighbours, as in Zhou et al. (2004)
 _FACTORISED_UP_TO = 10_000  # unknown samples of a sparse graph; conjugate gradients are faster above
 _TOL = 1e-5
 _MAX_ITER = 2000
@@ -45,40 +45,40 @@ class LabelScores(NamedTuple):
 
 
 def reached(S: Graph, labelled: Mask) -> Mask:
-    """Which samples are connected to a labelled one; the others' classes are undefined."""
+    """Return which samples are connected to a labelled one; the classes of the others are undefined."""
     _, part = connected_components(sparse.csr_array(S), directed=False)
     return np.asarray(np.isin(part, part[labelled]))
 
 
 def harmonic(S: Graph, Y: Matrix, labelled: Mask) -> Matrix:
-    """Eq. 19: P_u = -L_uu^-1 L_ul Y_l, P_l = Y_l; rows of samples that no label reaches are 0."""
+    """Eq. 19, the paper's P: F_u = -L_uu^-1 L_ul Y_l, F_l = Y_l; rows of samples that no label reaches are 0."""
     return harmonic_scores(S, Y, labelled).scores
 
 
 def harmonic_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
     """Eq. 19, and whether the solver converged."""
-    P = np.where(labelled[:, None], Y, 0).astype(S.dtype)
+    F = np.where(labelled[:, None], Y, 0).astype(S.dtype)
     unknown = reached(S, labelled) & ~labelled
     if not unknown.any():
-        return LabelScores(P)
+        return LabelScores(F)
     rows = without_loops(S)[unknown]
-    known = np.column_stack([Y[labelled], np.ones(np.count_nonzero(labelled), dtype=P.dtype)])
-    s = 1 / np.sqrt(np.asarray(rows.sum(axis=1)).ravel())
-    Z, converged, n_iter = _solve(rows[:, unknown], s, (rows[:, labelled] @ known) * s[:, None], 1.0)
-    # 1 is harmonic: dividing by the solver's answer for it cancels the error where groups are nearly cut off
-    P[unknown] = np.divide(Z[:, :-1], Z[:, -1:], out=np.zeros_like(Z[:, :-1]), where=Z[:, -1:] > 0)
-    return LabelScores(P, converged, n_iter)
+    known = np.column_stack([Y[labelled], np.ones(np.count_nonzero(labelled), dtype=F.dtype)])
+    root = 1 / np.sqrt(np.asarray(rows.sum(axis=1)).ravel())
+    F_u, converged, n_iter = _solve(rows[:, unknown], root, (rows[:, labelled] @ known) * root[:, None], 1.0)
+    # the last column is the harmonic function 1: dividing by it cancels errors in nearly disconnected groups
+    F[unknown] = np.divide(F_u[:, :-1], F_u[:, -1:], out=np.zeros_like(F_u[:, :-1]), where=F_u[:, -1:] > 0)
+    return LabelScores(F, converged, n_iter)
 
 
 def consistent(W: Graph, Y: Matrix, share: float = LGC_SHARE) -> LabelScores:
-    """F = (I - a D^-½ W D^-½)^-1 Y for W >= 0 (Zhou et al., 2004); a sample without similarities keeps its label."""
+    """F = (I - aN)^-1 Y for W >= 0 (Zhou et al., 2004), a = `share`; a sample without similarities keeps its label."""
     d = np.asarray(W.sum(axis=1)).ravel()
-    s = np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
-    return LabelScores(*_solve(W, s, Y, share))
+    root = np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
+    return LabelScores(*_solve(W, root, Y, share))
 
 
 def consistent_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
-    """Scores of local and global consistency on the graph without loops, at least 0; known labels are kept."""
+    """Return scores by local and global consistency on the graph without its diagonal, >= 0; known labels are kept."""
     known = np.where(labelled[:, None], Y, 0).astype(S.dtype)
     F, converged, n_iter = consistent(without_loops(S), known)
     F = np.maximum(F, 0)
@@ -87,7 +87,7 @@ def consistent_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
 
 
 def without_loops(S: Graph) -> Graph:
-    """(S + S')/2 with a zero diagonal, which cancels in L: adding it to the degrees would only lose digits."""
+    """W = (S + S')/2 with a zero diagonal; the diagonal cancels in L, and would cost the degrees digits."""
     if sparse.issparse(S):
         W = sparse.csr_array((S + S.T) / 2)
         return W - sparse.diags_array(W.diagonal(), format="csr")
@@ -96,88 +96,99 @@ def without_loops(S: Graph) -> Graph:
     return W
 
 
-def _solve(W: Graph, s: Vector, B: Matrix, share: float) -> tuple[Matrix, bool, int]:
-    """(I - a diag(s) W diag(s))^-1 B, whether it converged, and the iterations (0: direct)."""
+def _solve(W: Graph, root: Vector, right: Matrix, share: float) -> tuple[Matrix, bool, int]:
+    """(I - aN)^-1 right, N = diag(root) W diag(root), whether it converged, and the iterations (0: direct)."""
     if not sparse.issparse(W):
-        return _dense_solve(-share * W * s * s[:, None], B), True, 0
-    scale = sparse.diags_array(s.astype(np.float64))
-    A = sparse.csr_array(scale @ W @ scale)
-    if len(s) > _FACTORISED_UP_TO:
-        Z, converged, n_iter = conjugate_gradients(
-            lambda V: V - share * (A @ V), B.astype(np.float64), 1 - share * A.diagonal()
+        system = -share * W * root * root[:, None]
+        system.flat[:: len(system) + 1] += 1
+        return _dense_solve(system, right), True, 0
+    scale = sparse.diags_array(root.astype(np.float64))
+    N = sparse.csr_array(scale @ W @ scale)
+    if len(root) > _FACTORISED_UP_TO:
+        F, converged, n_iter = conjugate_gradients(
+            lambda F: F - share * (N @ F), right.astype(np.float64), 1 - share * N.diagonal()
         )
-        return Z.astype(B.dtype), converged, n_iter
-    return _factorised_solve(sparse.csc_array(sparse.eye_array(len(s)) - share * A), B), True, 0
+        return F.astype(right.dtype), converged, n_iter
+    return _factorised_solve(sparse.csc_array(sparse.eye_array(len(root)) - share * N), right), True, 0
 
 
-def _dense_solve(A: Matrix, B: Matrix) -> Matrix:
-    """(I + A)^-1 B by Cholesky; A is overwritten."""
-    A.flat[:: len(A) + 1] += 1
+def _dense_solve(system: Matrix, right: Matrix) -> Matrix:
+    """Solve by Cholesky."""
     try:
-        R = linalg.cho_factor(A, check_finite=False)
-    except linalg.LinAlgError:  # a group hangs by edges below rounding: add the least ridge above it
-        A.flat[:: len(A) + 1] += len(A) * np.finfo(A.dtype).eps
-        R = linalg.cho_factor(A, check_finite=False)
-    return np.asarray(linalg.cho_solve(R, B, check_finite=False))
+        factor = linalg.cho_factor(system, check_finite=False)
+    except linalg.LinAlgError:  # edges to a group are smaller than rounding: add the smallest effective ridge
+        system.flat[:: len(system) + 1] += len(system) * np.finfo(system.dtype).eps
+        factor = linalg.cho_factor(system, check_finite=False)
+    return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
 
 
-def _factorised_solve(A: sparse.csc_array, B: Matrix) -> Matrix:
-    """A^-1 B by a sparse factor, in double precision."""
+def _factorised_solve(system: sparse.csc_array, right: Matrix) -> Matrix:
+    """Solve by a sparse factorisation, in double precision."""
     try:
-        factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except RuntimeError:  # exactly singular: as in the dense case
-        n = A.shape[0]
-        factor = splu(sparse.csc_array(A + n * np.finfo(np.float64).eps * sparse.eye_array(n)))
-    return np.asarray(factor.solve(B.astype(np.float64)), dtype=B.dtype)
+        factor = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # exactly singular: add a ridge, as in the dense case
+        n = system.shape[0]
+        factor = splu(sparse.csc_array(system + n * np.finfo(np.float64).eps * sparse.eye_array(n)))
+    return np.asarray(factor.solve(right.astype(np.float64)), dtype=right.dtype)
 
 
 def conjugate_gradients(
-    multiply: Callable[[Matrix], Matrix], B: Matrix, diagonal: Vector, *, tol: float = _TOL, max_iter: int = _MAX_ITER
+    multiply: Callable[[Matrix], Matrix],
+    right: Matrix,
+    diagonal: Vector,
+    *,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
 ) -> tuple[Matrix, bool, int]:
-    """A^-1 B, A positive definite, all columns at once, preconditioned by A's diagonal; if it converged; the steps."""
+    """Solve multiply(F) = right for all columns at once; return F, whether it converged, and the number of steps.
+
+    `multiply` is the product with a positive definite matrix; its `diagonal` is the preconditioner.
+    """
     inverse = (1 / diagonal)[:, None]
-    X = np.zeros_like(B)
-    R = B.copy()
-    Z = inverse * R
-    V = Z.copy()
-    rz = _dots(R, Z)
-    goal = tol**2 * np.maximum(rz, np.finfo(B.dtype).tiny)
+    F = np.zeros_like(right)
+    residual = right.copy()
+    scaled = inverse * residual
+    direction = scaled.copy()
+    size = _dots(residual, scaled)
+    goal = tol**2 * np.maximum(size, np.finfo(right.dtype).tiny)
     for step in range(max_iter):
-        if (rz <= goal).all():
-            return X, True, step
-        AV = multiply(V)
-        curvature = _dots(V, AV)
-        a = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)  # 0: this column has converged
-        X += a * V
-        AV *= a
-        R -= AV
-        np.multiply(inverse, R, out=Z)
-        new = _dots(R, Z)
-        V *= np.divide(new, rz, out=np.zeros_like(rz), where=rz > 0)
-        V += Z
-        rz = new
-    return X, bool((rz <= goal).all()), max_iter
+        if (size <= goal).all():
+            return F, True, step
+        product = multiply(direction)
+        curvature = _dots(direction, product)
+        length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)  # 0: the column has converged
+        F += length * direction
+        product *= length
+        residual -= product
+        np.multiply(inverse, residual, out=scaled)
+        new = _dots(residual, scaled)
+        direction *= np.divide(new, size, out=np.zeros_like(size), where=size > 0)
+        direction += scaled
+        size = new
+    return F, bool((size <= goal).all()), max_iter
 
 
-def _dots(A: Matrix, B: Matrix) -> Vector:
-    return np.asarray(np.einsum("ij,ij->j", A, B))
+def _dots(left: Matrix, right: Matrix) -> Vector:
+    return np.asarray(np.einsum("ij,ij->j", left, right))
 
 
 def class_mass_normalised(F: Matrix, labelled: Mask, shares: Vector | None = None) -> Matrix:
-    """Zhu et al. (2003), eq. 9: F_ic q_c / m_c for the unlabelled i, m_c the share of class c in their scores.
+    """Zhu et al. (2003), eq. 9: for unlabelled i, F_ij times the expected over the actual share of class j.
 
-    q are the classes' expected shares; by default those of the labelled rows of F, which do not change.
+    The actual share is that of column j in the unlabelled rows. `shares` are the expected ones; by default those of
+    the labelled rows of F, which do not change.
     """
-    q = F[labelled].sum(axis=0) if shares is None else np.asarray(shares, dtype=F.dtype)
+    expected = F[labelled].sum(axis=0) if shares is None else np.asarray(shares, dtype=F.dtype)
     F_u = F[~labelled]
-    m = F_u.sum(axis=0)
+    mass = F_u.sum(axis=0)
+    factors = expected * (mass.sum() / expected.sum())
     normalised = F.copy()
-    # a class without mass among the unlabelled samples has nothing to scale
-    normalised[~labelled] = np.divide(F_u, m, out=np.zeros_like(F_u), where=m > 0) * (q * (m.sum() / q.sum()))
+    # a class without mass among the unlabelled samples stays 0
+    normalised[~labelled] = np.divide(F_u, mass, out=np.zeros_like(F_u), where=mass > 0) * factors
     return normalised
 
 
 def class_mass_factors(F: Matrix, labelled: Mask) -> Vector:
-    """q_c / m_c up to a common factor, by which `class_mass_normalised` multiplies; 1 for a class without mass."""
-    q, m = F[labelled].sum(axis=0), F[~labelled].sum(axis=0)
-    return np.asarray(np.divide(q * (m.sum() / q.sum()), m, out=np.ones_like(m), where=m > 0))
+    """Return the factors by which `class_mass_normalised` multiplies the columns of F; 1 for a class without mass."""
+    expected, mass = F[labelled].sum(axis=0), F[~labelled].sum(axis=0)
+    return np.asarray(np.divide(expected * (mass.sum() / expected.sum()), mass, out=np.ones_like(mass), where=mass > 0))

@@ -1,6 +1,6 @@
-"""k-means, and what several partitions agree on.
+"""k-means, and the consensus of several partitions.
 
-One convention for every module of this package: starts come first. n samples, R starts or partitions, c clusters:
+In every module of this package the first axis is that of the starts. n samples, R starts or partitions, c clusters:
 
 === ========= ======================================================================
 z   (R, n)    labels: z_ri is the cluster of sample i in start r
@@ -13,6 +13,6 @@ d   (R, n)    squared distances of the samples to their own centres
 T   (n, n)    co-association: the share of partitions that put two samples together
 === ========= ======================================================================
 
-All starts take part in one matrix product per iteration. What is not larger than rounding decides nothing: a sample
-keeps its label unless another centre is nearer by more, and of starts that end equally well the first is taken.
+All starts share one matrix product per iteration. Differences within rounding are ignored: a sample keeps its label
+unless another centre is nearer by more than that, and of starts with equal cost the first is returned.
 """

@@ -1,4 +1,4 @@
-"""What several partitions of the same samples agree on.
+"""The consensus of several partitions of the same samples.
 
 R partitions z (R, n) with any number of clusters each; T (n, n) is their co-association, M (n, c) a soft membership.
 """
@@ -32,7 +32,7 @@ def co_association(z: Partitions) -> Matrix:
 def merge(T: Matrix, n_clusters: int) -> NDArray[np.int32]:
     """Return labels (n,): the clusters of average linkage on the distances 1 - T, cut at `n_clusters`.
 
-    There are fewer where samples that all partitions put together leave fewer distinct groups to cut.
+    There may be fewer clusters, if there are fewer groups of samples that the partitions tell apart.
     """
     distances = 1 - squareform(T, checks=False)
     tree = linkage(distances, "average")

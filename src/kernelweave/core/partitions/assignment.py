@@ -1,4 +1,4 @@
-"""What every k-means does with distances: assign samples to centres, fill empty clusters, choose the best start."""
+"""Steps that every k-means shares: assign samples to centres, fill empty clusters, choose the best start."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kernelweave._types import Labels, Matrix, Vector
 
 __all__ = ["best_start", "nearer", "nearest", "own_distances", "random_labels", "reassigned", "refilled", "rounding"]
 
-_UNITS = 64  # of the last place: the error of a distance, a difference of three terms of which two are long sums
+_UNITS = 64  # in the last place: the error of a distance, a difference of three terms of which two are long sums
 
 
 def rounding(size: float, dtype: DTypeLike) -> float:
-    """Return what counts as no difference between results computed from numbers of this size."""
+    """Return the largest difference that counts as rounding between results computed from numbers of this size."""
     return _UNITS * float(np.finfo(dtype).eps) * size
 
 
@@ -29,9 +29,9 @@ def nearest(D: Matrix, slack: float) -> Labels:
 
 
 def nearer(D: Matrix, z: Labels, d: Matrix, slack: float | Vector) -> Labels:
-    """z_ri = argmin_k D_rki where that is less than d_ri, of the present z_ri, by more than `slack`; else z_ri stays.
+    """z_ri = argmin_k D_rki where the minimum is less than d_ri by more than `slack`; otherwise z_ri does not change.
 
-    With a slack (one, or one per start) of the size of rounding, samples between two centres do not change for ever.
+    A slack (one, or one per start) of the size of rounding keeps samples between two centres from alternating.
     """
     slack = np.broadcast_to(slack, len(D))
     least = D.min(axis=1)
@@ -42,7 +42,7 @@ def nearer(D: Matrix, z: Labels, d: Matrix, slack: float | Vector) -> Labels:
 
 
 def reassigned(D: Matrix, z: Labels, slack: float | Vector) -> Labels:
-    """z after every sample went to a nearer centre, if there is one, and empty clusters were filled again."""
+    """z after every sample moved to a nearer centre, if there is one, and empty clusters were filled."""
     z = nearer(D, z, own_distances(D, z), slack)
     return refilled(z, own_distances(D, z), D.shape[1], slack)
 
@@ -50,7 +50,7 @@ def reassigned(D: Matrix, z: Labels, slack: float | Vector) -> Labels:
 def refilled(z: Labels, d: Matrix, c: int, slack: float | Vector) -> Labels:
     """z with no cluster empty: each gets the first sample within `slack` of the largest d in clusters of two or more.
 
-    That sample leaves for a centre of its own, at distance 0, so that no objective of k-means rises.
+    That sample becomes its own centre, at distance 0, so that no objective of k-means increases.
     """
     z = z.copy()
     for labels, distances, error in zip(z, d, np.broadcast_to(slack, len(z)), strict=True):

@@ -1,4 +1,4 @@
-"""k-means from several starts, each until no sample by itself lowers the sum of squares (see the package)."""
+"""k-means from several starts, each until no move of a single sample lowers the sum of squares (see the package)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kernelweave.core.partitions.assignment import best_start, nearer, own_dista
 
 __all__ = ["best_partition", "crossed", "descend", "seeds", "sum_of_squares"]
 
-_STARTS = (3, 8)  # the fewest and the most starts for each run that is carried to its end
+_STARTS = (3, 8)  # the minimum and maximum number of starts for each run that is continued to convergence
 _TOGETHER = 10  # runs in one matrix product
 _CROSSINGS = 3  # at most
 _EFFORT = 1.5e6  # divided by nc², the cost of an iteration: the number of starts and of crossings, within their limits
-_COMPARE_AFTER = 3  # iterations of every start, of which the best are carried on
+_COMPARE_AFTER = 3  # iterations of every start; only the best are continued
 _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
 
 
 def best_partition(X: Matrix, c: int, *, runs: int, rng: np.random.Generator) -> Labels:
     """min Σ_i ||x_i - mean of the cluster of i||² as the best of several runs, each from the best of some starts.
 
-    Where an iteration is cheap, the partitions found are crossed: that finds partitions that combine good parts of
-    two (Gribel and Vidal 2019).
+    If iterations are cheap, the partitions found are then crossed, which combines good parts of two of them (Gribel and
+    Vidal 2019).
     """
     times = int(_EFFORT / (len(X) * c**2))
     groups = [min(_TOGETHER, runs - done) for done in range(0, runs, _TOGETHER)]  # memory does not grow with the runs
@@ -51,7 +51,7 @@ def _joined(*found: tuple[Labels, Vector]) -> tuple[Labels, Vector]:
 
 
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
-    """Return `count` new sets of centres: two of the R given are matched, and of each pair one is taken at random."""
+    """Return `count` new sets of centres: two of the R given are matched, and one of each pair is drawn at random."""
     born = np.empty((count, *C.shape[1:]))
     for child in born:
         first, second = C[rng.choice(len(C), 2, replace=False)]
@@ -61,7 +61,7 @@ def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
 
 
 def seeds(X: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
-    """C by greedy k-means++: of several samples, drawn by their D to those before, the one that lowers ΣD most."""
+    """C by greedy k-means++: several samples are drawn with probability ∝ D, and that which lowers ΣD most is kept."""
     lifted, draws, each = _lifted(X), 2 + int(np.log(c)), np.arange(starts)
     chosen = np.empty((starts, c), dtype=np.intp)
     chosen[:, 0] = rng.integers(len(X), size=starts)
@@ -78,10 +78,11 @@ def seeds(X: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
 
 
 def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labels, Vector]:
-    """Return z at a local minimum and its sum of squares: all samples go to the nearest mean, then single ones move.
+    """Return z at a local minimum and its sum of squares: k-means steps, then moves of single samples.
 
-    To move x from its cluster of p at distance a into one of q at distance b pays if a² p/(p - 1) > b² q/(q + 1)
-    (Hartigan 1975). k-means alone, which asks whether a > b, ends in many partitions that such moves still improve.
+    Moving a sample from its cluster of size s at distance a into one of size t at distance b lowers the sum of squares
+    if a² s/(s - 1) > b² t/(t + 1) (Hartigan 1975). k-means alone requires a > b, and stops at many partitions that such
+    moves still improve.
     """
     z, cost, running = z.copy(), np.full(len(z), np.inf), np.arange(len(z))
     lifted, tiny = _lifted(X), _tiny(X)
@@ -105,7 +106,7 @@ def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labe
 
 
 def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
-    """z (n,) of one start with D (c, n), after the moves that pay most: at most one from or into each cluster."""
+    """z (n,) of one start with D (c, n), after the most profitable moves: at most one from or into each cluster."""
     i = np.arange(len(z))
     leaving = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 0)
     price = D * (sizes / (sizes + 1))[:, None]
@@ -115,7 +116,7 @@ def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
     paying = np.flatnonzero(gain > tiny)
     z, free = z.copy(), np.ones(len(sizes), dtype=bool)
     for j in paying[np.argsort(-gain[paying], kind="stable")]:
-        if free[z[j]] and free[to[j]]:  # the gains of other moves would change with the means of these clusters
+        if free[z[j]] and free[to[j]]:  # moves change the means of both clusters, and so the gains of other moves
             free[z[j]] = free[to[j]] = False
             z[j] = to[j]
     return z

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a sample costs as a concave function of its squared distance d to its centre, and the slope of that."""
+    """The cost of a sample as a concave function of its squared distance d to its centre, and its derivative."""
 
     cost: Callable[[Matrix], Matrix]
     slope: Callable[[Matrix], Matrix]
@@ -42,7 +42,7 @@ def squared_loss() -> Loss:
 
 
 def root_loss(floor: float) -> Loss:
-    """Return √d, the loss of l2,1 k-means; below the floor δ its tangent there, so that every slope is finite."""
+    """Return √d, the loss of l2,1 k-means; for d below the floor its tangent there, so that every slope is finite."""
 
     def slope(d: Matrix) -> Matrix:
         return np.asarray(0.5 / np.sqrt(np.maximum(d, floor)))
@@ -55,7 +55,7 @@ def root_loss(floor: float) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The best of several starts: its labels z (n,), centres A (c, n), objective of every iteration, and its end."""
+    """The best start: its labels z (n,), centres A (c, n), objective of every iteration, and whether it converged."""
 
     z: Labels
     A: Matrix
@@ -64,7 +64,7 @@ class Partition:
 
 
 def centred_kernel(K: Matrix) -> Matrix:
-    """K with the mean of the samples' images at the origin, in place: distances do not change, but lose fewer digits.
+    """Centre K in place, so that the mean of the samples' images is the origin: distances lose fewer digits.
 
     In single precision the rounding of the means adds a constant to each row, which cancels only if K is symmetric.
     """
@@ -74,7 +74,7 @@ def centred_kernel(K: Matrix) -> Matrix:
 
 
 def distance_rounding(K: Matrix) -> float:
-    """Return what counts as no difference between squared distances, which are computed from numbers up to max K_ii."""
+    """Return the largest difference between squared distances that counts as rounding, from the size of max K_ii."""
     return rounding(float(np.abs(K.diagonal()).max()), K.dtype)
 
 
@@ -116,8 +116,8 @@ def seeded_centres(K: Matrix, c: int, starts: int, rng: np.random.Generator) -> 
 def kernel_kmeans(K: Matrix, A: Matrix, loss: Loss, *, max_iter: int) -> Partition:
     """min Σ_i loss(||φ(x_i) - centre of i||²) over labels and centres, from R centres A; the best start is returned.
 
-    In turn: the nearest centre, then centres that are means weighted by the slope of the loss, which is a step of
-    majorisation for a concave loss. The objective never rises; a start ends when no label changes.
+    Alternates between assignment to the nearest centre and centres that are means weighted by the slope of the loss: a
+    majorisation step for a concave loss. The objective never increases; a start has converged when no label changes.
     """
     R, c, _ = A.shape
     slack = distance_rounding(K)

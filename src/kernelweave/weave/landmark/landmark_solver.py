@@ -1,4 +1,4 @@
-"""The solver "landmark": learned on a sample of the rows, then read off in one pass over all of them."""
+"""The solver "landmark": fitted on a sample of the rows, then applied to all of them in one pass."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
 
-_BLOCK = 4096  # rows of the sample whose sums are made together, whatever chunks they came from
+_BLOCK = 4096  # rows of the sample that are summed together; does not depend on the chunks
 _N_KERNELS = 12  # assumed for the estimate of memory
 
 
@@ -49,21 +49,21 @@ _N_KERNELS = 12  # assumed for the estimate of memory
 class Landmark:
     r"""The solver that joins every sample to its nearest landmarks, for any number of samples of one table.
 
-    With B the affinities of samples to their nearest landmarks, whose rows sum to one, and E the diagonal matrix of
-    its column sums, the clusters are those of k-means on the rows, at unit length, of
+    With B the affinities of samples to their nearest landmarks, whose rows sum to one, and e its column sums, the
+    clusters are those of k-means on the rows, scaled to unit length, of
 
-    .. math:: P = \arg\max_{P^\top P = I} \mathrm{Tr}(P^\top B E^{-1} B^\top P),
+    .. math:: P = \arg\max_{P^\top P = I} \mathrm{Tr}(P^\top B\, \mathrm{diag}(e)^{-1} B^\top P),
 
-    whose m x m form is solved on a sample of the rows. For a few labels,
+    which is solved as an m x m eigenproblem on a sample of the rows, m the number of landmarks. Label scores are
 
-    .. math:: (E - B_u^\top B_u)\, G = B_l^\top Y_l, \qquad F_u = B_u G,
+    .. math:: (\mathrm{diag}(e) - B_u^\top B_u)\, U = B_l^\top Y_l, \qquad F_u = B_u U;
 
-    or, with local and global consistency, all of B in place of B_u and the product damped by 0.99.
+    with local and global consistency, 0.99 times the product of all of B takes the place of that of B_u.
 
     Parameters
     ----------
     n_landmarks : int or None, default=None
-        How many landmarks; None takes 1000, or fewer for few samples.
+        The number of landmarks; None for 1000, or fewer if there are few samples.
     landmarks : {"kmeans", "random"} or array of shape (n_landmarks, n_features), default="kmeans"
         Centres of k-means, samples drawn at random, or your own.
     """
@@ -80,19 +80,19 @@ class Landmark:
             check_scalar(self.n_landmarks, "n_landmarks", Integral, min_val=1)
 
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
-        """Return about how many bytes a fit needs beside X; 0 if the number of samples is not known yet."""
+        """Return about how many bytes a fit needs in addition to X; 0 if the number of samples is not known yet."""
         if isinstance(samples, Chunks):
             return 0
-        n, d = samples.shape
+        n, n_features = samples.shape
         m = self.n_landmarks or default_landmarks(n, n_groups)
-        return landmark_memory(d, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
+        return landmark_memory(n_features, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
 
     def cluster(self, samples: Views | Chunks, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
         if reading.n_clusters == "auto":
             msg = 'solver="landmark" does not choose a number of clusters: give n_clusters, or use solver="local".'
             raise InvalidInputError(msg)
-        c, m = reading.n_clusters, reading.n_components or reading.n_clusters
+        c, q = reading.n_clusters, reading.n_components or reading.n_clusters
         progress = StageProgress(plan.say)
         with running(samples, plan.n_jobs, least=2) as (source, run):
             settings = self._settings(plan, source, c, rng)
@@ -100,15 +100,15 @@ class Landmark:
             sample = sample[coordinate_order(sample)]
             plan.say(f"landmarks: learned on {sample.shape[0]} of {source.n} samples")
             graph = run.call(learn_graph, settings, sample)
-            _check_enough(graph, max(c, m))
-            S = run.total(block_sums, graph, _blocks(sample))
-            values, Q, centres = run.call(landmark_clusters, graph, S, sample, c, m, reading.n_init, settings.seed)
+            _check_enough(graph, max(c, q))
+            BB = run.total(block_sums, graph, _blocks(sample))
+            values, Q, centres = run.call(landmark_clusters, graph, BB, sample, c, q, reading.n_init, settings.seed)
             model = GraphModel(graph, Q, centres=Centres(centres, np.ones(c, dtype=np.intp), unit=True))
-            labels, M, E = pass_over(
-                source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (m, np.float32)], progress
+            labels, M, P = pass_over(
+                source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (q, np.float32)], progress
             )
         z = labels.ravel()
-        return Clusters(model, z, M, *margins(M, z), E, values, None, _attributes(graph))
+        return Clusters(model, z, M, *margins(M, z), P, values, None, _attributes(graph))
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
@@ -121,8 +121,8 @@ class Landmark:
             blocks = zip(_blocks(sample), _blocks(codes), strict=True)
             sums = run.total(class_sums, graph, ((rows, block, shares, task.n_classes) for rows, block in blocks))
             method = "harmonic" if task.propagation == "harmonic" else "lgc"
-            G = run.call(landmark_classes, sums, task.n_classes, method, task.class_mass)
-            model = GraphModel(graph, G, G)
+            U = run.call(landmark_classes, sums, task.n_classes, method, task.class_mass)
+            model = GraphModel(graph, U, U)
             spec = [(task.n_classes, np.float32)]
             (F,) = pass_over(source, run, _part_scores, model, spec, StageProgress(plan.say))
         F = np.maximum(F, 0)
@@ -132,14 +132,14 @@ class Landmark:
         return Classes(model, F, F.copy(), undecided, _attributes(graph))
 
     def _settings(self, plan: Plan, source: Source, n_groups: int, rng: np.random.RandomState) -> Settings:
-        """Return what the model asks for, with the number of landmarks that the samples allow."""
+        """Return the parameters of the fit, with the number of landmarks for these samples."""
         seed = int(rng.randint(np.iinfo(np.int32).max))
         bank = as_bank(plan.kernels)
         return Settings(
             bank=bank,
             landmarks=self.landmarks,
             n_landmarks=self._number(source, n_groups),
-            n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark stands for many samples
+            n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
             scale=plan.scale["X"] if isinstance(plan.scale, Mapping) else plan.scale,
             dtype=plan.dtype,
@@ -180,7 +180,7 @@ def _attributes(graph: LandmarkRows) -> dict[str, Any]:
 
 
 def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width: int | None) -> int:
-    """Return the number of landmarks in an array of the user's."""
+    """Return the number of landmarks in an array passed by the user, checked."""
     shape = np.shape(landmarks)
     if len(shape) != 2 or shape[1] != width or (m is not None and m != shape[0]):
         rows = "n_landmarks" if m is None else m
@@ -207,7 +207,7 @@ def _check_labels(task: LabelTask, source: Source) -> None:
 def _stratified(
     source: Source, codes: NDArray[np.intp], settings: Settings, run: Run
 ) -> tuple[Samples, NDArray[np.intp], tuple[float, float]]:
-    """Return a sample with as many labelled rows as it holds, its codes, and what one row of either kind stands for."""
+    """Return a stratified sample, its codes, and how many rows a labelled and an unlabelled one of it represent."""
     labelled = codes >= 0
     n_l, n_u = int(labelled.sum()), int((~labelled).sum())
     size = sample_size(settings.n_landmarks)

@@ -1,4 +1,4 @@
-"""From the sums over a sample to what landmarks carry: coordinates and centres of clusters, or scores of classes."""
+"""From sums over a sample to values at the landmarks: coordinates and cluster centres, or label scores."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["landmark_classes", "landmark_clusters"]
 
 
 def landmark_clusters(
-    graph: LandmarkRows, S: Matrix, sample: Samples, n_clusters: int, n_components: int, n_init: int, seed: int
+    graph: LandmarkRows, BB: Matrix, sample: Samples, n_clusters: int, n_components: int, n_init: int, seed: int
 ) -> tuple[Vector, Matrix, Matrix]:
     """Return eigenvalues, the landmarks' coordinates Q, and the centres of k-means on the sample's rows of BQ."""
-    joined = join_pieces(sparse.csr_array(S), Affinity(graph.consensus(graph.landmarks)))
-    # one alone: not the constant one
+    joined = join_pieces(sparse.csr_array(BB), Affinity(graph.consensus(graph.landmarks)))
+    # a single component is not the constant one
     values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
     Q = Q[:, -n_components:]
     rows = unit_rows(graph.rows(Views.of_table(sample)) @ Q)
@@ -32,13 +32,13 @@ def landmark_clusters(
 
 
 def landmark_classes(sums: Matrix, n_classes: int, method: Propagation, class_mass: bool) -> Matrix:
-    """Return the scores of the classes at the landmarks, G, from [B_u'B_u | B_l'B_l | B_l'Y_l]."""
+    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY] with BY = B_l'Y_l."""
     m = len(sums)
-    S_u, S_l, R = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m :]
-    e = S_u.sum(axis=1) + S_l.sum(axis=1)
+    BB_u, BB_l, BY = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m :]
+    e = BB_u.sum(axis=1) + BB_l.sum(axis=1)
     damped = method == "lgc"
-    G = bipartite_harmonic(S_u + S_l if damped else S_u, e, R, alpha=LGC_SHARE if damped else 1.0)
+    U = bipartite_harmonic(BB_u + BB_l if damped else BB_u, e, BY, alpha=LGC_SHARE if damped else 1.0)
     if class_mass:
-        mass, share = S_u.sum(axis=1) @ G, R.sum(axis=0)
-        G = G * np.divide(share, mass, out=np.zeros_like(mass), where=mass > 0)
-    return np.asarray(G)
+        mass, expected = BB_u.sum(axis=1) @ U, BY.sum(axis=0)
+        U = U * np.divide(expected, mass, out=np.zeros_like(mass), where=mass > 0)
+    return np.asarray(U)

@@ -1,4 +1,4 @@
-"""Learning on a sample: the scale, the kernels' shares, the landmarks, and the graph between landmarks."""
+"""What is learned on a sample of the rows: the scale, the kernels' shares, the landmarks, and sums over their graph."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ LandmarksLike: TypeAlias = Literal["kmeans", "random"] | Sequence[Sequence[float
 _LANDMARKS = 1000
 _PER_LANDMARK = 20  # rows of the sample
 _LEAST_SAMPLE = 10_000
-_WEIGHED = 2000  # rows whose kernels are compared
+_WEIGHED = 2000  # rows on which the kernels are weighed
 _TILE = 512
-_KMEANS_STEPS = 10  # landmarks need to lie among the samples, not at an optimum
+_KMEANS_STEPS = 10  # k-means need not converge: landmarks only have to cover the samples
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user chose."""
+    """The parameters of a fit with landmarks."""
 
     bank: KernelBank
     landmarks: LandmarksLike = "kmeans"
@@ -61,24 +61,23 @@ def default_landmarks(n: int, n_clusters: int) -> int:
 
 
 def sample_size(m: int) -> int:
-    """Return how many rows are learned from: 20 per landmark and at least 10,000."""
+    """Return the size of the sample to learn from: 20 rows per landmark, at least 10,000."""
     return max(_PER_LANDMARK * m, _LEAST_SAMPLE)
 
 
-def landmark_memory(d: int, m: int, r: int, itemsize: int, *, n: int, c: int) -> int:
-    """Return about how many bytes a fit needs beside X: the sample, kernels to weigh, m x m sums, chunks, answers."""
-    s = min(n, sample_size(m))
-    w = min(n, _WEIGHED)
-    weighing = (2 * itemsize + 4) * w**2 + 3 * r * _TILE**2 * 4
-    learning = s * d * (2 * itemsize + 4) + max(weighing, 4 * 8 * m**2) + m * d * itemsize
+def landmark_memory(n_features: int, m: int, r: int, itemsize: int, *, n: int, c: int) -> int:
+    """Return about how many bytes a fit needs in addition to X: sample, kernels, m x m sums, chunks, results."""
+    sample = min(n, sample_size(m)) * n_features * (2 * itemsize + 4)
+    weighing = (2 * itemsize + 4) * min(n, _WEIGHED) ** 2 + 3 * r * _TILE**2 * 4
+    learning = sample + max(weighing, 4 * 8 * m**2) + m * n_features * itemsize
     return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 
 def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
-    """Return landmarks and kernels' shares from a sample, whose order is set by its coordinates."""
+    """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     scaling = fit_scaling(sample, settings.scale)
-    # single precision is enough for samples of unit length or deviation, and twice as fast; others may lie far out
+    # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
     scaled = scaling.transform(sample).astype(dtype, copy=False)
     bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
@@ -100,7 +99,7 @@ def _weigh(settings: Settings, rows: Samples) -> tuple[KernelBank, Vector]:
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
-    """Return (m, d) landmarks on the scale of the samples."""
+    """Return the landmarks (m, n_features), scaled like the samples."""
     m, how = settings.n_landmarks, settings.landmarks
     if not isinstance(how, str):
         return scaling.transform(np.asarray(how, dtype=np.float64)).astype(scaled.dtype)
@@ -108,24 +107,26 @@ def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.ra
         return scaled[np.sort(rng.permutation(scaled.shape[0])[:m])]
     model = KMeans(m, init="random", n_init=1, max_iter=_KMEANS_STEPS, random_state=rng)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than landmarks: the copies go below
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # fewer distinct rows than landmarks: copies are removed below
         model.fit(scaled.astype(np.float32, copy=False))
-    A = np.unique(model.cluster_centers_, axis=0)
-    return (unit_rows(A) if scaling.method == "unit" else A).astype(scaled.dtype)
+    centres = np.unique(model.cluster_centers_, axis=0)
+    return (unit_rows(centres) if scaling.method == "unit" else centres).astype(scaled.dtype)
 
 
 def block_sums(graph: LandmarkRows, rows: Samples) -> Matrix:
-    """Return B'B of a block of the sample."""
+    """Return BB = B'B of a block of the sample."""
     J, B = graph.joined(graph.scaled(rows))
     return bipartite_sums(J, B, graph.m)
 
 
 def class_sums(graph: LandmarkRows, block: tuple[Samples, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
-    """Return [B_u'B_u | B_l'B_l | B_l'Y_l] of a block of the sample, each row of which stands for several samples."""
+    """Return [BB_u | BB_l | BY], BY = B_l'Y_l, of a block of the sample, scaled to the rows that it represents."""
     rows, codes, (share_l, share_u), n_classes = block
     J, B = graph.joined(graph.scaled(rows))
     known = codes >= 0
-    R = np.zeros((graph.m, n_classes))
-    np.add.at(R, (J[known], codes[known, None]), B[known])
-    S_u, S_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
-    return np.hstack([share_u * S_u, share_l * S_l, share_l * R])
+    BY = np.zeros((graph.m, n_classes))
+    np.add.at(BY, (J[known], codes[known, None]), B[known])
+    BB_u, BB_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
+    return np.hstack([share_u * BB_u, share_l * BB_l, share_l * BY])

@@ -1,4 +1,4 @@
-"""Affinities of many samples, each against its candidates only."""
+"""Affinities of many samples, each compared with its candidates only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CandidateAffinities:
 
 def _computed(values: Matrix | None) -> Matrix:
     if values is None:
-        msg = "These affinities were not computed: the rule of the graph does not use them."
+        msg = "These affinities were not computed, since the rule of the graph does not use them: pass another rule."
         raise TypeError(msg)
     return values
 
@@ -73,7 +73,7 @@ def affinities(
     new: Tables | None = None,
     progress: Progress | None = None,
 ) -> CandidateAffinities:
-    """Return the affinities of every sample, or of `new` ones, to the samples at its positions in `index`.
+    """Return the affinities of every sample, or of every `new` one, to its candidates, whose positions are in `index`.
 
     Several tables hold the same samples, each with its own part of the consensus kernel.
     """
@@ -83,13 +83,13 @@ def affinities(
     for rows in chunks(n, (k + 1) * max(map(_width, tables)) * 4 + (k + 1) ** 2 * 40):
         groups = _with_candidates(tables, index[rows], rows, new)
         if ridge is not None:
-            K = np.asarray(sum(kernel.within(A) for kernel, A in zip(kernels, groups, strict=True)))
+            K = np.asarray(sum(kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)))
             ridge[rows] = ridge_rows(K, g)
             if sqdist is not None:
-                d = np.einsum("bii->bi", K)
-                sqdist[rows] = d[:, :1] + d[:, 1:] - 2 * K[:, 0, 1:]
+                diagonal = np.einsum("bii->bi", K)
+                sqdist[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * K[:, 0, 1:]
         elif sqdist is not None:
-            sqdist[rows] = sum(kernel.distances(A) for kernel, A in zip(kernels, groups, strict=True))
+            sqdist[rows] = sum(kernel.distances(group) for kernel, group in zip(kernels, groups, strict=True))
         if progress is not None:
             progress("affinities", rows.stop, n)
     if sqdist is None:
@@ -99,7 +99,7 @@ def affinities(
 
 
 def ridge_rows(K: Matrix, g: float) -> Matrix:
-    """-g [(K + gI)^-1]_0j, j > 0, of every K in (b, k + 1, k + 1): the first sample's row of Z among its candidates."""
+    """Z_0j = -g [(K + gI)^-1]_0j, j > 0, for each K in (b, k + 1, k + 1), of a sample and its k candidates."""
     K = K.copy()
     K[:, np.arange(K.shape[1]), np.arange(K.shape[1])] += K.dtype.type(g)
     first = np.zeros((*K.shape[:2], 1), dtype=K.dtype)
@@ -112,7 +112,7 @@ def ridge_rows(K: Matrix, g: float) -> Matrix:
 
 
 def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | None) -> Iterator[Matrix]:
-    """Yield for each table every sample of these rows, then its candidates, as (b, k + 1, d)."""
+    """Yield for each table the samples of these rows, each followed by its candidates, as (b, k + 1, n_features)."""
     own = np.arange(rows.start, rows.stop, dtype=index.dtype)[:, None]
     for v, X in enumerate(tables):
         if new is None:
@@ -126,13 +126,13 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
 
 
 def _width(X: Samples) -> int:
-    """Return the columns of the dense form of a few samples: of sparse ones, those that are filled."""
+    """Return about how many columns a few samples take in dense form: of sparse ones, those that are not all zero."""
     if not sparse.issparse(X):
         return int(X.shape[1])
     return int(min(X.shape[1], 64 * max(1, X.nnz // X.shape[0])))
 
 
 def chunks(n: int, row_bytes: int) -> Iterator[slice]:
-    """Yield the rows in parts of about 32 MiB."""
+    """Yield slices of rows that take about 32 MiB each."""
     size = max(1, min(n, _CHUNK // row_bytes))
     return (slice(i, min(i + size, n)) for i in range(0, n, size))

@@ -1,4 +1,4 @@
-"""The consensus kernel within small groups of samples: many groups at once, never a matrix of all samples."""
+"""The consensus kernel within small groups of samples: many groups at once, without a matrix of all samples."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LocalKernel:
         Fixed kernels.
     shares : array (r,)
         Their shares p in the consensus.
-    origin : array (d,) or None
-        Where distances are measured from, if the samples lie so far out that these would cancel.
+    origin : array (n_features,) or None
+        Subtracted from the samples before distances are computed, if these would otherwise cancel.
     """
 
     kernels: tuple[Kernel, ...]
@@ -47,44 +47,45 @@ class LocalKernel:
         far = mean @ mean > 0.9 * float(np.einsum("ij,ij->", sample, sample)) / len(sample)
         return cls(kernels, shares, mean if far else None)
 
-    def within(self, A: Matrix) -> Matrix:
-        """Return the kernel matrix (b, g, g) of every group of g samples in A (b, g, d)."""
-        b, g = A.shape[:2]
-        upper = np.ravel_multi_index(np.triu_indices(g), (g, g))
-        lower = np.ravel_multi_index(np.triu_indices(g)[::-1], (g, g))
-        inner = A @ A.transpose(0, 2, 1)
-        near = inner if self.origin is None else _inner_about(A, self.origin)
-        i, j = np.triu_indices(g)
+    def within(self, groups: Matrix) -> Matrix:
+        """Return the kernel matrix (b, size, size) of each of the groups (b, size, n_features)."""
+        b, size = groups.shape[:2]
+        i, j = np.triu_indices(size)
+        upper = np.ravel_multi_index((i, j), (size, size))
+        lower = np.ravel_multi_index((j, i), (size, size))
+        inner = groups @ groups.transpose(0, 2, 1)
+        near = inner if self.origin is None else _inner_about(groups, self.origin)
 
-        def packed(M: Matrix) -> Matrix:
-            return M.reshape(len(M), -1)[:, upper]
+        def packed(matrices: Matrix) -> Matrix:
+            return matrices.reshape(len(matrices), -1)[:, upper]
 
         x, own = _diagonals(inner), _diagonals(near)
-        products = Products(packed(inner), _sqdist(packed(near), own[:, i], own[:, j], A), x[:, i], x[:, j])
-        values = self._combined(products, lambda kernel: np.stack([packed(kernel.gram(S)[None])[0] for S in A]))
-        K = np.empty((b, g * g), dtype=A.dtype)
+        products = Products(packed(inner), _sqdist(packed(near), own[:, i], own[:, j], groups), x[:, i], x[:, j])
+        values = self._combined(products, lambda kernel: np.stack([packed(kernel.gram(X)[None])[0] for X in groups]))
+        K = np.empty((b, size * size), dtype=groups.dtype)
         K[:, upper] = values
         K[:, lower] = values
-        return K.reshape(b, g, g)
+        return K.reshape(b, size, size)
 
-    def between(self, x: Matrix, A: Matrix) -> Matrix:
-        """Return the kernel (b, k) of every sample of x (b, d) with the k of its group in A (b, k, d)."""
-        near_x, near_A = (x, A) if self.origin is None else (x - self.origin, A - self.origin)
-        inner = np.einsum("bkd,bd->bk", A, x, optimize=True)
-        near = inner if self.origin is None else np.einsum("bkd,bd->bk", near_A, near_x, optimize=True)
-        sq = _squares(near_A)
-        own = _squares(near_x)[:, None]
-        lengths = (own, sq) if self.origin is None else (_squares(x)[:, None], _squares(A))
-        products = Products(inner, _sqdist(near, own, sq, A), *(np.broadcast_to(s, inner.shape) for s in lengths))
+    def between(self, x: Matrix, groups: Matrix) -> Matrix:
+        """Return the kernel (b, k) of each sample of x (b, n_features) with the k of its group (b, k, n_features)."""
+        near_x, near_groups = (x, groups) if self.origin is None else (x - self.origin, groups - self.origin)
+        inner = np.einsum("bkd,bd->bk", groups, x, optimize=True)
+        near = inner if self.origin is None else np.einsum("bkd,bd->bk", near_groups, near_x, optimize=True)
+        own, theirs = _squares(near_x)[:, None], _squares(near_groups)
+        squares = (own, theirs) if self.origin is None else (_squares(x)[:, None], _squares(groups))
+        products = Products(
+            inner, _sqdist(near, own, theirs, groups), *(np.broadcast_to(each, inner.shape) for each in squares)
+        )
         return self._combined(
-            products, lambda kernel: np.stack([kernel.gram(u[None], S)[0] for u, S in zip(x, A, strict=True)])
+            products,
+            lambda kernel: np.stack([kernel.gram(one[None], X)[0] for one, X in zip(x, groups, strict=True)]),
         )
 
-    def distances(self, A: Matrix) -> Matrix:
-        """Return K_ii + K_jj - 2K_ij (b, g - 1) of the first sample of every group in A (b, g, d) with the others."""
-        b, g, d = A.shape
-        own = self.diagonal(A.reshape(b * g, d)).reshape(b, g)
-        return np.asarray(own[:, :1] + own[:, 1:] - 2 * self.between(A[:, 0], A[:, 1:]))
+    def distances(self, groups: Matrix) -> Matrix:
+        """Return D_0j = K_00 + K_jj - 2K_0j, j > 0, of the first sample of each group with the others."""
+        own = self.diagonal(groups.reshape(-1, groups.shape[2])).reshape(groups.shape[:2])
+        return np.asarray(own[:, :1] + own[:, 1:] - 2 * self.between(groups[:, 0], groups[:, 1:]))
 
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
@@ -94,7 +95,7 @@ class LocalKernel:
         return total
 
     def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
-        """Return Σ p_i k_i; kernels that take more than products are asked group by group."""
+        """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
         dtype = products.inner.dtype
         total = np.zeros(products.inner.shape, dtype=dtype)
         for p, kernel in zip(self.shares, self.kernels, strict=True):
@@ -108,7 +109,7 @@ class LocalKernel:
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
-    """Return the samples at rows (b, k) as (b, k, d), dense; of a sparse X only the columns that these fill."""
+    """Return the samples at rows (b, k), dense, as (b, k, n_features); of a sparse X without its empty columns."""
     if not sparse.issparse(X):
         return np.asarray(X[rows])
     part = X[rows.ravel()]
@@ -118,7 +119,7 @@ def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
 
 
 def _check_narrows(kernel: Kernel) -> None:
-    """Refuse a kernel that may say something else of sparse samples without the columns that none of them fills."""
+    """Refuse a kernel whose value may change if columns in which all samples are 0 are left out."""
     zero = np.zeros((1, 1))
     if kernel.of_products(Products(zero, zero, zero, zero)) is None and not isinstance(kernel, Laplacian | Chi2):
         msg = (
@@ -128,23 +129,23 @@ def _check_narrows(kernel: Kernel) -> None:
         raise InvalidInputError(msg)
 
 
-def _inner_about(A: Matrix, origin: Vector) -> Matrix:
-    A = A - origin
-    return np.asarray(A @ A.transpose(0, 2, 1))
+def _inner_about(groups: Matrix, origin: Vector) -> Matrix:
+    groups = groups - origin
+    return np.asarray(groups @ groups.transpose(0, 2, 1))
 
 
-def _diagonals(M: Matrix) -> Matrix:
-    return np.asarray(np.einsum("bii->bi", M))
+def _diagonals(matrices: Matrix) -> Matrix:
+    return np.asarray(np.einsum("bii->bi", matrices))
 
 
-def _squares(A: Matrix) -> Matrix:
-    return np.asarray(np.einsum("...d,...d->...", A, A))
+def _squares(x: Matrix) -> Matrix:
+    return np.asarray(np.einsum("...d,...d->...", x, x))
 
 
-def _sqdist(inner: Matrix, x: Matrix, y: Matrix, A: Matrix) -> Matrix:
-    """|x|² + |y|² - 2x'y, and 0 where it is no more than rounding: copies of a sample are at distance 0."""
-    D = x + y
+def _sqdist(inner: Matrix, own: Matrix, theirs: Matrix, groups: Matrix) -> Matrix:
+    """D = |x|² + |y|² - 2x'y, and 0 where it is within rounding, so that copies of a sample are at distance 0."""
+    D = own + theirs
     D -= inner
     D -= inner
-    D[2 * (1 + np.sqrt(A.shape[-1])) * np.finfo(A.dtype).eps * x >= D] = 0
+    D[2 * (1 + np.sqrt(groups.shape[-1])) * np.finfo(groups.dtype).eps * own >= D] = 0
     return D

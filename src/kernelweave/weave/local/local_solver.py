@@ -1,4 +1,4 @@
-"""The solver "local": every sample against its nearest neighbours only, and nothing of size n x n is made."""
+"""The solver "local": every sample is compared with its nearest neighbours only, without n x n matrices."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ __all__ = ["Local", "LocalRows"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
 _BLOCK = 65_536
-_BYTES_PER_NEIGHBOUR = 70  # lists of candidates and their making, kernels, graph, eigenvectors
+_BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
-_FEW_LABELS = 0.02  # of the samples; below, harmonic scores hardly tell classes apart far from the labels
+_FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equal for all classes far from the labels
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
     """The solver that compares every sample with its nearest neighbours only, for up to some million samples.
 
-    It takes several views that hold every sample, every graph and embedding.
+    It supports several views without gaps, and every graph and embedding.
 
     Parameters
     ----------
     n_candidates : int or None, default=None
-        How many nearest neighbours each sample is compared with; None takes 60 up to 5000 samples, and 15 above, but
-        not fewer than one and a half times `n_neighbors`.
+        The number of nearest neighbours that each sample is compared with; None for 60 up to 5000 samples and 15 for
+        more, but at least 1.5 times `n_neighbors`.
     """
 
     name: ClassVar[str] = "local"
     supports: ClassVar[frozenset[str]] = frozenset({"views", "auto", "graph", "gamma", "embedding"})
-    up_to: ClassVar[float] = 2_000_000  # samples; above, a fit would take the better part of an hour
+    up_to: ClassVar[float] = 2_000_000  # samples; a fit of more would take most of an hour
 
     n_candidates: int | None = None
 
@@ -61,9 +61,9 @@ class Local:
             check_scalar(self.n_candidates, "n_candidates", Integral, min_val=1)
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
-        """Return about how many bytes a fit needs beyond its samples; counted, not measured."""
-        n, d = samples.shape
-        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * d)
+        """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""
+        n, n_features = samples.shape
+        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * n_features)
 
     def cluster(self, samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
@@ -83,7 +83,7 @@ class Local:
         return self.n_candidates or default_candidates(n, n_neighbors)
 
     def _weave(self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float) -> WovenGraph:
-        """Return the graph, in one piece if `join`; no piece of fewer than `least` samples then hangs by one edge."""
+        """Return the graph, in one piece if `join`; pieces smaller than `least` samples get several edges."""
         n = samples.n_samples
         scalings = fit_scalings(samples, plan.scale)
         for name, one in scalings.items():
@@ -120,13 +120,13 @@ class LocalRows:
     Parameters
     ----------
     training : Views
-        The training samples, on their scale, in single precision.
+        The training samples, scaled, in single precision.
     scalings : dict of view name to Scaling
         How samples are scaled.
     woven : LocalWeave
         The graph and its constants.
     n_jobs : int or None
-        Threads of the search for neighbours.
+        Number of threads of the search for neighbours.
     """
 
     chunked: ClassVar[bool] = False
@@ -143,12 +143,12 @@ class LocalRows:
 
 
 def _threads(n_jobs: int | None) -> int:
-    """Return the threads of the search for neighbours: one unless more are asked for, since more may not repeat."""
+    """Return the number of threads of the search for neighbours: with more than one it may not be repeatable."""
     return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
 
 
 def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
-    """Return the bank, the kernels' shares weighed on a sample of the rows, and their consensus for each table."""
+    """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
     p = weigh(KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples), plan.weights, bank, sample)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
@@ -161,7 +161,7 @@ def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKe
 
 
 def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return scaled samples in single precision, block by block, so that no second copy in double is made."""
+    """Return scaled samples in single precision, converted block by block to save memory."""
 
     def single(one: Scaling) -> Any:
         def transform(X: Samples) -> Samples:

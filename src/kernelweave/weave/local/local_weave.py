@@ -1,4 +1,4 @@
-"""The local weave as a whole: candidates, affinities and the graph; and rows of the graph for new samples."""
+"""The local graph from candidates and affinities, and its rows for new samples."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from kernelweave.weave.local.strays import strays, tied
 
 __all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
 
-_FEW = 5000  # samples up to which many candidates bring the local graph near the dense one
+_FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
 
 
 def default_candidates(n_samples: int, n_neighbors: int) -> int:
-    """Return how many candidates each sample has: 60 up to 5000 samples, 15 above, and more than the graph keeps."""
+    """Return the number of candidates of each sample: 60 up to 5000 samples, 15 for more, at least 1.5 n_neighbors."""
     return max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalWeave:
-    """A graph of many samples, and what new samples need to be joined to it.
+    """A graph of many samples, and the constants that its rows for new samples depend on.
 
     Parameters
     ----------
     graph : sparse array (n, n)
         The graph.
     kernels : tuple of LocalKernel
-        The consensus kernel, a part for each table.
+        The consensus kernel, one part per table.
     rule : GraphRule
         How the graph was cut from affinities.
     g : float
@@ -42,13 +42,13 @@ class LocalWeave:
     degrees : tuple of float
         The mean degrees of the graph's parts.
     n_candidates : int
-        How many samples each was compared with.
+        The number of samples that each was compared with.
     scale : array (n,) or None
         The squared distance of every sample to its seventh neighbour; None for "ridge".
     recall : float
-        The share of true neighbours among the candidates, as measured.
+        The measured share of true neighbours among the candidates.
     seed : int
-        Of the search for neighbours.
+        The seed of the search for neighbours.
     """
 
     graph: sparse.csr_array
@@ -74,9 +74,9 @@ def weave_local(
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> tuple[LocalWeave, Index]:
-    """Weave the graph of samples, scaled, in single precision; return it and the candidates of every sample.
+    """Return the graph of scaled samples in single precision, and the candidates of every sample.
 
-    It is in one piece if `join`; pieces of fewer than `least` samples are then tied to the others by all their samples.
+    If `join`, the graph is in one piece, and every sample of a piece of fewer than `least` samples is joined to others.
     """
     g = rule.gamma * _mean_diagonal(tables, kernels)
     found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in tables]
@@ -103,7 +103,7 @@ def perturbed(
 def new_rows(
     tables: Tables, new: Tables, woven: LocalWeave, *, n_jobs: int = 1, progress: Progress | None = None
 ) -> sparse.csr_array:
-    """Return the rows (m, n) of the graph for new samples: the same local problem among their candidates."""
+    """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
     found = [
         nearest_among(X, x, woven.n_candidates, seed=woven.seed, n_jobs=n_jobs, progress=progress)
         for X, x in zip(tables, new, strict=True)
@@ -124,8 +124,8 @@ def _whole(
 ) -> sparse.csr_array:
     """Return S in one piece.
 
-    A piece too small to be a cluster would still have an eigenvector to itself if it hung by one edge. So each of its
-    samples is tied to the nearest outside, until no such piece is left; small pieces may so make up a large one.
+    A piece that is too small to be a cluster would still have its own eigenvector if it were joined by a single edge.
+    Therefore each of its samples is joined to the nearest ones outside, until no such piece is left.
     """
     piece, rows = strays(S, least)
     while len(rows):
@@ -136,7 +136,7 @@ def _whole(
 
 
 def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | None, progress: Progress | None) -> Index:
-    """Return of the candidates of all tables the nearest in the consensus kernel, as many as one table has."""
+    """Return the nearest of all tables' candidates in the consensus kernel, as many as one table has."""
     if len(found) == 1:
         return found[0]
     k = found[0].shape[1]
@@ -147,11 +147,11 @@ def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | No
 
 
 def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
-    """tr(K)/n over some of the samples."""
+    """tr(K)/n, estimated on at most 2000 samples."""
     n = tables[0].shape[0]
     some = np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)
     mean = sum(float(kernel.diagonal(X[some]).mean()) for X, kernel in zip(tables, kernels, strict=True))
     if mean <= 0:
-        msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass kernels with a diagonal."
+        msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
         raise InvalidInputError(msg)
     return mean
