@@ -77,7 +77,7 @@ def test_kgl_refuses_several_kernel_matrices():
         (np.full(20, -1), r"All 20 samples are unlabelled \(-1\)"),
         (np.where(Y == -1, -1, 0), "all of one class"),
         (Y[:-1], "y has 19 labels for 20 samples"),
-        (np.where(Y == 0, np.nan, Y), "Input y contains NaN"),
+        (np.where(Y == 0, np.inf, Y), "Input y contains infinity"),
         (np.linspace(0, 1, 20), "Unknown label type: continuous"),
         (np.column_stack([Y, Y]), "y should be a 1d array"),
     ],

@@ -54,9 +54,9 @@ def assert_untouched(model, before):
     [
         (np.full(40, -1), "All 40 samples are unlabelled"),
         (PARTLY[:-1], "y has 39 labels for 40 samples"),
-        (np.where(PARTLY == 0, np.nan, PARTLY), "Input y contains NaN"),
+        (np.where(PARTLY == 0, np.inf, PARTLY), "Input y contains infinity"),
     ],
-    ids=["unlabelled", "short", "nan"],
+    ids=["unlabelled", "short", "infinity"],
 )
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
 def test_labels_that_are_refused_leave_the_model_as_it_was(model, y, message):

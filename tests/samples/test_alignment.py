@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import Views
+from kernelweave.errors import InvalidInputError
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 2))
@@ -80,3 +81,48 @@ def test_permuting_the_samples_permutes_all_tables_alike():
     assert_array_equal(views.sample_names, np.array(IDS)[order])
     assert_allclose(views.tables[0], A[order])
     assert_allclose(views.tables[1], B[order])
+
+
+def ids(letter, numbers):
+    return [f"{letter}{i}" for i in numbers]
+
+
+def rows(index, columns=2):
+    return pd.DataFrame(RNG.normal(size=(len(index), columns)), index=index)
+
+
+def test_frames_that_name_their_samples_differently_are_refused():
+    with pytest.raises(
+        InvalidInputError, match=r"'b' shares none of its 40 samples with 'a': its index holds 'S0', 'S"
+    ):
+        Views({"a": rows(ids("s", range(60))), "b": rows(ids("S", range(40)))})
+
+
+def test_frames_that_share_hardly_any_samples_are_refused():
+    few = rows(ids("s", [*range(1), *range(100, 139)]))  # 1 of 40
+    with pytest.raises(InvalidInputError, match=r"'b' shares 1 of its 40 samples .* rows of NaN"):
+        Views({"a": rows(ids("s", range(60))), "b": few})
+    some = rows(ids("s", [*range(2), *range(100, 138)]))  # 2 of 40
+    assert Views({"a": rows(ids("s", range(60))), "b": some}).n_samples == 98
+
+
+def test_a_small_table_within_a_large_one_shares_enough():
+    assert Views({"a": rows(ids("s", range(1000))), "b": rows(ids("s", range(20)))}).n_samples == 1000
+
+
+def test_views_may_be_linked_through_a_third():
+    first, between, last = range(20), range(10, 40), range(30, 50)
+    views = Views({"first": rows(ids("s", first)), "last": rows(ids("s", last)), "between": rows(ids("s", between))})
+    assert views.n_samples == 50
+
+
+def test_two_pairs_of_views_that_share_nothing_are_refused():
+    tables = {"a": "s", "b": "s", "c": "t", "d": "t"}
+    with pytest.raises(InvalidInputError, match=r"'c' shares none of its 9 samples with 'a', 'b': its"):
+        Views({name: rows(ids(letter, range(9))) for name, letter in tables.items()})
+
+
+def test_different_samples_are_accepted_when_their_gaps_are_written_out():
+    every = [*ids("s", range(9)), *ids("t", range(9))]
+    views = Views({"a": rows(every[:9]).reindex(every), "b": rows(every[9:]).reindex(every)})
+    assert views.present.sum() == 18

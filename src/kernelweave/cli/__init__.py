@@ -53,11 +53,17 @@ def main() -> None:
         sys.exit(2)
 
 
-def _options(
-    version: bool = typer.Option(False, "--version", help="Show the version and exit.", is_eager=True),
-) -> None:
-    if version:
+def _show_version(asked: bool) -> None:
+    if asked:
         from kernelweave import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+    ),
+) -> None:
+    """Take the options before a command; an eager callback runs before a missing command is an error."""

@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["fitted_columns", "match_columns", "need_column", "numbers", "sample_ids", "text_of"]
 
 
-def sample_ids(table: pd.DataFrame, column: str | None, source: str) -> list[str]:
-    """Return the names of the samples: the unique entries of a column, or the row numbers from 1."""
-    if column is None:
-        return [str(i + 1) for i in range(len(table))]
-    ids = table[need_column(table, column, source)]
-    if ids.isna().any():
-        msg = f"{source}: the id in column {column!r} is missing in row {_first(ids.isna())}: give every sample one."
+def sample_ids(column: pd.Series, source: str) -> list[str]:
+    """Return the names of the samples: the entries of a column, which must be unique."""
+    name = column.name
+    texts = column.map(text_of)
+    missing = column.isna() | (texts == "")
+    if missing.any():
+        msg = f"{source}: the id in column {name!r} is missing in row {_first(missing)}: give every sample one."
         raise InvalidInputError(msg)
-    texts = ids.map(text_of)
     if texts.duplicated().any():
         where = _first(texts.duplicated())
         msg = (
-            f"{source}: the id {texts.iloc[where - 1]!r} in column {column!r} is not unique (row {where} repeats it): "
+            f"{source}: the id {texts.iloc[where - 1]!r} in column {name!r} is not unique (row {where} repeats it): "
             "give every sample its own."
         )
         raise InvalidInputError(msg)
@@ -41,10 +40,10 @@ def text_of(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def need_column(table: pd.DataFrame, column: str, source: str) -> str:
+def need_column(columns: Sequence[str], column: str, source: str) -> str:
     """Return the name of a column; raise if the table has no such column."""
-    if column not in table:
-        known = ", ".join(map(repr, table.columns[:12])) + (" ..." if len(table.columns) > 12 else "")
+    if column not in columns:
+        known = ", ".join(map(repr, columns[:12])) + (" ..." if len(columns) > 12 else "")
         msg = f"{source} has no column {column!r}; it has {known}."
         raise InvalidInputError(msg)
     return column
@@ -53,7 +52,8 @@ def need_column(table: pd.DataFrame, column: str, source: str) -> str:
 def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str], one_hot: Sequence[str]) -> pd.DataFrame:
     """Return the columns that a model was fitted on; a column in `one_hot` takes the place of its encoded columns."""
     encoded = tuple(f"{column}_" for column in one_hot)
-    plain = [need_column(table, name, source) for name in columns if name in table or not name.startswith(encoded)]
+    own = list(table)
+    plain = [need_column(own, name, source) for name in columns if name in table or not name.startswith(encoded)]
     return table[[*plain, *(column for column in one_hot if column in table)]]
 
 

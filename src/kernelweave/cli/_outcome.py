@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kernelweave._plural import counted
+from kernelweave.cli._report_content import CONTENT, content_writer
 from kernelweave.cli._results import confidence_of, label_rows, labels_of, rows_writer, write_all
 
 if TYPE_CHECKING:
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FILES", "keep", "tell"]
 
-FILES = ("labels.csv", "weights.csv", "model.kw", "report.html")
+FILES = ("labels.csv", "weights.csv", "model.kw", "report.html", CONTENT)
 _SHOWN = 20  # groups that are printed
 
 
 def keep(
     model: BaseEstimator, inputs: Inputs, folder: Path, *, labelled: Sequence[bool] | None = None
 ) -> dict[str, Path]:
-    """Write labels.csv, weights.csv, model.kw and report.html of a fitted model; return their paths."""
-    from kernelweave.report import write_report
+    """Write the files of a fitted model; return their paths."""
+    from kernelweave.report import group_features, write_report
 
-    shares = [(name, f"{share:.6f}") for name, share in zip(model.kernel_names_, model.kernel_shares_, strict=True)]
+    features = group_features(model, inputs.X)
     command = shlex.join(["kernelweave", *sys.argv[1:]])
 
     def write_page(path: Path) -> None:
-        write_report(model, path, X=inputs.X, ids=inputs.ids, labelled=labelled, command=command)
+        write_report(model, path, features=features, ids=inputs.ids, labelled=labelled, command=command)
 
     return write_all(
         folder,
@@ -43,11 +44,21 @@ def keep(
             "labels.csv": rows_writer(
                 ("id", "label", "confidence"), label_rows(inputs.ids, labels_of(model), confidence_of(model))
             ),
-            "weights.csv": rows_writer(("kernel", "share"), shares),
+            "weights.csv": rows_writer(("view", "kernel", "share"), _weights(model)),
             "model.kw": model.save,
             "report.html": write_page,
+            CONTENT: content_writer(features, labelled, command),
         },
     )
+
+
+def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
+    """Return the rows of weights.csv: every kernel, then every view if there are several, with "all" its kernels."""
+    several = len(model.view_names_) > 1
+    kernels = zip(model.kernel_views_, model.kernel_names_, model.kernel_shares_, strict=True)
+    rows = [(view if several else "", name, f"{share:.6f}") for view, name, share in kernels]
+    views = zip(model.view_names_, model.view_shares_, strict=True) if several else ()
+    return rows + [(view, "all", f"{share:.6f}") for view, share in views]
 
 
 def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_labelled: int | None = None) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Vector
+from kernelweave.cli._cells import unguarded, write_rows
 from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ def write_all(folder: Path, writers: Mapping[str, Callable[[Path], object]]) -> 
 
 
 def rows_writer(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Callable[[Path], None]:
-    """Return a function that writes a CSV file."""
+    """Return a function that writes a CSV file, without cells that a spreadsheet would run as formulas."""
 
     def write(path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([head, *rows])
+            write_rows(file, [head, *rows])
 
     return write
 
@@ -112,7 +113,7 @@ def read_ids(labels: Path, n: int) -> list[str] | None:
         return None
     try:
         with labels.open(newline="", encoding="utf-8") as file:
-            ids = [row[0] for row in csv.reader(file)][1:]
+            ids = [unguarded(row[0]) for row in csv.reader(file)][1:]
     except (OSError, UnicodeDecodeError, IndexError, csv.Error) as error:
         msg = f"{labels} cannot be read: {error}."
         raise ResultsError(msg) from error

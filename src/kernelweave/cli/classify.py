@@ -38,6 +38,7 @@ def classify(
     from kernelweave._plural import counted
     from kernelweave.cli._inputs import partial_labels, read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
+    from kernelweave.cli._report_content import need_report_packages
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
 
@@ -46,6 +47,7 @@ def classify(
         model.set_params(kernels=kernels)
     folder = out or Path(f"{files[0].stem if files else 'views'}-classes")
     check_target(folder, FILES, force=force)
+    need_report_packages()
     with working("Reading", quiet=quiet):
         inputs = read_inputs(
             files or (), view or (), id=id, labels=labels, one_hot=one_hot or (), drop=drop or (), header=not no_header

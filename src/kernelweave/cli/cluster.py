@@ -40,6 +40,7 @@ def cluster(
     from kernelweave._plural import counted
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._outcome import FILES, keep, tell
+    from kernelweave.cli._report_content import need_report_packages
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
 
@@ -48,6 +49,7 @@ def cluster(
         model.set_params(kernels=kernels)
     folder = out or Path(f"{_name(files, view)}-clusters")
     check_target(folder, FILES, force=force)
+    need_report_packages()
     with working("Reading", quiet=quiet):
         inputs = read_inputs(
             files or (), view or (), id=id, one_hot=one_hot or (), drop=drop or (), header=not no_header

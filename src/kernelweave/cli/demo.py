@@ -28,6 +28,9 @@ def demo(
     quiet: option.Quiet = False,
 ) -> None:
     """Cluster scikit-learn's digits with twelve kernels, then classify them from a few labels; write two reports."""
+    from kernelweave.cli._report_content import need_report_packages
+
+    need_report_packages()
     from sklearn.datasets import load_digits
 
     from kernelweave import WeaveClassifier, WeaveClustering

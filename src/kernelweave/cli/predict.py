@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json as jsonlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 __all__ = ["predict"]
+
+_HEAD = ("id", "label", "confidence")
 
 
 def predict(
@@ -57,14 +59,21 @@ def predict(
         )
     with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         found = label_rows(inputs.ids, fitted.predict(inputs.X), fitted.predict_proba(inputs.X).max(axis=1))
-    head = ("id", "label", "confidence")
     if out is not None:
-        write_all(out.parent, {out.name: rows_writer(head, found)})
-    elif json:
+        write_all(out.parent, {out.name: rows_writer(_HEAD, found)})
+    else:
+        _tell(found, as_json=json)
+
+
+def _tell(found: Sequence[tuple[str, str, str]], *, as_json: bool) -> None:
+    """Print ids, labels and confidence as JSON or CSV."""
+    from kernelweave.cli._cells import write_rows
+
+    if as_json:
         rows = [{"id": row[0], "label": row[1], "confidence": float(row[2])} for row in found]
         typer.echo(jsonlib.dumps(rows, indent=2))
     else:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([head, *found])
+        write_rows(sys.stdout, [_HEAD, *found])
 
 
 def _predictor(path: Path) -> BaseEstimator:

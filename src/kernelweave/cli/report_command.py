@@ -24,6 +24,7 @@ def report(
     kernelweave report data-clusters --force
     """
     import kernelweave
+    from kernelweave.cli._report_content import CONTENT, need_report_packages, read_content
     from kernelweave.cli._results import check_target, labels_of, model_path, read_ids, write_all
     from kernelweave.cli._working import working
     from kernelweave.report import write_report
@@ -31,8 +32,10 @@ def report(
     path = model_path(result)
     page = out or path.parent / "report.html"
     check_target(page.parent, [page.name], force=force)
+    need_report_packages()
     with working("Writing the report", quiet=quiet):
         model = kernelweave.load(path)
         ids = read_ids(path.parent / "labels.csv", len(labels_of(model)))
-        write_all(page.parent, {page.name: lambda place: write_report(model, place, ids=ids, title=title)})
+        content = read_content(path.parent / CONTENT, model) | {"ids": ids, "title": title}
+        write_all(page.parent, {page.name: lambda place: write_report(model, place, **content)})
     typer.echo(str(page))

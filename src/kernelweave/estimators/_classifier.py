@@ -111,7 +111,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Labelled and unlabelled samples in any order; for SCAN also a dict or list of tables, or `Views`, which
             samples may be missing from; or kernel matrices, if the kernel is "precomputed".
         y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
+            The class of every labelled sample; -1, None, NaN or an empty text for the unlabelled ones.
 
         Returns
         -------

@@ -183,7 +183,7 @@ class LearnedClassifier(GraphClassifier):
             missing from; or kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or dict
             of (n, n), or one (n, n).
         y : array of shape (n_samples,)
-            The class of every labelled sample, and -1 for the unlabelled ones.
+            The class of every labelled sample; -1, None, NaN or an empty text for the unlabelled ones.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -29,7 +29,7 @@ from kernelweave.report._profiles import profiles
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ReportContent", "model_report", "write_report"]
+__all__ = ["ReportContent", "group_features", "model_report", "write_report"]
 
 _EXTREMES = 8  # most and least certain samples, listed above the table
 
@@ -38,6 +38,7 @@ class ReportContent(TypedDict, total=False):
     """The optional parameters of `model_report`."""
 
     X: Tables | None
+    features: Sequence[Sequence[tuple[str, float]]] | None
     ids: Iterable[object] | None
     y: npt.ArrayLike | None
     labelled: npt.ArrayLike | None
@@ -49,6 +50,7 @@ def model_report(
     model: BaseEstimator,
     *,
     X: Tables | None = None,
+    features: Sequence[Sequence[tuple[str, float]]] | None = None,
     ids: Iterable[object] | None = None,
     y: npt.ArrayLike | None = None,
     labelled: npt.ArrayLike | None = None,
@@ -65,6 +67,8 @@ def model_report(
     X : table, list or dict of tables, Views or None, default=None
         The samples that the model was fitted on, as passed to ``fit``. If given, the page names the features that set
         every group apart.
+    features : list of lists of (str, float), or None, default=None
+        What `group_features` returned, for a page without X.
     ids : iterable of n_samples entries or None, default=None
         The names of the samples; None numbers them from 0.
     y : array-like of shape (n_samples,) or None, default=None
@@ -86,8 +90,8 @@ def model_report(
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
     InvalidInputError
-        If the model has no groups, if X, ids, y or labelled do not have one entry per sample, or if jinja2 is not
-        installed.
+        If the model has no groups, if both X and features are given, if X, ids, y or labelled do not have one entry
+        per sample or features one per group, or if jinja2 is not installed.
 
     Notes
     -----
@@ -104,7 +108,7 @@ def model_report(
             facts=facts,
             counted=counted,
             plural=plural,
-            profiles=None if X is None else profiles(X, facts),
+            profiles=_features(facts, X, features),
             story=_words.story(model, facts),
             agreement=_words.agreement(facts),
             kernels=kernel_shares(model),
@@ -125,6 +129,25 @@ def model_report(
     )
 
 
+def group_features(model: BaseEstimator, X: Tables) -> list[list[tuple[str, float]]]:
+    """Return the features that set every group of a fitted model apart, as the report shows them.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    X : table, list or dict of tables, or Views
+        The samples that the model was fitted on, as passed to ``fit``.
+
+    Returns
+    -------
+    list of lists of (str, float)
+        For every group, the names of up to four features, and the difference of the group's mean from that of all
+        samples, in standard deviations.
+    """
+    return profiles(X, read_facts(model))
+
+
 def write_report(
     model: BaseEstimator, path: os.PathLike[str] | str, *, force: bool = False, **content: Unpack[ReportContent]
 ) -> Path:
@@ -139,7 +162,7 @@ def write_report(
     force : bool, default=False
         Whether to replace an existing file.
     **content
-        X, ids, y, labelled, title and command of `model_report`.
+        X, features, ids, y, labelled, title and command of `model_report`.
 
     Returns
     -------
@@ -169,6 +192,21 @@ def write_report(
         Path(name).unlink(missing_ok=True)
         raise
     return path
+
+
+def _features(
+    facts: Facts, X: Tables | None, features: Sequence[Sequence[tuple[str, float]]] | None
+) -> Sequence[Sequence[tuple[str, float]]] | None:
+    if features is None:
+        return None if X is None else profiles(X, facts)
+    if X is not None:
+        msg = "Both X and features were given, but features are computed from X: pass one of them."
+        raise InvalidInputError(msg)
+    if len(features) != len(facts.names):
+        groups = counted(len(facts.names), facts.kind)
+        msg = f"features must hold one list for each of the model's {groups}; got {len(features)}."
+        raise InvalidInputError(msg)
+    return features
 
 
 def _layouts(model: BaseEstimator, n: int) -> list[Layout]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.table import Table
 
-__all__ = ["align", "known_rows", "mark_missing", "need_samples"]
+__all__ = ["Unlinked", "align", "examples", "known_rows", "mark_missing", "need_samples", "unlinked"]
+
+_LINKED = 0.05  # of the smaller table; tables that share fewer samples than this name them differently
 
 
 def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[str, NDArray[np.intp]]]:
@@ -27,6 +30,7 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             raise InvalidInputError(msg)
     if not indexed:
         return _by_position(tables)
+    _need_shared(indexed)
     first = next(iter(indexed.values()))
     samples = first
     for index in indexed.values():
@@ -46,6 +50,54 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             raise InvalidInputError(msg)
     rows = {name: samples.get_indexer(indexed[name]) if name in indexed else np.arange(len(samples)) for name in tables}
     return len(samples), np.asarray(samples), rows
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """A view that shares hardly any sample with others: its name, theirs, and how many samples it shares."""
+
+    view: str
+    others: tuple[str, ...]
+    shared: int
+
+
+def unlinked(indexes: Mapping[str, Any]) -> Unlinked | None:
+    """Return a view that shares hardly any sample with the others, or None.
+
+    Views may be linked through others: a sample of the first need not be in the last. `indexes` are pandas indexes.
+    """
+    (first, joined), *rest = indexes.items()
+    names = [first]
+    while rest:
+        shared = [int(index.isin(joined).sum()) for _, index in rest]
+        smaller = [min(len(index), len(joined)) for _, index in rest]
+        linked = [i for i, (both, size) in enumerate(zip(shared, smaller, strict=True)) if both >= _LINKED * size]
+        if not linked:
+            return Unlinked(rest[0][0], tuple(names), shared[0])
+        name, index = rest.pop(linked[0])
+        names.append(name)
+        joined = joined.append(index[~index.isin(joined)])
+    return None
+
+
+def _need_shared(indexes: Mapping[str, Any]) -> None:
+    """Refuse views whose samples are (nearly) all different: most likely they are named in different ways."""
+    found = unlinked(indexes)
+    if found is None:
+        return
+    own, other = indexes[found.view], found.others[0]
+    msg = (
+        f"View {found.view!r} shares {found.shared or 'none'} of its {counted(len(own), 'sample')} with "
+        f"{', '.join(map(repr, found.others))}: its index holds {examples(own)}, that of {other!r} "
+        f"{examples(indexes[other])}. Name a sample alike in every index. If the samples do differ, reindex every "
+        "table to all samples, so that those it lacks are rows of NaN."
+    )
+    raise InvalidInputError(msg)
+
+
+def examples(index: Any) -> str:
+    """Return the first names of samples, for a message."""
+    return ", ".join(map(repr, index[:2].tolist())) + (" ..." if len(index) > 2 else "")
 
 
 def _by_position(tables: Mapping[str, Table]) -> tuple[int, None, dict[str, NDArray[np.intp]]]:

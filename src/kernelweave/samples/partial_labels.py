@@ -1,7 +1,8 @@
-"""Partial labels: -1 is unlabelled, everything else is a class."""
+"""Partial labels: what marks a sample as unlabelled, and the classes of the others."""
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kernelweave._types import Array, LabelsLike
+from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["encode_partial_labels"]
@@ -18,30 +19,23 @@ __all__ = ["encode_partial_labels"]
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted classes, and for every sample the position of its class, -1 if it is unlabelled.
 
-    Among string labels, unlabelled samples may be the number -1 (in an object array) or the string "-1", to which numpy
-    converts it in an array of strings.
+    Unlabelled are -1, None, NaN, NA, NaT, the empty string, and the string "-1", to which numpy converts -1 in an
+    array of strings. Integers next to NaN, which numpy and pandas cast to floats, are integers again.
     """
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(y, warn=True)
+    labels: Array = column_or_1d(_as_array(y), warn=True)
     if len(labels) != n_samples:
         msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
-    unlabelled = (
-        (labels == "-1") if labels.dtype.kind in "US" else np.array([value in (-1, "-1") for value in labels.tolist()])
-    )
-    labelled = np.flatnonzero(~unlabelled)
+    labelled = np.flatnonzero(~_unlabelled(labels))
     if not len(labelled):
         msg = (
             f"All {n_samples} samples are unlabelled (-1): label at least one sample of each class, or use a clusterer."
         )
         raise InvalidInputError(msg)
-    known = np.array(labels[labelled].tolist()) if labels.dtype.kind == "O" else labels[labelled]
-    if known.dtype.kind == "f" and not np.isfinite(known).all():
-        i = labelled[np.flatnonzero(~np.isfinite(known))[0]]
-        msg = f"Input y contains NaN or infinity, first at sample {i}: mark unlabelled samples by -1."
-        raise InvalidInputError(msg)
+    known = _known(labels, labelled)
     check_classification_targets(known)
     classes, codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:
@@ -52,3 +46,66 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     encoded = np.full(n_samples, -1, dtype=np.intp)
     encoded[labelled] = codes
     return classes, encoded
+
+
+def _as_array(y: LabelsLike) -> LabelsLike:
+    """Return labels in an array that keeps what is missing."""
+    if isinstance(y, list | tuple):
+        labels = np.asarray(y)
+        # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
+        return np.asarray(y, dtype=object) if labels.dtype.kind in "US" else labels
+    if isinstance(getattr(y, "dtype", None), np.dtype):
+        return y
+    # categories and other types of pandas and polars, whose missing values scikit-learn does not convert
+    return np.asarray(y) if hasattr(y, "dtype") else y
+
+
+def _unlabelled(labels: Array) -> Mask:
+    kind = labels.dtype.kind
+    if kind == "O":
+        return np.array([_is_blank(label) for label in labels.tolist()], dtype=bool)
+    if kind in "US":
+        return np.isin(labels, np.array(["", "-1"], dtype=labels.dtype.kind))
+    missing: Mask = labels != labels  # only NaN and NaT differ from themselves
+    return missing if kind in "mM" else missing | (labels == -1)
+
+
+def _is_blank(label: object) -> bool:
+    try:
+        return label is None or bool(label != label) or label in (-1, "-1", "")
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _known(labels: Array, labelled: NDArray[np.intp]) -> Array:
+    """Return the labels of the labelled samples, all of one type."""
+    known = labels[labelled]
+    if labels.dtype.kind == "O":
+        _need_one_type(known, labelled)
+        known = np.array(known.tolist())
+    if known.dtype.kind != "f":
+        return known
+    if np.isinf(known).any():
+        i = labelled[np.flatnonzero(np.isinf(known))[0]]
+        msg = f"Input y contains infinity, first at sample {i}: mark unlabelled samples by -1 or NaN."
+        raise InvalidInputError(msg)
+    cast = labels.dtype.kind == "O" or bool(np.isnan(labels).any())
+    return known.astype(np.int64) if cast and (known == np.rint(known)).all() else known
+
+
+def _need_one_type(known: Array, labelled: NDArray[np.intp]) -> None:
+    """Refuse numbers next to texts, which numpy would cast to texts."""
+    first, kind = known[0], _kind(known[0])
+    for i, label in zip(labelled, known, strict=True):
+        if _kind(label) is not kind:
+            msg = (
+                f"y mixes labels of types {type(first).__name__} and {type(label).__name__}: {first!r} at sample "
+                f"{labelled[0]}, {label!r} at sample {i}. Use one type for all classes, such as text."
+            )
+            raise InvalidInputError(msg)
+
+
+def _kind(label: object) -> type:
+    if isinstance(label, bool | np.bool_):
+        return bool
+    return next((kind for kind in (str, bytes, Number) if isinstance(label, kind)), type(label))

@@ -22,6 +22,8 @@ class Views:
     """Tables of the same samples, aligned; a sample may be missing from some of them.
 
     Data frames with an index are aligned by it, and a sample whose index a table does not have is missing there.
+    Tables that share none or fewer than 5 % of the samples of the smaller one are refused: their indexes most likely
+    name the same samples in different ways.
     Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
     A row of NaN only is a missing sample too.
 

@@ -1,0 +1,75 @@
+"""Views are joined on the ids of their samples: what they share is said, and hardly anything shared is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def write(table, columns, name, ids=None):
+    table[["name", *columns]].assign(**({} if ids is None else {"name": ids})).to_csv(name, index=False)
+
+
+def test_tables_whose_ids_share_nothing_are_refused(refused, table):
+    write(table, "ab", "one.csv")
+    write(table, "cd", "two.csv", ids=[f"s{i}" for i in range(60)])
+    said = refused("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
+    assert "two.csv shares none of its 60 ids with one.csv" in said
+    assert "it holds 's0', 's1' ..., one.csv '000', '001' ..." in said
+    assert "--id" in said
+
+
+def test_tables_that_share_hardly_any_id_are_refused(refused, table):
+    write(table, "ab", "one.csv")
+    write(table, "cd", "two.csv", ids=["000", *(f"s{i}" for i in range(59))])
+    said = refused("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
+    assert "two.csv shares 1 of its 60 ids with one.csv" in said
+
+
+def test_ids_that_only_some_tables_have_are_counted_in_a_note(run, table):
+    write(table.head(50), "ab", "one.csv")
+    write(table.tail(50), "cd", "two.csv")
+    code, _, err = run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
+    assert code == 0
+    assert "Note: 40 of 60 samples are in all 2 views (one has 50, two has 50); the others are in some of them" in err
+    assert "Note" not in run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3, "--quiet", "--force")[2]
+
+
+def test_tables_with_the_same_ids_need_no_note(run, table):
+    write(table, "ab", "one.csv")
+    write(table.iloc[::-1], "cd", "two.csv")
+    code, _, err = run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
+    assert code == 0
+    assert "views" not in err
+
+
+def test_row_names_in_some_tables_alone_are_refused(refused, table):
+    table[["a", "b"]].to_csv("one.csv")  # pandas numbers the rows from 0, in a column without a name
+    table[["c", "d"]].to_csv("two.csv", index=False)
+    said = refused("cluster", "one.csv", "two.csv", "-k", 3)
+    assert "one.csv names its samples, but two.csv does not" in said
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "None", "null", "N/A", ""])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
+def test_words_that_look_like_missing_values_are_ids(run, refused, table, tmp_path, word, kind):
+    table.loc[3, "name"] = word
+    frame = table.drop(columns="kind")
+    if kind == "xlsx":
+        frame.to_excel("data.xlsx", index=False)
+    else:
+        frame.to_csv(f"data.{kind}", index=False, sep="," if kind == "csv" else "\t")
+    if word == "":
+        assert "is missing in row 4" in refused("cluster", f"data.{kind}", "--id", "name", "-k", 3)
+        return
+    code, _, err = run("cluster", f"data.{kind}", "--id", "name", "-k", 3)
+    assert code == 0, err
+    labels = pd.read_csv(tmp_path / "data-clusters" / "labels.csv", dtype=str, keep_default_na=False)
+    assert labels["id"].tolist() == table["name"].tolist()
+
+
+def test_labels_that_look_like_missing_values_are_unlabelled(run, table, tmp_path):
+    table["kind"] = table["kind"].where(np.arange(60) % 4 == 0, "NA")  # R writes NA
+    table.to_csv("data.csv", index=False)
+    code, out, err = run("classify", "data.csv", "--id", "name", "--labels", "kind")
+    assert code == 0, err
+    assert "in 3 classes" in out
