@@ -61,6 +61,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
     n_features_in_: int
+    feature_names_in_: Array
     view_names_: tuple[str, ...]
     view_widths_: tuple[int, ...]
     sample_names_: Array | None
