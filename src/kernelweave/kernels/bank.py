@@ -152,7 +152,8 @@ class KernelBank:
 
 def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     """Return the matrix of one kernel, or name the kernel if it is not usable."""
-    K = kernel.evaluate(pair)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        K = kernel.evaluate(pair)
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)
