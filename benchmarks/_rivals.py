@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.kernel_ridge import KernelRidge
 
+from benchmarks._graphs import top_graph
 from benchmarks._sets import DataSet
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import GFHF, LGC
-from kernelweave.core.graphs.affinity import top_graph
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.errors import NotFiniteError

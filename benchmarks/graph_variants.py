@@ -13,9 +13,10 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.cluster import KMeans
 
+from benchmarks._graphs import top_graph
 from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
-from kernelweave.core.graphs.affinity import join_pieces, ridge_affinity, self_tuned_affinity, top_graph
+from kernelweave.core.graphs.affinity import Affinity, KernelAffinities, join_pieces, ridge_affinity
 from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
 from kernelweave.metrics import clustering_accuracy
 
@@ -28,8 +29,8 @@ class Affinities:
 
     def __init__(self, K: np.ndarray) -> None:
         self.K = K
-        self.Z = ridge_affinity(K, gamma=0.1)
-        self.T = self_tuned_affinity(K, neighbour=7)
+        affinities = KernelAffinities(K, gamma=0.1)
+        self.Z, self.T = affinities("ridge").values, affinities("tuned").values  # 0 on the diagonal
 
     def ridge(self, k: int = 10, power: float = 1) -> Graph:
         """Return the ridge graph, entries raised to a power."""
@@ -45,7 +46,7 @@ class Affinities:
 
     def within(self, k: int = 10, candidates: int = 20) -> Graph:
         """Return the ridge graph within the nearest neighbours."""
-        near = np.partition(self.T, -candidates - 1, axis=1)[:, -candidates - 1, None]
+        near = np.partition(self.T, -candidates, axis=1)[:, -candidates, None]
         return self._joined(np.where(near <= self.T, np.maximum(self.Z, 0), 0), k)
 
     def mixed(self, share: float) -> Graph:
@@ -59,7 +60,7 @@ class Affinities:
         return sparse.csr_array(sum(S / S.sum() for S in graphs))
 
     def _joined(self, Z: np.ndarray, k: int) -> Graph:
-        return join_pieces(top_graph(Z, k), Z)
+        return join_pieces(top_graph(Z, k), Affinity(Z))
 
 
 def rows(S: Graph, c: int, kind: str = "raw") -> np.ndarray:

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._landmark import landmark_fit, passes_begin
 from benchmarks._large import CLUSTERS, RESULTS, RIVALS, blobs, extra, fresh, measured, nystroem
 from benchmarks._sets import load
 from benchmarks.landmark_cost import cost_section
 from benchmarks.landmark_dask import dask_section
-from kernelweave import WeaveClassifier, WeaveClustering
-from kernelweave.kernels import recipe
+from kernelweave import Dense, Landmark, WeaveClassifier, WeaveClustering
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.weave.landmark import fit_landmark_clustering
 
 SETS = ("digits", "coil20", "tr11", "mfeat")
 SEEDS = range(5)
@@ -31,16 +30,14 @@ MILLION = 10**6
 
 def quality() -> dict[str, Any]:
     """Return the mean accuracy of dense and landmark fits (m = n/4), each set's views side by side."""
-    rows = {}
+    rows: dict[str, dict[str, float]] = {}
     for name in SETS:
         data = load(name)
         X, n = (data.views[0] if len(data.views) == 1 else data.joined), len(data.y)
-        found: dict[str, list[float]] = {"dense": [], "landmark": []}
-        for seed in SEEDS:
-            for solver, accuracies in found.items():
-                model = WeaveClustering(data.c, solver=solver, n_landmarks=n // 4, random_state=seed)
-                accuracies.append(clustering_accuracy(data.y, model.fit(X).labels_))
-        rows[name] = {solver: float(np.mean(values)) for solver, values in found.items()}
+        rows[name] = {}
+        for solver in (Dense(), Landmark(n_landmarks=n // 4)):
+            models = [WeaveClustering(data.c, solver=solver, random_state=seed).fit(X) for seed in SEEDS]
+            rows[name][solver.name] = float(np.mean([clustering_accuracy(data.y, m.labels_) for m in models]))
     rows["mean"] = {solver: float(np.mean([row[solver] for row in rows.values()])) for solver in ("dense", "landmark")}
     return rows
 
@@ -101,21 +98,9 @@ def million() -> dict[str, Any]:
 def one(method: str, n: int) -> dict[str, Any]:
     """Return what one fit of n x 50 samples costs, and how much of that is the pass over all of them."""
     X = blobs(n)
-    began: dict[str, float] = {}
-
-    def landmark() -> Any:
-        return fit_landmark_clustering(
-            X,
-            recipe("released-12"),
-            n_clusters=CLUSTERS,
-            n_landmarks=M,
-            n_jobs=1,
-            random_state=np.random.RandomState(0),
-            progress=lambda stage, done, total: began.setdefault(stage, time.process_time()),
-        )
-
-    _, cost = measured(landmark if method == "landmark" else lambda: nystroem(X, CLUSTERS, 0))
-    return {"method": method, "n": n, **cost, "pass": time.process_time() - began.get("passing", 0.0)}
+    with passes_begin() as began:
+        _, cost = measured(lambda: landmark_fit(X, M) if method == "landmark" else nystroem(X, CLUSTERS, 0))
+    return {"method": method, "n": n, **cost, "pass": time.process_time() - (began[0] if began else 0.0)}
 
 
 def main() -> None:

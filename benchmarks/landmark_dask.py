@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._large import CLUSTERS, blobs
-from kernelweave.kernels import recipe
-from kernelweave.weave.landmark import fit_landmark_clustering
+from benchmarks._landmark import landmark_fit
+from benchmarks._large import blobs
 
 ROWS, COLUMNS = 10**6, 50
 AMPLE = 3 * 2**30
@@ -46,7 +45,7 @@ def dask_section() -> dict[str, Any]:
         for name, limit, settings in (("little memory", LIMIT, {}), ("memory to keep", AMPLE, ALLOCATOR)):
             there, cpu = _on_workers(X, limit, settings)
             found |= {
-                f"identical labels, {name}": bool(np.array_equal(here.labels, there.labels)),
+                f"identical labels, {name}": bool(np.array_equal(here.labels_, there.labels_)),
                 f"CPU overhead, {name}": cpu / alone,
                 f"memory limit of a worker, MiB, {name}": limit / 2**20,
             }
@@ -71,9 +70,7 @@ def _on_workers(X: Any, limit: int, settings: dict[str, Any]) -> tuple[Any, floa
 
 
 def _fit(X: Any) -> Any:
-    return fit_landmark_clustering(
-        X, recipe("released-12"), n_clusters=CLUSTERS, n_landmarks=500, n_jobs=1, random_state=np.random.RandomState(0)
-    )
+    return landmark_fit(X, 500)
 
 
 def _cpu(client: Any) -> float:

@@ -67,7 +67,7 @@ def _agreement(name: str, split: int) -> None:
     for model in _models(name, data.c, len(data.y)):
         part = model.fit(_samples(data.views, old))
         labels, found = part.labels_, part.predict(_samples(data.views, new))
-        rule = part._extend(part._new_rows(_samples(data.views, old))).argmax(axis=1)
+        rule = part._graph_model.scores(part._read_again(_samples(data.views, old))).argmax(axis=1)
         whole = model.fit(_samples(data.views, np.r_[old, new]))
         known = np.arange(len(data.y)) < len(old)
         Y = np.zeros((len(data.y), data.c), dtype=whole.graph_.dtype)

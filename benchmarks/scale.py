@@ -28,7 +28,7 @@ from benchmarks._sets import DATA, ROOT, load
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
 from kernelweave.samples.scaling import fit_scaling
-from kernelweave.weave.local import nearest
+from kernelweave.weave.local.neighbours import nearest
 
 RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
 SEEDS = range(3)

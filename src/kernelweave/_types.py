@@ -46,7 +46,7 @@ Labels: TypeAlias = NDArray[np.integer[Any]]
 # (n, d): a numpy array or a scipy CSR array, of floating point numbers
 Samples: TypeAlias = Annotated[Any, Dimensions((2,))]
 Graph: TypeAlias = Annotated[Any, Dimensions((2,))]  # (n, n) or (m, n): a numpy array or a scipy sparse array
-Dtype: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | None
+Dtype: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | np.dtype[Any] | None
 RowsLike: TypeAlias = NDArray[np.integer[Any]] | Mask | Sequence[int] | slice  # some of the samples
 RandomStateLike: TypeAlias = int | np.random.RandomState | None
 Progress: TypeAlias = Callable[[str, int, int | None], None]  # stage, done, of how many

@@ -4,6 +4,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 
 import pytest
 
@@ -26,6 +28,47 @@ def test_the_version_is_that_of_the_package():
     from importlib.metadata import version
 
     assert kernelweave.__version__ == version("kernelweave")
+
+
+HEAVY = ("numpy", "scipy", "sklearn", "matplotlib", "pandas", "joblib", "jinja2")
+LAZY = ("baselines", "datasets", "kernels", "metrics", "plots", "report")
+
+
+def run(program):
+    """Return what a program prints in an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_the_package_imports_no_other():
+    assert run(f"import sys, kernelweave; print([name for name in {HEAVY} if name in sys.modules])") == "[]"
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_a_public_module_is_an_attribute_that_is_imported_when_first_used(name):
+    assert name in kernelweave.__all__
+    program = f"""
+import sys, kernelweave
+before = "kernelweave.{name}" in sys.modules
+print(before, kernelweave.{name}.__name__, kernelweave.{name} is sys.modules["kernelweave.{name}"])
+"""
+    assert run(program) == f"False kernelweave.{name} True"
+
+
+def test_dir_shows_public_names_only_whatever_was_imported():
+    program = """
+import kernelweave
+for name in kernelweave.__all__:
+    getattr(kernelweave, name)
+import kernelweave.cli, kernelweave.experiments
+print(dir(kernelweave) == sorted([*kernelweave.__all__, "__version__"]))
+"""
+    assert run(program) == "True"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'kernelweave' has no attribute 'KMeans'"):
+        kernelweave.KMeans  # noqa: B018
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -53,7 +96,12 @@ CLASSES = [
 
 @pytest.mark.parametrize("thing", CLASSES, ids=lambda thing: thing.__name__)
 def test_every_parameter_and_nothing_else_is_documented(thing):
-    section = inspect.getdoc(thing).split("Parameters\n----------\n")[1].split("\n\n")[0]
+    parameters = list(inspect.signature(thing).parameters)
+    title = "Parameters\n----------\n"
+    if not parameters:
+        assert title not in inspect.getdoc(thing)
+        return
+    section = inspect.getdoc(thing).split(title)[1].split("\n\n")[0]
     lines = (line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" "))
     documented = [word.strip() for line in lines for word in line.split(",")]
-    assert documented == list(inspect.signature(thing).parameters)
+    assert documented == parameters

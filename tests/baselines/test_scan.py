@@ -6,12 +6,14 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave import Views
 from kernelweave.baselines import SCAN
 from kernelweave.baselines.adaptive_neighbours import neighbour_ridge, neighbour_start, neighbour_step, view_weights
+from kernelweave.baselines.view_distances import gap_distances
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.errors import InvalidInputError, UndecidedWarning
-from kernelweave.kernels import Linear
+from kernelweave.kernels import Gaussian, Linear
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +168,26 @@ def test_float32_gives_float32_and_nearly_the_same(iris):
     single = SCAN().fit(X.astype(np.float32), partial)
     assert single.graph_.dtype == np.float32
     assert_allclose(single.label_distributions_, SCAN().fit(X, partial).label_distributions_, atol=1e-2)
+
+
+def test_gaps_in_copies_of_a_view_do_not_change_the_sum_of_distances(D):
+    present = np.ones((3, 12), dtype=bool)
+    present[0, [1, 5]] = present[1, [5, 7]] = False
+    parts = [D[np.ix_(known, known)] for known in present]
+    assert_allclose(gap_distances(parts, present).sum(axis=0), 3 * D, rtol=1e-12)
+
+
+def test_samples_without_a_common_view_are_as_far_apart_as_any(D):
+    present = np.ones((2, 12), dtype=bool)
+    present[0, 3] = present[1, 8] = False
+    parts = [D[np.ix_(known, known)] for known in present]
+    found = gap_distances(parts, present)
+    assert_array_equal(found[:, 3, 8], [parts[0].max(), parts[1].max()])
+    assert_array_equal(found, found.transpose(0, 2, 1))
+
+
+def test_a_view_that_a_kernel_cannot_measure_is_named(iris):
+    X, _, partial = iris
+    views = Views({"flowers": X, "flat": np.ones((150, 2))}, missing={"flowers": [0]})
+    with pytest.raises(InvalidInputError, match="View 'flat': All 150 samples are identical"):
+        SCAN(Gaussian()).fit(views, partial)

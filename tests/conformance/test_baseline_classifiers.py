@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kernelweave import baselines
 from kernelweave.baselines import GFHF, LGC, S2LRR, S3R, SCAN
 from kernelweave.errors import NewSamplesError
 from kernelweave.kernels import Gaussian
@@ -34,6 +35,12 @@ def test_scikit_learn_s_checks_pass(estimator, check):
         # the checks fit a handful of random samples for a few iterations only
         warnings.filterwarnings("ignore", message=".*raise (max_iter|code_max_iter)", module="kernelweave|sklearn")
         check(estimator)
+
+
+def test_every_public_classifier_is_in_both_lists():
+    public = {getattr(baselines, name) for name in baselines.__all__}
+    assert {type(estimator) for estimator in CLASSIFIERS} == {model for model in public if is_classifier(model())}
+    assert {type(estimator) for estimator in CHECKED} == {type(estimator) for estimator in CLASSIFIERS}
 
 
 def named(estimator):
@@ -99,14 +106,18 @@ def test_a_precomputed_kernel_says_the_same_as_the_kernel(estimator, blobs):
     from_matrix = clone(estimator).set_params(kernel="precomputed").fit(K, partial)
     assert_allclose(from_matrix.label_distributions_, from_samples.label_distributions_, atol=1e-6)
     assert_array_equal(from_matrix.predict(K), from_matrix.transduction_)
-    with pytest.raises(NewSamplesError, match="not those of fit"):
+    assert_array_equal(from_matrix.predict(K[7:9]), from_matrix.transduction_[7:9])
+    with pytest.raises(NewSamplesError, match=r"60 of 60 samples were not part of fit \(first: row 0\)"):
         from_matrix.predict(K + np.eye(60))
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=named)
 def test_new_samples_are_refused(estimator, blobs):
-    with pytest.raises(NewSamplesError, match="1 of 1 samples were not part of fit"):
-        fit(estimator, blobs).predict(blobs[0][:1] + 1)
+    model, X = fit(estimator, blobs), blobs[0]
+    with pytest.raises(NewSamplesError, match=r"^The sample was not part of fit\. .*call fit again with them included"):
+        model.predict(X[:1] + 1)
+    with pytest.raises(NewSamplesError, match=r"^1 of 3 samples was not part of fit \(first: row 2\)\."):
+        model.predict(np.vstack([X[:2], X[:1] + 1]))
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=named)

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.datasets import make_blobs
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kernelweave import Views, baselines
 from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelKMeans, KernelSpectralClustering
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import CosineNormalized, Gaussian, Linear
+from kernelweave.kernels import CosineNormalized, Gaussian, KernelBank, Linear, bank_of
 from kernelweave.metrics import clustering_accuracy
 
 # without the near-identity kernels, which AASC always chooses (see its notes)
@@ -30,7 +32,22 @@ SEVERAL = [AASC(3, kernels=WIDE), AASC(3, kernels=WIDE, scheme="released"), MKKM
 EVERY = ONE + SEVERAL
 
 
-@parametrize_with_checks([ONE[0], ONE[2], ONE[4], AASC(3), MKKM(3), RMKKM(3, n_init=2)])
+CHECKED = [ONE[0], ONE[2], ONE[4], AASC(3), MKKM(3), RMKKM(3, n_init=2)]
+
+
+def test_every_public_clusterer_is_in_both_lists():
+    public = {getattr(baselines, name) for name in baselines.__all__}
+    assert {type(estimator) for estimator in EVERY} == {model for model in public if is_clusterer(model())}
+    assert {type(estimator) for estimator in CHECKED} == {type(estimator) for estimator in EVERY}
+
+
+def test_every_public_baseline_is_a_clusterer_or_a_classifier():
+    for name in baselines.__all__:
+        model = getattr(baselines, name)()
+        assert is_clusterer(model) != is_classifier(model), name
+
+
+@parametrize_with_checks(CHECKED)
 def test_scikit_learn_s_checks_pass(estimator, check):
     with warnings.catch_warnings():
         # the checks fit a handful of random or equal samples for a few iterations only, and skip what is not installed
@@ -112,7 +129,7 @@ def test_several_kernels_leave_weights_shares_and_names(estimator, blobs):
 @pytest.mark.parametrize("form", ["array", "list", "dict"])
 def test_precomputed_kernels_give_what_the_kernels_give(estimator, form, blobs):
     model = fit(clone(estimator).set_params(kernels=WIDE), blobs[0])
-    H = model.bank_.grams(blobs[0])
+    H = bank_of(WIDE, Views.of_table(blobs[0])).fit_grams(Views.of_table(blobs[0]))
     given = {"array": H, "list": list(H), "dict": dict(zip(WIDE, H, strict=True))}[form]
     same = fit(clone(estimator).set_params(kernels="precomputed"), given)
     assert_array_equal(same.labels_, model.labels_)
@@ -125,7 +142,8 @@ def test_precomputed_kernels_give_what_the_kernels_give(estimator, form, blobs):
 def test_one_kernel_may_be_given_in_any_form(estimator, kernel, blobs):
     X = blobs[0] / 5
     model = fit(clone(estimator).set_params(kernel=kernel), X)
-    same = fit(clone(estimator).set_params(kernel="precomputed"), model.bank_.grams(X)[0])
+    (K,) = KernelBank([kernel]).fit(X).grams(X)
+    same = fit(clone(estimator).set_params(kernel="precomputed"), K)
     assert_array_equal(same.labels_, model.labels_)
 
 
@@ -133,7 +151,8 @@ def test_one_kernel_may_be_given_in_any_form(estimator, kernel, blobs):
 def test_bad_parameters_are_refused_by_name(estimator, blobs):
     with pytest.raises(InvalidInputError, match="n_clusters=61 is more than the n_samples=60 given"):
         clone(estimator).set_params(n_clusters=61).fit(blobs[0])
-    with pytest.raises(ValueError, match="n_init == 0, must be >= 1"):
+    wrong = rf"^The 'n_init' parameter of {type(estimator).__name__} must be an int in the range \[1, inf\). Got 0"
+    with pytest.raises(InvalidParameterError, match=wrong):
         clone(estimator).set_params(n_init=0).fit(blobs[0])
 
 

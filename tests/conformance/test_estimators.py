@@ -1,15 +1,17 @@
 """What every estimator of the library must do: scikit-learn's checks, and ours."""
 
+import inspect
 import pickle
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import kernelweave
 from kernelweave import (
     KGLClassifier,
     KGLClustering,
@@ -17,6 +19,7 @@ from kernelweave import (
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
+    estimators,
 )
 
 CLUSTERERS = [SMKLClustering(3), KGLClustering(3), PMKLClustering(3)]
@@ -45,6 +48,14 @@ def test_scikit_learn_s_checks_pass(estimator, check):
         # the checks fit a handful of random samples for a few iterations only, and skip what is not installed
         warnings.filterwarnings("ignore", message=".* stopped after .* iterations", module="kernelweave|sklearn")
         check(estimator)
+
+
+def test_every_public_estimator_without_solvers_is_in_the_list():
+    public = {getattr(estimators, name) for name in estimators.__all__}
+    models = {thing for thing in public if inspect.isclass(thing) and issubclass(thing, BaseEstimator)}
+    assert models == {getattr(kernelweave, model.__name__) for model in models}
+    solved = {model for model in models if "solver" in inspect.signature(model).parameters}
+    assert {type(estimator) for estimator in EVERY} == models - solved
 
 
 def named(estimator):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.datasets import load_iris
 
 import kernelweave
@@ -23,8 +24,10 @@ from kernelweave import (
     SMKLClustering,
     WeaveClassifier,
     WeaveClustering,
+    estimators,
 )
 from kernelweave.errors import NotEnoughMemoryError
+from kernelweave.metrics import clustering_accuracy
 from kernelweave.report import model_report
 
 X, y = load_iris(return_X_y=True)
@@ -41,6 +44,21 @@ CLASSIFIERS = [
     *(WeaveClassifier(random_state=0, solver=solver) for solver in SOLVERS),
     *(cls() for cls in (SMKLClassifier, KGLClassifier, PMKLClassifier)),
 ]
+
+
+def test_every_public_estimator_with_every_solver_is_in_the_matrix():
+    public = {getattr(estimators, name) for name in estimators.__all__}
+    models = {thing for thing in public if inspect.isclass(thing) and issubclass(thing, BaseEstimator)}
+    assert {type(model) for model in (*CLUSTERERS, *CLASSIFIERS)} == models
+    solved = {model for model in models if "solver" in inspect.signature(model).parameters}
+    pairs = {(type(model), repr(model.solver)) for model in (*CLUSTERERS, *CLASSIFIERS) if type(model) in solved}
+    assert pairs == {(model, repr(solver)) for model in solved for solver in SOLVERS}
+
+
+def test_every_public_solver_is_in_the_matrix_by_its_word_and_as_an_object():
+    public = {thing for thing in map(kernelweave.__getattr__, kernelweave.__all__) if hasattr(thing, "supports")}
+    assert {type(solver) for solver in SOLVERS if not isinstance(solver, str)} == public
+    assert {solver for solver in SOLVERS if isinstance(solver, str)} == {"auto", *(cls.name for cls in public)}
 
 
 def name(model):
@@ -82,6 +100,13 @@ def test_training_samples_are_answered_as_in_fit(model):
     expected = model.transduction_ if is_classifier(model) else model.labels_
     unlabelled = PART == -1 if is_classifier(model) else np.ones(len(X), dtype=bool)
     assert_array_equal(model.predict(X)[unlabelled], expected[unlabelled])
+
+
+def test_one_new_sample_alone_gets_the_answer_it_gets_among_others(model):
+    for method in ("predict", "predict_proba", "undecided", "transform"):
+        if hasattr(model, method):
+            answer = getattr(model, method)
+            assert_allclose(answer(NEW[:1]), answer(NEW)[:1], rtol=1e-5, atol=1e-6)
 
 
 def test_transform_places_samples_in_the_embedding(model):
@@ -146,6 +171,13 @@ def test_a_refit_with_another_solver_leaves_no_attribute_of_the_first(cls):
         assert set(vars(model.set_params(solver=solver).fit(*arguments))) == set(vars(fresh))
 
 
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+def test_one_component_is_not_the_constant_one(solver):
+    model = WeaveClustering(2, n_components=1, random_state=0, solver=solver).fit(X)
+    assert model.embedding_.shape == (len(X), 1)
+    assert clustering_accuracy(y > 0, model.labels_) == 1  # the first class lies apart
+
+
 @pytest.mark.parametrize("solver", ["dense", "local"])
 @pytest.mark.parametrize("views", [list, tuple])
 def test_a_list_of_tables_is_views_for_every_solver(solver, views):
@@ -159,7 +191,16 @@ def test_a_list_of_tables_is_never_read_as_chunks_when_memory_is_short(memory, m
     monkeypatch.setenv("KERNELWEAVE_MEMORY", str(memory))
     model = WeaveClustering(3, random_state=0)
     if memory < 1e6:
-        with pytest.raises(NotEnoughMemoryError, match=r"The local graph of 75 samples needs about .* more than the"):
+        with pytest.raises(NotEnoughMemoryError, match=r"The dense graph of 75 samples needs about .* more than the"):
             model.fit([X[:, :2], X[:, 2:]])
     else:
         assert model.fit([X[:, :2], X[:, 2:]]).labels_.shape == (len(X),)
+
+
+@pytest.mark.parametrize("cls", [WeaveClustering, SMKLClustering])
+def test_a_model_of_precomputed_kernels_does_not_keep_them(cls, tmp_path):
+    H = np.stack([np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / t) for t in range(1, 21)])
+    model = cls(3, kernels="precomputed", random_state=0).fit(H)
+    model.save(tmp_path / "model.kw")
+    assert (tmp_path / "model.kw").stat().st_size < H.nbytes / 4
+    assert_array_equal(kernelweave.load(tmp_path / "model.kw").predict(H[:, :6]), model.labels_[:6])

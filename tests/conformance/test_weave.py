@@ -1,13 +1,24 @@
-"""scikit-learn's checks for the Weave estimators."""
+"""scikit-learn's checks for every estimator that has solvers, with every solver."""
 
+import inspect
 import warnings
 
 import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernelweave import WeaveClassifier, WeaveClustering
+import kernelweave
+from kernelweave import Dense, Landmark, Local, WeaveClassifier, WeaveClustering
 from kernelweave.errors import UndecidedWarning
+from kernelweave.weave.choice import SOLVERS
+
+WORDS = ("auto", "dense", "local", "landmark")
+OBJECTS = (Dense(), Local(n_candidates=20), Landmark(n_landmarks=8))
+CHECKED = [
+    *(WeaveClustering(3, solver=solver) for solver in (*WORDS, *OBJECTS)),
+    *(WeaveClassifier(solver=solver) for solver in (*WORDS, *OBJECTS)),
+    WeaveClustering(3, graph="knn", embedding="commute"),
+]
 
 EXPECTED_FAILURES = {
     "check_classifiers_classes": "it uses -1 as a class, which means unlabelled here",
@@ -25,16 +36,7 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES if is_classifier(estimator) else MISTAKEN_FOR_A_CLASSIFIER
 
 
-@parametrize_with_checks(
-    [
-        WeaveClustering(3),
-        WeaveClustering(3, graph="knn", embedding="commute"),
-        WeaveClustering(3, solver="local"),
-        WeaveClassifier(),
-        WeaveClassifier(solver="local"),
-    ],
-    expected_failed_checks=expected_failures,
-)
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learn_s_checks_pass_for_weave(estimator, check):
     with warnings.catch_warnings():
         # the checks label a handful of random samples only
@@ -46,3 +48,20 @@ def test_scikit_learn_s_checks_pass_for_weave(estimator, check):
 @parametrize_with_checks([WeaveClustering(3, consensus=True)], expected_failed_checks=expected_failures)
 def test_scikit_learn_s_checks_pass_for_weave_with_consensus(estimator, check):
     check(estimator)
+
+
+def exported(condition):
+    things = (getattr(kernelweave, name) for name in kernelweave.__all__)
+    return {thing for thing in things if inspect.isclass(thing) and condition(thing)}
+
+
+def test_every_public_solver_is_in_the_list():
+    assert {type(solver) for solver in OBJECTS} == exported(lambda thing: hasattr(thing, "supports"))
+    assert {type(solver) for solver in OBJECTS} == {type(solver) for solver in SOLVERS.values()}
+    assert set(WORDS) == {"auto", *SOLVERS}
+
+
+def test_every_public_estimator_with_solvers_is_in_the_list_with_every_solver():
+    solved = exported(lambda thing: "solver" in inspect.signature(thing).parameters)
+    wanted = {(model, repr(solver)) for model in solved for solver in (*WORDS, *OBJECTS)}
+    assert {(type(model), repr(model.solver)) for model in CHECKED} == wanted

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 
-from kernelweave.core.graphs.propagation import laplacian
+from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.paper.label_step import embedding
 
 

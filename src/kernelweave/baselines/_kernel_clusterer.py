@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.estimators._estimator import KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import KernelModel, bank_attributes, check_n_clusters, threads
 from kernelweave.samples.reader import SamplesLike
 
 __all__ = ["KernelClusterer", "generator", "objective_attributes", "weight_attributes"]
@@ -53,7 +53,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
-        self._keep({"kernel_names_": bank.names, "kernel_views_": bank.views, **found}, samples)
+        self._keep({**bank_attributes(bank), **found}, samples)
         return self
 
     @abstractmethod

@@ -66,6 +66,8 @@ class AASC(SpectralClusterer):
         their combination.
     kernel_names_ : tuple of str
         The kernels' names in the order of the weights.
+    view_names_, view_shares_
+        The views' names, "X" for one table, and the share of each: that of its kernels together.
     graph_ : array of shape (n_samples, n_samples)
         The aggregated affinity.
     embedding_ : array of shape (n_samples, n_clusters)

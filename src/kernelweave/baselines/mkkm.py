@@ -70,6 +70,8 @@ class MKKM(KernelClusterer):
         combination that the labels are nearest in.
     kernel_names_ : tuple of str
         The kernels' names in the order of the weights.
+    view_names_, view_shares_
+        The views' names, "X" for one table, and the share of each: that of its kernels together.
     objective_ : float
         The objective; `objective_history_` has it after every iteration, and it never rises for kernels that are
         positive semidefinite.

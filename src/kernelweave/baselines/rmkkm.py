@@ -65,6 +65,8 @@ class RMKKM(KernelClusterer):
         The weights w, whose powers w^γ sum to one; `kernel_shares_` is w scaled to sum to one.
     kernel_names_ : tuple of str
         The kernels' names in the order of the weights.
+    view_names_, view_shares_
+        The views' names, "X" for one table, and the share of each: that of its kernels together.
     objective_ : float
         The objective; `objective_history_` has it after every update of the weights, and it never rises for kernels
         that are positive semidefinite.

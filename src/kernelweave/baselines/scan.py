@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Mask, Matrix, Vector
+from kernelweave._types import Mask, Matrix, Samples, Vector
 from kernelweave.baselines.adaptive_neighbours import (
     neighbour_objective,
     neighbour_ridge,
@@ -16,14 +16,14 @@ from kernelweave.baselines.adaptive_neighbours import (
     view_weights,
 )
 from kernelweave.baselines.label_change import label_change, warn_if_changing
-from kernelweave.baselines.view_distances import checked_distances, gram_distances
+from kernelweave.baselines.view_distances import checked_distances, gap_distances, gram_distances
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import POSITIVE, KernelLike
 from kernelweave.kernels import Linear, Pair
-from kernelweave.kernels.view_bank import Bank, bank_of
+from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -43,7 +43,8 @@ class SCAN(TransductiveClassifier):
 
     The problem is a reconstruction: the paper's equations were not available, so start, ridge and weights follow
     a related method (clustering with adaptive neighbours, Nie et al., KDD 2014). With several views the
-    ridge is computed from the distances under the first weights.
+    ridge is computed from the distances under the first weights. Where samples are missing from views, two samples
+    are compared by the views that have both, which count for more in proportion.
 
     Parameters
     ----------
@@ -148,9 +149,22 @@ class SCAN(TransductiveClassifier):
             raise InvalidInputError(msg)
         if isinstance(samples, KernelStack) and self.kernel == "distances":
             return bank, checked_distances(samples.matrices)
-        if isinstance(samples, Views) and self.kernel is None and samples.complete:
-            return bank, np.stack([Pair(table).sqdist for table in samples.tables])
-        return bank, np.stack([gram_distances(K) for K in bank.fit_grams(samples)])
+        if isinstance(samples, KernelStack):
+            return bank, np.stack([gram_distances(K) for K in samples.matrices])
+        places = [f"View {name!r}: " if len(bank) > 1 else "" for name in samples.names]
+        parts = [self._distances(table, place) for table, place in zip(samples.tables, places, strict=True)]
+        return bank, np.stack(parts) if samples.complete else gap_distances(parts, samples.present)
+
+    def _distances(self, table: Samples, place: str) -> Matrix:
+        """Return the squared distances of the samples that one view has; an error says where."""
+        if self.kernel is None:
+            return np.asarray(Pair(table).sqdist)
+        try:
+            (K,) = as_bank(self._kernel_spec()).fit_grams(table)
+        except InvalidInputError as error:
+            msg = f"{place}{error}"
+            raise InvalidInputError(msg) from error
+        return gram_distances(K)
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update graph, labels and weights in turn, until the labels converge; H holds squared distances D."""

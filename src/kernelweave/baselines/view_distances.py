@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from kernelweave._types import Matrix
+from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["checked_distances", "gram_distances"]
+__all__ = ["checked_distances", "gap_distances", "gram_distances"]
 
 
 def gram_distances(K: Matrix) -> Matrix:
@@ -22,6 +24,20 @@ def gram_distances(K: Matrix) -> Matrix:
         raise InvalidInputError(msg)
     np.fill_diagonal(D, 0)
     return np.maximum(D, 0)
+
+
+def gap_distances(parts: Sequence[Matrix], present: Mask) -> Matrix:
+    """D_vij of the samples that view v has, times the number of views over that of those with both i and j; else 0.
+
+    Two samples without a common view are as far apart as the farthest pair of every view.
+    """
+    common = present.T.astype(np.intp) @ present
+    D = np.zeros((len(parts), *common.shape), dtype=np.result_type(*parts))
+    for Dv, part, known in zip(D, parts, present, strict=True):
+        both = np.ix_(known, known)
+        Dv[both] = part * (len(parts) / common[both])
+        Dv[common == 0] = part.max(initial=0)
+    return D
 
 
 def checked_distances(D: Matrix) -> Matrix:

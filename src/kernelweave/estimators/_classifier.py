@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import UndecidedWarning
-from kernelweave.estimators._estimator import KernelModel, threads
+from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.precomputed import KernelStack
@@ -109,8 +109,8 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
-            Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
-            missing from; or kernel matrices, if the kernel is "precomputed".
+            Labelled and unlabelled samples in any order; for SCAN also a dict or list of tables, or `Views`, which
+            samples may be missing from; or kernel matrices, if the kernel is "precomputed".
         y : array of shape (n_samples,)
             The class of every labelled sample, and -1 for the unlabelled ones.
 
@@ -126,7 +126,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Y, labelled = one_hot(codes, len(classes), H.dtype)
             F, found = self._classify(H, Y, labelled)
         undecided = ~reached(found["graph_"], labelled)
-        found |= {"kernel_names_": bank.names, "kernel_views_": bank.views, "_seen": Seen(samples.digests())}
+        found = {**bank_attributes(bank), **found, "_seen": Seen(samples.digests())}
         found |= class_attributes(classes, F, undecided, advice=self._advice)
         self._keep(found, samples)
         return self

@@ -39,7 +39,9 @@ __all__ = [
     "KernelModel",
     "KernelsLike",
     "Number",
+    "bank_attributes",
     "check_n_clusters",
+    "threads",
 ]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
@@ -79,7 +81,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "n_jobs": [AT_LEAST_ONE, Number(Integral, -_LARGEST, -1, closed="both"), None],
         "verbose": [Number(Integral, 0, _LARGEST, closed="both"), "boolean"],
         "views": [Mapping, None],
-        "dtype": [StrOptions({"float32", "float64"}), Options(type, {np.float32, np.float64}), None],
+        "dtype": [
+            StrOptions({"float32", "float64"}),
+            Options(type, {np.float32, np.float64}),
+            Options(np.dtype, {np.dtype(np.float32), np.dtype(np.float64)}),
+            None,
+        ],
     }
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
@@ -185,11 +192,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
         bank = bank_of(self._kernel_spec(), samples)
         if not hasattr(self, "kernels") and len(bank) > 1:
-            msg = (
-                f"{type(self).__name__} learns from one kernel matrix; got {len(bank)}. Pass one, or use SMKL for "
-                "several."
-            )
-            raise InvalidInputError(msg)
+            raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
         return bank, bank.fit_grams(samples)
 
@@ -246,6 +249,25 @@ def _layout(samples: SampleSet) -> dict[str, Any]:
         width = int(samples.source.width or 0)
         return {"view_names_": ("X",), "view_widths_": (width,), "sample_names_": None, "n_features_in_": width}
     return {"view_names_": samples.names, "view_widths_": samples.widths, "sample_names_": samples.sample_names}
+
+
+def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -> str:
+    """Return why a model of one kernel refuses these samples, and what to do."""
+    if isinstance(samples, KernelStack):
+        return f"{model} learns from one kernel matrix; got {n_kernels}. Pass one, or use SMKL for several."
+    return (
+        f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
+        f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
+    )
+
+
+def bank_attributes(bank: Bank) -> dict[str, Any]:
+    """Return the names of the kernels, their views, and their shares: equal ones, unless the model learns others."""
+    return {
+        "kernel_names_": bank.names,
+        "kernel_views_": bank.views,
+        "kernel_shares_": np.full(len(bank.names), 1 / len(bank.names)),
+    }
 
 
 def check_n_clusters(n_clusters: int, n_samples: int) -> None:

@@ -279,7 +279,8 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
 def _consensus(model: Learner, given: Learnable, solution: Solution) -> Consensus:
     w: Vector = solution.state.w
     weights = w / w.sum() if model._weights_sum_to_one else w
-    return Consensus(given.bank, given.samples, {}, weights, solution.state.K)
+    training = given.samples if isinstance(given.samples, Views) else None
+    return Consensus(given.bank, training, {}, weights, solution.state.K)
 
 
 def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:

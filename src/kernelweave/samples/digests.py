@@ -52,9 +52,12 @@ class Seen:
         found = self.find(samples)
         new = np.flatnonzero(found < 0)
         if len(new):
+            were = "was" if len(new) == 1 else "were"
+            many = f"{len(new)} of {len(found)} samples {were} not part of fit (first: row {new[0]})"
+            what = many if len(found) > 1 else "The sample was not part of fit"
             msg = (
-                f"{len(new)} of {len(found)} samples were not part of fit (first: row {new[0]}). This method answers "
-                "for training samples only: to classify new ones, call fit again with them included and y = -1."
+                f"{what}. This method answers for training samples only: to classify new ones, call fit again with "
+                "them included and y = -1."
             )
             raise NewSamplesError(msg)
         return found

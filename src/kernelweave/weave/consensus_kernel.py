@@ -29,8 +29,8 @@ class Consensus:
     ----------
     bank : ViewBank or PrecomputedBank
         The kernels, fixed on the training samples.
-    training : Views or KernelStack
-        The training samples, on their scale.
+    training : Views or None
+        The training samples, on their scale; None for kernel matrices, which new samples bring along.
     scalings : dict of view name to Scaling
         How samples are scaled; empty for kernel matrices, and for samples as they are.
     weights : array of shape (n_kernels,)
@@ -40,7 +40,7 @@ class Consensus:
     """
 
     bank: Bank
-    training: Views | KernelStack
+    training: Views | None
     scalings: Mapping[str, Scaling]
     weights: Vector
     matrix: Matrix
@@ -48,7 +48,7 @@ class Consensus:
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the consensus kernel (m, n) of m new samples with the n training samples."""
         new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        return consensus_rows(self.bank.grams(new.astype(self.training.dtype, copy=False), self.training), self.weights)
+        return consensus_rows(self.bank.grams(new.astype(self.matrix.dtype, copy=False), self.training), self.weights)
 
 
 def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:

@@ -82,15 +82,16 @@ def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Seen,
     """Return the consensus of the kernels, what recognises the samples, and the kernels by tiles."""
     seen = Seen(samples.digests())
     scalings: dict[str, Scaling] = {}
-    training = samples
+    training: Views | None = None
     if isinstance(samples, Views):
         scalings = fit_scalings(samples, plan.scale)
         training = scaled(samples, scalings)
     for name, one in scalings.items():
         plan.say(f"scale of {name}: {one.method}, since {one.reason}")
-    bank = bank_of(plan.kernels, training)
-    tiles = KernelTiles(bank.fit_tiles(training), len(bank.names), samples.n_samples)
-    p = weigh(tiles, plan.weights, bank, training)
+    compared = samples if training is None else training
+    bank = bank_of(plan.kernels, compared)
+    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
+    p = weigh(tiles, plan.weights, bank, compared)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
     return Consensus(bank, training, scalings, p, K), seen, tiles

@@ -23,7 +23,9 @@ def landmark_clusters(
 ) -> tuple[Vector, Matrix, Matrix]:
     """Return eigenvalues, the landmarks' coordinates Q, and the centres of k-means on the sample's rows of BQ."""
     joined = join_pieces(sparse.csr_array(S), Affinity(graph.consensus(graph.landmarks)))
-    values, Q = landmark_embedding(joined.toarray(), n_components)
+    # one alone: not the constant one
+    values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
+    Q = Q[:, -n_components:]
     rows = unit_rows(graph.rows(Views.of_table(sample)) @ Q)
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=np.random.RandomState(seed)).fit(rows)
     return values, Q, kmeans.cluster_centers_

@@ -1,0 +1,162 @@
+"""Baselines read samples as every estimator does: models of several kernels take views, those of one refuse them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_blobs
+
+import kernelweave
+from kernelweave import Views, baselines
+from kernelweave.baselines import AASC, MKKM, RMKKM, SCAN
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Gaussian
+from kernelweave.metrics import clustering_accuracy
+
+WIDE = {"wide": Gaussian(t=0.15), "wider": Gaussian(t=0.2)}
+SEVERAL = [
+    AASC(3, kernels=WIDE, random_state=0),
+    MKKM(3, kernels=WIDE, random_state=0),
+    RMKKM(3, kernels=WIDE, random_state=0),
+    SCAN(),
+]
+
+
+def one_kernel_models():
+    """Return every public baseline that is not in `SEVERAL`."""
+    models = [getattr(baselines, name) for name in baselines.__all__]
+    rest = [model() for model in models if model not in {type(several) for several in SEVERAL}]
+    return [model if is_classifier(model) else model.set_params(n_clusters=3, random_state=0) for model in rest]
+
+
+ONE = one_kernel_models()
+
+
+def named(estimator):
+    return type(estimator).__name__
+
+
+every_model = pytest.mark.parametrize("estimator", SEVERAL + ONE, ids=named)
+several_kernels = pytest.mark.parametrize("estimator", SEVERAL, ids=named)
+one_kernel = pytest.mark.parametrize("estimator", ONE, ids=named)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(60, n_features=6, centers=3, cluster_std=0.6, random_state=0)
+    return X, y, np.where(np.arange(60) % 4, -1, y)
+
+
+@pytest.fixture(scope="module")
+def tables(blobs):
+    return {"left": blobs[0][:, :3], "right": blobs[0][:, 3:]}
+
+
+def fit(estimator, X, blobs):
+    return clone(estimator).fit(X, blobs[2])
+
+
+def found(model):
+    return model.transduction_ if is_classifier(model) else model.labels_
+
+
+def test_the_models_of_one_kernel_have_the_parameter_kernel_and_those_of_several_take_several():
+    assert all("kernel" in model.get_params() for model in ONE)
+    assert all("kernels" in model.get_params() or isinstance(model, SCAN) for model in SEVERAL)
+
+
+@several_kernels
+def test_a_dict_of_tables_is_views(estimator, tables, blobs):
+    model = fit(estimator, tables, blobs)
+    assert clustering_accuracy(blobs[1], found(model)) == 1
+    assert model.view_names_ == ("left", "right")
+    assert model.n_features_in_ == 6
+    assert set(model.kernel_views_) == {"left", "right"}
+    assert all(
+        name.startswith(f"{view}: ") for name, view in zip(model.kernel_names_, model.kernel_views_, strict=True)
+    )
+    assert_allclose(model.view_shares_.sum(), 1)
+    assert (model.view_shares_ >= 0).all()
+
+
+@several_kernels
+@pytest.mark.parametrize("form", [list, tuple])
+def test_a_list_of_tables_is_the_same_views_with_numbers_for_names(estimator, form, tables, blobs):
+    model = fit(estimator, form(tables.values()), blobs)
+    assert model.view_names_ == ("view 0", "view 1")
+    assert_array_equal(found(model), found(fit(estimator, tables, blobs)))
+    assert_allclose(model.view_shares_, fit(estimator, tables, blobs).view_shares_, atol=1e-8)
+
+
+@several_kernels
+def test_views_may_lack_samples(estimator, tables, blobs):
+    gaps = Views(tables, missing={"left": [0, 1, 30], "right": [2, 59]})
+    model = fit(estimator, gaps, blobs)
+    assert found(model).shape == (60,)
+    assert clustering_accuracy(blobs[1], found(model)) == 1
+    assert_allclose(model.view_shares_.sum(), 1)
+
+
+@several_kernels
+def test_rows_of_nan_are_the_same_gaps(estimator, tables, blobs):
+    spoilt = {name: table.copy() for name, table in tables.items()}
+    spoilt["left"][[0, 1, 30]] = np.nan
+    gaps = fit(estimator, Views(tables, missing={"left": [0, 1, 30]}), blobs)
+    assert_array_equal(found(fit(estimator, spoilt, blobs)), found(gaps))
+
+
+@several_kernels
+def test_frames_with_an_index_are_aligned_by_it(estimator, tables, blobs):
+    pd = pytest.importorskip("pandas")
+    names = [f"sample {i}" for i in range(60)]
+    left, right = (pd.DataFrame(table, index=names) for table in tables.values())
+    y = pd.Series(blobs[2], index=names)
+    model = clone(estimator).fit({"left": left, "right": right.iloc[::-1]}, y)
+    assert model.sample_names_.tolist() == names
+    assert_array_equal(found(model), found(fit(estimator, tables, blobs)))
+
+
+def test_scan_answers_for_the_samples_of_its_views_only(tables, blobs):
+    gaps = Views(tables, missing={"left": [0, 1, 30]})
+    model = fit(SCAN(), gaps, blobs)
+    assert_array_equal(model.predict(gaps), model.transduction_)
+    assert_array_equal(model.predict(gaps.select([30, 2])), model.transduction_[[30, 2]])
+    with pytest.raises(InvalidInputError, match="The model was fitted on the views left, right; got left, up"):
+        model.predict({"left": tables["left"], "up": tables["right"]})
+
+
+@one_kernel
+@pytest.mark.parametrize("form", [dict, lambda tables: list(tables.values()), Views], ids=["dict", "list", "views"])
+def test_a_model_of_one_kernel_refuses_several_views(estimator, form, tables, blobs):
+    names = "view 0, view 1" if isinstance(form(tables), list) else "left, right"
+    refusal = rf"^{named(estimator)} learns from one kernel of one table, but X holds 2 views \({names}\): pass one"
+    with pytest.raises(InvalidInputError, match=refusal):
+        fit(estimator, form(tables), blobs)
+
+
+@one_kernel
+def test_a_model_of_one_kernel_refuses_several_kernel_matrices(estimator, blobs):
+    K = blobs[0] @ blobs[0].T
+    refusal = rf"^{named(estimator)} learns from one kernel matrix; got 2\. Pass one"
+    with pytest.raises(InvalidInputError, match=refusal):
+        fit(clone(estimator).set_params(kernel="precomputed"), np.stack([K, K]), blobs)
+
+
+@every_model
+def test_one_view_is_the_table(estimator, blobs):
+    X = blobs[0]
+    model, view = fit(estimator, X, blobs), fit(estimator, {"only": X}, blobs)
+    assert_array_equal(found(view), found(model))
+    assert (model.view_names_, view.view_names_) == (("X",), ("only",))
+    assert view.kernel_names_ == model.kernel_names_
+    assert_array_equal(view.kernel_shares_, model.kernel_shares_)
+    assert_allclose(view.view_shares_, [1.0])
+    assert_allclose(model.view_shares_, [1.0])
+
+
+@every_model
+def test_samples_in_chunks_are_refused(estimator, blobs):
+    with pytest.raises(
+        InvalidInputError, match=rf"{named(estimator)} takes samples in memory, but X is read in chunks"
+    ):
+        fit(estimator, kernelweave.Chunks([blobs[0][:30], blobs[0][30:]]), blobs)
