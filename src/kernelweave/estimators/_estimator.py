@@ -98,6 +98,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     sample_names_: Array | None
     kernel_names_: tuple[str, ...]
     kernel_views_: tuple[str, ...]
+    kernel_shares_: Vector
     _graph_model: GraphModel
 
     def _kernel_spec(self) -> KernelsLike:

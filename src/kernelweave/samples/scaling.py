@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,7 +22,7 @@ SCALES: tuple[str, ...] = get_args(Scale)
 
 _HETEROGENEOUS = 10.0  # ratio of large to small column ranges
 _FEW_COLUMNS = 10  # below, the length of a row is too large a part of what it says
-_SIZE, _SPARSE_SIZE = 8.0, 1.0  # of the largest entry of a table that is not scaled otherwise; indicators stay 1
+_UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
@@ -34,27 +35,28 @@ class Scaling:
     method : {"unit", "zscore", "none"}
         "unit": every row at unit length, so that kernels compare directions. "zscore": every column with mean 0
         and deviation 1 over the training samples; a sparse matrix is divided only, so that it stays sparse.
-        "none": as they are, but for one factor if `largest` is given.
+        "none": as they are, but for one factor if `unit` is given.
     reason : str
         Why this method was chosen.
     mean, deviation : array of shape (n_features,) or None
         Of the training samples, for "zscore".
-    largest : float or None
-        The largest absolute value of the training samples, which becomes 8, or 1 if they are sparse, before anything
-        else. It is given where "auto" chose "none", so that the unit of the samples does not matter to polynomial
-        kernels, and for "zscore" where their squares might not be finite.
+    unit : float or None
+        The largest power of two that is not above the largest absolute value of the training samples. Samples are
+        divided by it, and multiplied by 4 unless they are sparse, before anything else. It is given where "auto" chose
+        "none", so that the unit of the samples does not matter to polynomial kernels, and for "zscore" where their
+        squares might not be finite.
     """
 
     method: str
     reason: str
     mean: npt.NDArray[Any] | None = field(default=None, repr=False)
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
-    largest: float | None = field(default=None, repr=False)
+    unit: float | None = field(default=None, repr=False)
 
     def transform(self, X: Samples) -> Samples:
         """Return samples on this scale; sparse ones stay sparse, and the precision is kept."""
-        if self.largest is not None:
-            X = _sized(X, self.largest)
+        if self.unit is not None:
+            X = _in_unit(X, self.unit)
         if self.method == "unit":
             return _unit(X)
         if self.method == "zscore":
@@ -85,13 +87,13 @@ def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
     if not (isinstance(method, str) and method in SCALES):
         msg = f"scale must be one of {', '.join(map(repr, SCALES))}; got {method!r}."
         raise InvalidInputError(msg)
-    largest = _largest(X)
-    extreme = largest > 0 and not 1 / _EXTREME < largest < _EXTREME
-    table = _sized(X, largest) if extreme else X
+    unit = _unit_of(X)
+    extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
+    table = _in_unit(X, unit) if unit is not None and extreme else X
     given, (method, reason) = method, _decide(table) if method == "auto" else (method, "it was asked for")
     if method == "zscore":
-        return Scaling(method, reason, *_moments(table), largest if extreme else None)
-    return Scaling(method, reason, largest=largest if largest > 0 and (given, method) == ("auto", "none") else None)
+        return Scaling(method, reason, *_moments(table), unit if extreme else None)
+    return Scaling(method, reason, unit=unit if (given, method) == ("auto", "none") else None)
 
 
 def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
@@ -147,19 +149,20 @@ def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return mean, np.where(constant, 1.0, deviation)
 
 
-def _largest(X: Samples) -> float:
-    """Return the largest absolute value of a table."""
+def _unit_of(X: Samples) -> float | None:
+    """Return the largest power of two that is not above the largest absolute value of a table, None if that is 0."""
     values = X.data if sparse.issparse(X) else X
-    return float(max(values.max(initial=0), -values.min(initial=0)))
+    largest = float(max(values.max(initial=0), -values.min(initial=0)))
+    return math.ldexp(1, math.frexp(largest)[1] - 1) if largest > 0 else None
 
 
-def _sized(X: Samples, largest: float) -> Samples:
-    """Return a table in which an entry of this size is 8, or 1 if it is sparse; powers of two change no digit of it."""
+def _in_unit(X: Samples, unit: float) -> Samples:
+    """Return a table in this unit, times 4 unless it is sparse: powers of two, which change no digit."""
     if sparse.issparse(X):
         X = X.copy()
-        X.data = (X.data / largest * _SPARSE_SIZE).astype(X.dtype, copy=False)
+        X.data = (X.data / unit * _SPARSE_UNIT).astype(X.dtype, copy=False)
         return X
-    return (X / largest * _SIZE).astype(X.dtype, copy=False)
+    return (X / unit * _UNIT).astype(X.dtype, copy=False)
 
 
 def _unit(X: Samples) -> Samples:
