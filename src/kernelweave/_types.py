@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
     "Array",
+    "Dimensions",
     "Dtype",
     "Graph",
     "HasShape",
@@ -28,13 +30,22 @@ __all__ = [
     "WeightsLike",
 ]
 
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """The numbers of dimensions that an array may have, for those who check values against their annotation."""
+
+    possible: tuple[int, ...]
+
+
 Array: TypeAlias = NDArray[Any]  # of numbers or texts
-Matrix: TypeAlias = NDArray[np.floating[Any]]
-Vector: TypeAlias = NDArray[np.floating[Any]]
+Matrix: TypeAlias = Annotated[NDArray[np.floating[Any]], Dimensions((2, 3))]  # or a stack of them
+Vector: TypeAlias = Annotated[NDArray[np.floating[Any]], Dimensions((1,))]
 Mask: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[np.integer[Any]]
-Samples: TypeAlias = Any  # (n, d): a numpy array or a scipy CSR array, of floating point numbers
-Graph: TypeAlias = Any  # (n, n) or (m, n): a numpy array or a scipy sparse array
+# (n, d): a numpy array or a scipy CSR array, of floating point numbers
+Samples: TypeAlias = Annotated[Any, Dimensions((2,))]
+Graph: TypeAlias = Annotated[Any, Dimensions((2,))]  # (n, n) or (m, n): a numpy array or a scipy sparse array
 Dtype: TypeAlias = Literal["float32", "float64"] | type[np.float32] | type[np.float64] | np.dtype[Any] | None
 RowsLike: TypeAlias = NDArray[np.integer[Any]] | Mask | Sequence[int] | slice  # some of the samples
 RandomStateLike: TypeAlias = int | np.random.RandomState | None

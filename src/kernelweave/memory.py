@@ -26,10 +26,13 @@ def available_memory() -> int | None:
 
 def _bytes(given: str) -> int:
     try:
-        return int(float(given))
-    except (ValueError, OverflowError) as error:
+        size = int(float(given))
+    except (ValueError, OverflowError):
+        size = -1
+    if size < 0:
         msg = f"The environment variable {LIMIT} must be a number of bytes, such as 4e9; got {given!r}."
-        raise InvalidInputError(msg) from error
+        raise InvalidInputError(msg)
+    return size
 
 
 def check_memory(need: int, *, what: str, advice: str) -> None:

@@ -151,7 +151,8 @@ def test_one_kernel_may_be_given_in_any_form(estimator, kernel, blobs):
 def test_bad_parameters_are_refused_by_name(estimator, blobs):
     with pytest.raises(InvalidInputError, match="n_clusters=61 is more than the n_samples=60 given"):
         clone(estimator).set_params(n_clusters=61).fit(blobs[0])
-    wrong = rf"^The 'n_init' parameter of {type(estimator).__name__} must be an int in the range \[1, inf\). Got 0"
+    name = type(estimator).__name__
+    wrong = rf"^The 'n_init' parameter of {name} must be an int in the range \[1, 2147483647\]. Got 0"
     with pytest.raises(InvalidParameterError, match=wrong):
         clone(estimator).set_params(n_init=0).fit(blobs[0])
 

@@ -103,9 +103,18 @@ def test_means_of_neighbours_reproduce_constants_and_say_who_has_none():
 def test_an_equal_diagonal_is_known_of_new_samples_too(whole):
     A = ridge_inverse(whole, gamma=0.1)
     assert_allclose(self_similarities(A, whole[:2] / 2, whole.diagonal()), 1)
-    K = whole * np.outer(np.arange(1, 32), np.arange(1, 32))  # one that differs: near that of the sample itself
-    A = ridge_inverse(K, gamma=0.1)
-    assert_allclose(self_similarities(A, K[20:22], K.diagonal()), K.diagonal()[20:22], rtol=0.3)
+
+
+def test_a_diagonal_that_differs_is_known_of_copies_of_training_samples_as_gamma_vanishes(whole):
+    K = whole * np.outer(np.arange(1, 32), np.arange(1, 32))
+    own = K.diagonal()
+    # K - K(K + g I)^-1 K = g K (K + g I)^-1 lies between 0 and g I, and the self-similarity is not below k'Ak
+    found = self_similarities(ridge_inverse(K, gamma=0.1), K, own)
+    assert (found >= own - 0.1).all()
+    assert_allclose(found[20:22], own[20:22], rtol=0, atol=0.1)  # large ones, next to which g is small
+    errors = [np.abs(self_similarities(ridge_inverse(K, gamma=g), K, own) / own - 1).max() for g in (1e-4, 1e-6, 1e-8)]
+    assert_allclose(np.array(errors) / errors[-1], [1e4, 1e2, 1], rtol=0.02)  # in proportion to gamma
+    assert errors[-1] < 1e-4
 
 
 def test_dividing_by_the_shrinkage_puts_means_of_neighbours_back_where_degrees_are_equal():

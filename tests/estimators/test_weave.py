@@ -230,7 +230,7 @@ def one_of(*words):
         ({"scale": "big"}, f"{one_of('auto', 'unit', 'zscore', 'none')} or an instance of 'collections.abc.Mapping'"),
         ({"gamma": 0}, rf"a float in the range \(0\.0, inf\) or {one_of('auto')}"),
         ({"gamma": np.inf}, rf"a float in the range \(0\.0, inf\) or {one_of('auto')}"),
-        ({"n_neighbors": 0}, r"an int in the range \[1, inf\)"),
+        ({"n_neighbors": 0}, r"an int in the range \[1, 2147483647\]"),
         ({"dtype": "float16"}, f"{one_of('float32', 'float64')}, .* or None"),
     ],
     ids=repr,
@@ -246,11 +246,11 @@ def test_values_that_are_not_allowed_are_refused(kind, options, allowed):
 @pytest.mark.parametrize(
     ("options", "allowed"),
     [
-        ({"n_clusters": 0}, rf"an int in the range \[1, inf\) or {one_of('auto')}"),
-        ({"n_clusters": "many"}, rf"an int in the range \[1, inf\) or {one_of('auto')}"),
+        ({"n_clusters": 0}, rf"an int in the range \[1, 2147483647\] or {one_of('auto')}"),
+        ({"n_clusters": "many"}, rf"an int in the range \[1, 2147483647\] or {one_of('auto')}"),
         ({"embedding": "flat"}, one_of("auto", "merged", "raw", "soft", "unit", "commute")),
-        ({"n_components": 0}, r"an int in the range \[1, inf\) or None"),
-        ({"n_init": 0}, r"an int in the range \[1, inf\)"),
+        ({"n_components": 0}, r"an int in the range \[1, 2147483647\] or None"),
+        ({"n_init": 0}, r"an int in the range \[1, 2147483647\]"),
     ],
     ids=repr,
 )

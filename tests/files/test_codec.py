@@ -137,10 +137,15 @@ def test_other_values_are_refused(value):
         ({"$object": "builtins.dict", "fields": {}}, "'builtins.dict', which this version"),
         ({"$object": "kernels.KernelBank", "fields": {"names": []}}, "does not have the attributes of one"),
         ({"$enum": "kernels.Gaussian", "name": "t"}, "'kernels.Gaussian', which this version"),
-        ({"$strings": [1], "shape": [1]}, "a list of texts holds something else"),
+        ({"$texts": [{"$array": 0}, {"$array": 0}], "shape": [1]}, "not made of bytes and the positions"),
+        ({"$texts": [{"$array": 1}, {"$array": 2}], "shape": [1]}, "texts of an array are not as long"),
+        ({"$object": "kernels.Gaussian", "fields": {"t": None}}, "'t' of its Gaussian is null"),
+        ({"$object": "kernels.Gaussian", "fields": {"t": [1]}}, "'t' of its Gaussian is of type list"),
+        ({"$object": "kernels.Scaled", "fields": {"kernel": 1, "factor": 1.0}}, "'kernel' of its Scaled is of type"),
+        ({"$object": "weave.GraphModel", "fields": {"joiner": 1}}, "'joiner' of its GraphModel is of type int"),
         ({}, "holds a ''"),
     ],
 )
 def test_what_no_model_holds_is_refused(tree, message):
     with pytest.raises(BadFileError, match=message):
-        decode(tree, [])
+        decode(tree, [np.zeros(3), np.zeros(3, dtype=np.uint8), np.array([4])])

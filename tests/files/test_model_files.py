@@ -259,7 +259,7 @@ HUGE = npy(np.zeros(3)).replace(b"(3,)", b"(9" + b"9" * 11 + b",)", 1)
         ),
         (lambda data: rewritten(data, members={"model.json": b"{"}), "damaged"),
         (lambda data: rewritten(data, members={"model.json": b"[]"}), "not that of a model"),
-        (lambda data: rewritten(data, members={"model.json": b"[" * 100_000}), "damaged"),
+        (lambda data: rewritten(data, members={"model.json": b"[" * 100_000}), "nested 100000 levels deep"),
         (lambda data: rewritten(data, members={"model.json": b"\xff\xfe"}), "damaged"),
         (lambda data: rewritten(data, drop=["model.json"]), "no 'model.json'"),
         (lambda data: rewritten(data, drop=["arrays/00001.npy"]), "header and its members disagree"),

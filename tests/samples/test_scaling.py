@@ -100,3 +100,57 @@ def test_auto_does_not_depend_on_the_order_of_samples_or_columns(rng):
 def test_an_unknown_scale_is_refused(method):
     with pytest.raises(InvalidInputError, match="scale must be one of 'auto', 'unit', 'zscore', 'none'; got"):
         fit_scaling(np.eye(3), method)
+
+
+@pytest.mark.parametrize("power", [-1000, -500, -1, 0, 3, 500, 1000])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_what_is_chosen_and_made_of_a_table_does_not_depend_on_its_unit(load, power):
+    X = load().data
+    first, second = fit_scaling(X), fit_scaling(X * 2.0**power)
+    assert (second.method, second.reason) == (first.method, first.reason)
+    assert_allclose(second.transform(X * 2.0**power), first.transform(X), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("factor", [1e-310, 1e-150, 1e6, 1e150, 1e300])
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("method", ["auto", "unit", "zscore"])
+def test_neither_large_nor_small_values_overflow(rng, factor, thin, method):
+    X = rng.normal(size=(30, 4))
+    make = sparse.csr_array if thin else np.asarray
+    found, expected = (fit_scaling(make(Z), method).transform(make(Z)) for Z in (X * factor, X))
+    found, expected = (Z.toarray() if thin else Z for Z in (found, expected))
+    if method == "auto":  # between two powers of two
+        assert 0.5 < np.abs(found).max() / np.abs(expected).max() < 2
+        found, expected = (Z / np.abs(Z).max() for Z in (found, expected))
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-9 if factor > 1e-300 else 1e-2)  # few digits of those are left
+
+
+def test_a_tiny_row_of_an_ordinary_table_has_a_direction_too(rng):
+    X = rng.normal(size=(10, 4))
+    expected = fit_scaling(X, "unit").transform(X)
+    X[3] *= 1e-200
+    X[4] *= 1e200
+    assert_allclose(fit_scaling(X, "unit").transform(X), expected, rtol=1e-12)
+    thin = sparse.csr_array(X)
+    assert_allclose(fit_scaling(thin, "unit").transform(thin).toarray(), expected, rtol=1e-12)
+    single = (X[:4] * [[1], [1], [1], [1e170]]).astype(np.float32)  # about 1e-30, whose square is 0 in this precision
+    assert_allclose(fit_scaling(single, "unit").transform(single), expected[:4], rtol=1e-5)
+
+
+def test_a_user_who_asks_for_none_gets_the_samples_as_they_are(rng):
+    X = rng.normal(size=(10, 4)) * 1e6
+    assert fit_scaling(X, "none").transform(X) is X
+    assert 4 <= np.abs(fit_scaling(X).transform(X)).max() < 8
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_a_table_of_ordinary_size_stays_as_it_is(thin):
+    X = load_iris().data if not thin else sparse.csr_array(load_iris().data / 7.9)
+    found = fit_scaling(X).transform(X)
+    assert ((found != X).nnz if thin else (found != X).sum()) == 0
+
+
+def test_new_samples_are_divided_by_the_number_of_the_training_samples(rng):
+    X = rng.normal(size=(10, 4))
+    scaling = fit_scaling(X)
+    assert_allclose(scaling.transform(3 * X), 3 * scaling.transform(X))

@@ -166,7 +166,9 @@ def test_counts_must_be_positive(far_blobs):
         Local(n_candidates=0)
     with pytest.raises(ValueError, match="n_landmarks == 0, must be >= 1"):
         Landmark(n_landmarks=0)
-    with pytest.raises(ValueError, match=r"The 'n_clusters' parameter .* must be an int in the range \[1, inf\)"):
+    with pytest.raises(
+        ValueError, match=r"The 'n_clusters' parameter .* must be an int in the range \[1, 2147483647\]"
+    ):
         WeaveClustering(n_clusters=0, solver="local").fit(far_blobs[0])
 
 

@@ -215,7 +215,15 @@ def test_without_values_the_distance_to_the_centres_decides():
 
 def test_a_model_without_values_and_centres_cannot_tell_groups():
     with pytest.raises(TypeError, match="needs values or centres"):
-        GraphModel(ByHand(), COORDINATES).scores(Views.of_table(JOINED))
+        GraphModel(ByHand(), COORDINATES)
+
+
+def test_training_samples_without_kept_answers_are_answered_as_new_ones():
+    new = Views.of_table(JOINED)
+    model = GraphModel(ByHand(), COORDINATES, VALUES, seen=Seen(new.digests()))
+    plain = GraphModel(ByHand(), COORDINATES, VALUES)
+    assert_array_equal(model.answers(new).distributions, plain.answers(new).distributions)
+    assert_array_equal(model.transform(new), plain.transform(new))
 
 
 def test_answers_of_fit_are_given_before_any_are_computed():

@@ -52,6 +52,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
+        found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep({**bank_attributes(bank), **found}, samples)
         return self
 

@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.core.graphs.propagation import consistent
 from kernelweave.estimators._classifier import TransductiveClassifier
-from kernelweave.estimators._estimator import KernelLike
+from kernelweave.estimators._estimator import KernelLike, Number
 from kernelweave.kernels import Gaussian
 
 __all__ = ["LGC"]
@@ -76,7 +75,7 @@ class LGC(TransductiveClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TransductiveClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "alpha": [Number(Real, 0, 1, closed="neither")],
         "zero_diagonal": ["boolean"],
     }
 

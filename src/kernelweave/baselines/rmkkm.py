@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
@@ -21,7 +20,7 @@ from kernelweave.core.partitions.kernel_centres import (
     seeded_centres,
 )
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._estimator import KernelsLike
+from kernelweave.estimators._estimator import KernelsLike, Number
 
 __all__ = ["RMKKM", "power_weights", "robust_multiple_kernel_kmeans"]
 
@@ -99,7 +98,7 @@ class RMKKM(KernelClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClusterer._parameter_constraints,
-        "gamma": [Interval(Real, 0, 1, closed="neither")],  # at 1 all weight is one kernel's
+        "gamma": [Number(Real, 0, 1, closed="neither")],  # at 1 all weight is one kernel's
     }
 
     kernel_weights_: Vector

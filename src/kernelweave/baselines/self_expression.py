@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave._types import Mask, Matrix, Vector
+from kernelweave._types import Array, Mask, Matrix
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.core.graphs.propagation import harmonic
@@ -56,7 +56,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
 
     codes_: Matrix
     n_iter_: int
-    history_: dict[str, Vector]
+    history_: dict[str, Array]
 
     @abstractmethod
     def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:

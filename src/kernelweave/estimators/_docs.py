@@ -129,8 +129,9 @@ n_features_in_ : int
     "weave_samples": """
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     What happens to the samples before the kernels see them: rows at unit length, columns standardised, or
-    nothing. "auto" decides from the data and says in `scaling_` what it chose and why. Every view is
-    scaled for itself; a dict gives each its method.
+    nothing. "auto" decides from the data and says in `scaling_` what it chose and why; where it leaves them as they
+    are, it only divides them all by one power of two, so that their unit does not matter. With "none", polynomial
+    kernels depend on the unit of X. Every view is scaled for itself; a dict gives each its method.
 weights : {{"self", "uniform"}} or array of shape (n_kernels,), default="self"
     The shares of the kernels in the consensus: large for kernels near it and next to nothing for kernels that
     correlate with no other ("self"), equal, or your own.

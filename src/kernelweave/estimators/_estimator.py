@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, TypeAlias
@@ -37,6 +38,7 @@ __all__ = [
     "KernelLike",
     "KernelModel",
     "KernelsLike",
+    "Number",
     "bank_attributes",
     "check_n_clusters",
     "threads",
@@ -44,9 +46,23 @@ __all__ = [
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
 
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-POSITIVE = Interval(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+_LARGEST = np.iinfo(np.int32).max  # of the numbers that count something
+
+
+class Number(Interval):  # type: ignore[misc]
+    """An interval of finite numbers: booleans are none, nor are integers beyond those of numpy."""
+
+    def is_satisfied_by(self, val: object) -> bool:
+        """Return whether a value is one of the numbers."""
+        if isinstance(val, bool | np.bool_) or not isinstance(val, Real):
+            return False
+        fits = abs(int(val)) < 2**63 if isinstance(val, Integral) else isfinite(val)
+        return fits and bool(super().is_satisfied_by(val))
+
+
+AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
+POSITIVE = Number(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Number(Real, 0, None, closed="left")
 
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]
@@ -61,9 +77,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "tol": [NOT_NEGATIVE],
         "n_init": [AT_LEAST_ONE],
         "n_neighbors": [AT_LEAST_ONE],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": [Interval(Integral, 0, None, closed="left")],
+        "random_state": [Number(Integral, 0, 2**32 - 1, closed="both"), np.random.RandomState, None],
+        "n_jobs": [AT_LEAST_ONE, Number(Integral, -_LARGEST, -1, closed="both"), None],
+        "verbose": [Number(Integral, 0, _LARGEST, closed="both"), "boolean"],
         "views": [Mapping, None],
         "dtype": [
             StrOptions({"float32", "float64"}),
@@ -76,6 +92,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
     n_features_in_: int
+    feature_names_in_: Array
     view_names_: tuple[str, ...]
     view_widths_: tuple[int, ...]
     sample_names_: Array | None

@@ -89,6 +89,7 @@ class LearnedClusterer(GraphClusterer):
         -------
         self
         """
+        self._validate_params()
         with threads(self.n_jobs):
             self._learn(self._prepare(X))
         return self
@@ -114,7 +115,6 @@ class LearnedClusterer(GraphClusterer):
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        self._validate_params()
         self._scheme()  # parameters that contradict each other fail before anything is computed
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
@@ -189,13 +189,13 @@ class LearnedClassifier(GraphClassifier):
         -------
         self
         """
+        self._validate_params()
         with threads(self.n_jobs):
             self._learn(self._prepare(X, y))
         return self
 
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        self._validate_params()
         self._scheme()
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)

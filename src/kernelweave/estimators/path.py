@@ -62,6 +62,7 @@ def smkl_path(
     """
     settings = _settings(grid)
     first = clone(model).set_params(**settings[0])
+    first._validate_params()
     with threads(first.n_jobs):
         given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma

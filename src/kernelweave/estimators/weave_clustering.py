@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Dtype, Matrix, RandomStateLike, Samples, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
@@ -98,7 +97,7 @@ class WeaveClustering(GraphClusterer):
         **CONSTRAINTS,
         "n_clusters": [AT_LEAST_ONE, StrOptions({"auto"})],
         "embedding": [StrOptions({"auto", "merged", "raw", "soft", "unit", "commute"})],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [AT_LEAST_ONE, None],
         "consensus": ["boolean"],
     }
 

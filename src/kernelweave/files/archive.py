@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
-import os
 import re
+import stat
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from kernelweave._types import Array
-from kernelweave.errors import BadFileError
+from kernelweave.errors import BadFileError, InvalidInputError
+from kernelweave.files.header import HEADER_BYTES, check_header, parse_header
+from kernelweave.files.replace import replacing
+from kernelweave.memory import check_memory
 
 __all__ = ["read_archive", "write_archive"]
 
@@ -23,43 +27,46 @@ _HEADER = "model.json"
 _ARRAY = re.compile(r"arrays/\d{5}\.npy")
 _KINDS = "biufcSU"  # no objects: they would need pickle
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the same model makes the same file
-_MOST_HEADER = 1 << 28
 
 
 def write_archive(path: Path, header: dict[str, Any], arrays: list[Array]) -> None:
     """Write a header and its arrays as one file, which replaces an existing one once it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        members = []
+        for i, array in enumerate(arrays):
+            data = _npy_bytes(array)
+            name = f"arrays/{i:05d}.npy"
+            members.append({"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+            archive.writestr(zipfile.ZipInfo(name, _STAMP), data)
+        archive.writestr(zipfile.ZipInfo(_HEADER, _STAMP), _header_text({**header, "arrays": members}))
+
+
+def _header_text(header: dict[str, Any]) -> bytes:
+    """Return a header as bytes, within the limits of what is read again."""
+    text = json.dumps(header, allow_nan=False, ensure_ascii=False).encode("utf-8", "surrogatepass")
     try:
-        with temporary.open("xb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                members = []
-                for i, array in enumerate(arrays):
-                    data = _npy_bytes(array)
-                    name = f"arrays/{i:05d}.npy"
-                    members.append({"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-                    archive.writestr(zipfile.ZipInfo(name, _STAMP), data)
-                text = json.dumps({**header, "arrays": members}, allow_nan=False, ensure_ascii=False)
-                archive.writestr(zipfile.ZipInfo(_HEADER, _STAMP), text.encode("utf-8", "surrogatepass"))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        check_header(text)
+    except BadFileError as error:
+        msg = f"The model is too large to be loaded again: {error} Save it by pickle or joblib."
+        raise InvalidInputError(msg) from None
+    return text
 
 
 def read_archive(path: Path) -> tuple[dict[str, Any], list[Array]]:
     """Return the header and the arrays of a file; a BadFileError says what is wrong with it."""
+    size = _size(path)
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            members = _members(archive, path.stat().st_size)
-            header = json.loads(archive.read(_HEADER).decode("utf-8", "surrogatepass"))
+            members = _members(archive, size)
+            header = parse_header(archive.read(_HEADER))
             listed = _listed(header, set(members))
             arrays = [_array(archive.read(entry["name"]), entry) for entry in listed]
     except BadFileError as error:
         msg = f"{path.name} cannot be loaded: {error}"
         raise BadFileError(msg) from None
     except (OSError, MemoryError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the file system: not found, not permitted
+        # of the file system: not permitted, a disk that fails; but a position that cannot be is the file's
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise _broken(path, error) from error
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, NotImplementedError, RecursionError) as error:
@@ -67,6 +74,16 @@ def read_archive(path: Path) -> tuple[dict[str, Any], list[Array]]:
     except (EOFError, RuntimeError, OverflowError, AttributeError, IndexError, LookupError) as error:
         raise _broken(path, error) from error
     return header, arrays
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file, which must be a regular one, whose bytes fit in memory."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        msg = f"{path} is not a regular file, so it holds no model: give the path of a file that save wrote."
+        raise BadFileError(msg)
+    check_memory(found.st_size, what=f"Loading {path.name}", advice="use a machine with more memory")
+    return found.st_size
 
 
 def _broken(path: Path, error: BaseException) -> BadFileError:
@@ -97,8 +114,8 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     if _HEADER not in members:
         msg = f"it has no {_HEADER!r}: it is another kind of archive."
         raise BadFileError(msg)
-    if members[_HEADER].file_size > _MOST_HEADER:
-        msg = f"its header has {members[_HEADER].file_size} bytes; at most {_MOST_HEADER} are read."
+    if members[_HEADER].file_size > HEADER_BYTES:
+        msg = f"its header has {members[_HEADER].file_size} bytes; at most {HEADER_BYTES} are read."
         raise BadFileError(msg)
     return members
 
@@ -141,7 +158,7 @@ def _array(data: bytes, entry: dict[str, Any]) -> Array:
     count = 1
     for length in shape:  # Python's integers do not overflow
         count *= length
-    if any(length < 0 for length in shape) or count * dtype.itemsize != body:
+    if any(length < 0 for length in shape) or count * dtype.itemsize != body or (count and not body):
         msg = f"{name!r} claims shape {shape} of {dtype}, but has {body} bytes."
         raise BadFileError(msg)
     if body == 0:

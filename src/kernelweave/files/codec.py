@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy import sparse
 
 from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
+from kernelweave.files.declared import check_declared
 
 __all__ = ["decode", "encode", "exported_classes"]
 
@@ -72,7 +74,7 @@ def _encode_all(values: Any, arrays: list[Array], where: str) -> list[Any]:
 
 def _encode_array(value: Any, arrays: list[Array], where: str) -> Any:
     if value.dtype.kind == "O" and all(isinstance(item, str) for item in value.ravel()):
-        return {"$strings": [str(item) for item in value.ravel()], "shape": list(value.shape)}
+        return _encode_texts(value, arrays, where)
     if value.dtype.kind not in "biufSU" or value.dtype.fields is not None:
         msg = f"{where} holds {value.dtype}, which a model file cannot: convert it to numbers or text, or use pickle."
         raise InvalidInputError(msg)
@@ -82,6 +84,13 @@ def _encode_array(value: Any, arrays: list[Array], where: str) -> Any:
             return {kind: i}
     arrays.append(np.asarray(value))
     return {kind: len(arrays) - 1}
+
+
+def _encode_texts(value: Any, arrays: list[Array], where: str) -> Any:
+    """Return an array of str objects as one array of bytes and where each text ends: headers stay short."""
+    texts = [str(item).encode("utf-8", "surrogatepass") for item in value.ravel()]
+    parts = np.frombuffer(b"".join(texts), dtype=np.uint8), np.cumsum([len(text) for text in texts], dtype=np.int64)
+    return {"$texts": _encode_all(parts, arrays, where), "shape": list(value.shape)}
 
 
 def _encode_special(value: Any, arrays: list[Array], where: str) -> Any:
@@ -154,11 +163,17 @@ def _position(i: object) -> int:
     return i
 
 
-def _decode_strings(value: _Tree, arrays: list[Array]) -> Array:
-    if not all(isinstance(item, str) for item in value["$strings"]):
-        msg = "a list of texts holds something else."
+def _decode_texts(value: _Tree, arrays: list[Array]) -> Array:
+    letters, ends = (decode(part, arrays) for part in value["$texts"])
+    if not (letters.dtype == np.uint8 and letters.ndim == 1 and ends.dtype == np.int64 and ends.ndim == 1):
+        msg = "an array of texts is not made of bytes and the positions where they end."
         raise BadFileError(msg)
-    return np.array([*value["$strings"], None], dtype=object)[:-1].reshape(value["shape"])
+    data, steps = letters.tobytes(), [0, *ends.tolist()]
+    if steps[-1] != len(data) or any(a > b for a, b in pairwise(steps)):
+        msg = "the texts of an array are not as long as it says."
+        raise BadFileError(msg)
+    texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(steps)]
+    return np.array([*texts, None], dtype=object)[:-1].reshape(value["shape"])
 
 
 def _decode_tuple(value: _Tree, arrays: list[Array]) -> tuple[Any, ...]:
@@ -207,11 +222,12 @@ def _decode_object(value: _Tree, arrays: list[Array]) -> Any:
     name = value["$object"]
     cls = _exported(name)
     given = {field: decode(part, arrays) for field, part in value["fields"].items()}
-    if not hasattr(cls, "__saved__"):
-        return cls(**given)
-    if set(given) != set(_saved_attributes(cls)):
+    if hasattr(cls, "__saved__") and set(given) != set(_saved_attributes(cls)):
         msg = f"a {name} in it does not have the attributes of one."
         raise BadFileError(msg)
+    check_declared(cls, given)
+    if not hasattr(cls, "__saved__"):
+        return cls(**given)
     thing: object = object.__new__(cls)
     for field, part in given.items():
         object.__setattr__(thing, field, part)
@@ -228,7 +244,7 @@ _DECODERS: dict[str, Callable[[_Tree, list[Array]], Any]] = {
     "$float": _decode_float,
     "$array": _decode_array,
     "$scalar": _decode_scalar,
-    "$strings": _decode_strings,
+    "$texts": _decode_texts,
     "$tuple": _decode_tuple,
     "$dict": _decode_dict,
     "$sparse": _decode_sparse,

@@ -13,6 +13,7 @@ from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.archive import read_archive, write_archive
 from kernelweave.files.codec import decode, encode
+from kernelweave.files.declared import check_declared
 
 __all__ = ["load", "save_model"]
 
@@ -110,11 +111,15 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
         raise BadFileError(msg)
     params = {name: decode(value, arrays) for name, value in _mapping(header, "params").items()}
     model = cls(**params)
-    for name, value in _mapping(header, "attributes").items():
-        if not name.isidentifier() or name in params or hasattr(cls, name) or not (name[0] == "_" or name[-1] == "_"):
+    attributes = {name: decode(value, arrays) for name, value in _mapping(header, "attributes").items()}
+    for name in attributes:
+        if name in params or hasattr(cls, name):
             msg = f"{name!r} is not an attribute of a fitted {cls.__name__}."
             raise BadFileError(msg)
-        setattr(model, name, decode(value, arrays))
+    check_declared(cls, attributes)
+    if attributes:  # a model that is not fitted checks its parameters when it is
+        model._validate_params()
+    vars(model).update(attributes)
     return model
 
 

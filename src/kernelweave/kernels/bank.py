@@ -51,6 +51,11 @@ class KernelBank:
 
     __saved__: ClassVar[tuple[str, ...]] = ("names", "_given", "_fixed", "_n_features")
 
+    names: tuple[str, ...]
+    _given: tuple[Kernel, ...]
+    _fixed: tuple[Kernel, ...]  # empty until the bank is fitted
+    _n_features: int
+
     def __init__(self, kernels: Mapping[str, KernelLike] | Sequence[KernelLike]) -> None:
         if isinstance(kernels, Mapping):
             named = {str(name): as_kernel(spec) for name, spec in kernels.items()}
@@ -67,7 +72,7 @@ class KernelBank:
             raise InvalidInputError(msg)
         self.names = tuple(named)
         self._given = tuple(named.values())
-        self._fixed: tuple[Kernel, ...] = ()  # empty until the bank is fitted
+        self._fixed = ()
         self._n_features = 0
 
     @property
@@ -147,7 +152,8 @@ class KernelBank:
 
 def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     """Return the matrix of one kernel, or name the kernel if it is not usable."""
-    K = kernel.evaluate(pair)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        K = kernel.evaluate(pair)
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)

@@ -56,6 +56,12 @@ class ViewBank:
 
     __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "_training", "_means")
 
+    names: tuple[str, ...]
+    views: tuple[str, ...]
+    banks: dict[str, KernelBank]
+    _training: Views | None
+    _means: dict[str, tuple[Matrix, Vector]]
+
     def __init__(self, banks: Mapping[str, KernelBank]) -> None:
         self.banks = dict(banks)
         self.views = tuple(view for view, bank in self.banks.items() for _ in bank.names)
@@ -64,8 +70,8 @@ class ViewBank:
         self.names = (
             tuple(f"{view}: {name}" for view, name in zip(self.views, names, strict=True)) if several else names
         )
-        self._training: Views | None = None
-        self._means: dict[str, tuple[Matrix, Vector]] = {}
+        self._training = None
+        self._means = {}
 
     def __len__(self) -> int:
         return len(self.names)

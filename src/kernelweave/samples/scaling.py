@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,6 +22,8 @@ SCALES: tuple[str, ...] = get_args(Scale)
 
 _HETEROGENEOUS = 10.0  # ratio of large to small column ranges
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
+_UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
+_EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +35,28 @@ class Scaling:
     method : {"unit", "zscore", "none"}
         "unit": every row at unit length, so that kernels compare directions. "zscore": every column with mean 0
         and deviation 1 over the training samples; a sparse matrix is divided only, so that it stays sparse.
-        "none": as they are.
+        "none": as they are, but for one factor if `unit` is given.
     reason : str
         Why this method was chosen.
     mean, deviation : array of shape (n_features,) or None
         Of the training samples, for "zscore".
+    unit : float or None
+        The largest power of two that is not above the largest absolute value of the training samples. Samples are
+        divided by it, and multiplied by 4 unless they are sparse, before anything else. It is given where "auto" chose
+        "none", so that the unit of the samples does not matter to polynomial kernels, and for "zscore" where their
+        squares might not be finite.
     """
 
     method: str
     reason: str
     mean: npt.NDArray[Any] | None = field(default=None, repr=False)
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
+    unit: float | None = field(default=None, repr=False)
 
     def transform(self, X: Samples) -> Samples:
         """Return scaled samples; sparse ones stay sparse, and the precision is kept."""
+        if self.unit is not None:
+            X = _in_unit(X, self.unit)
         if self.method == "unit":
             return _unit(X)
         if self.method == "zscore":
@@ -76,11 +87,13 @@ def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
     if not (isinstance(method, str) and method in SCALES):
         msg = f"scale must be one of {', '.join(map(repr, SCALES))}; got {method!r}."
         raise InvalidInputError(msg)
-    method, reason = _decide(X) if method == "auto" else (method, "it was asked for")
-    if method != "zscore":
-        return Scaling(method, reason)
-    mean, deviation = _moments(X)
-    return Scaling(method, reason, mean, deviation)
+    unit = _unit_of(X)
+    extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
+    table = _in_unit(X, unit) if unit is not None and extreme else X
+    given, (method, reason) = method, _decide(table) if method == "auto" else (method, "it was asked for")
+    if method == "zscore":
+        return Scaling(method, reason, *_moments(table), unit if extreme else None)
+    return Scaling(method, reason, unit=unit if (given, method) == ("auto", "none") else None)
 
 
 def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
@@ -116,7 +129,8 @@ def _decide(X: Samples) -> tuple[str, str]:
         return "none", "all columns are constant"
     low, high = np.quantile(ranges, (0.05, 0.95))
     if high > _HETEROGENEOUS * low:
-        return "zscore", f"the ranges of the {d} columns differ {high / low:.3g} times (5 % to 95 % quantile)"
+        times = float(high) / float(low)  # inf where numpy would warn
+        return "zscore", f"the ranges of the {d} columns differ {times:.3g} times (5 % to 95 % quantile)"
     similar = f"the {d} columns have similar ranges ({high / low:.2g} times from the 5 % to the 95 % quantile)"
     if d < _FEW_COLUMNS:
         return "none", f"{similar}, and are too few to give up the length of the rows"
@@ -135,11 +149,50 @@ def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return mean, np.where(constant, 1.0, deviation)
 
 
-def _unit(X: Samples) -> Samples:
+def _unit_of(X: Samples) -> float | None:
+    """Return the largest power of two that is not above the largest absolute value of a table, None if that is 0."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(values.max(initial=0), -values.min(initial=0)))
+    return math.ldexp(1, math.frexp(largest)[1] - 1) if largest > 0 else None
+
+
+def _in_unit(X: Samples, unit: float) -> Samples:
+    """Return a table in this unit, times 4 unless it is sparse: powers of two, which change no digit."""
     if sparse.issparse(X):
-        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-        return sparse.csr_array(sparse.diags_array(_inverse(norms)) @ X)
-    return X * _inverse(np.sqrt(np.einsum("ij,ij->i", X, X)))[:, None]
+        X = X.copy()
+        X.data = (X.data / unit * _SPARSE_UNIT).astype(X.dtype, copy=False)
+        return X
+    return (X / unit * _UNIT).astype(X.dtype, copy=False)
+
+
+def _unit(X: Samples) -> Samples:
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _row_squares(X)
+    limits = np.finfo(X.dtype)
+    odd = np.flatnonzero(~((squares > limits.tiny / limits.eps) & (squares < np.inf)))
+    if len(odd):  # too long or too short to be squared, or 0
+        X = _with_largest_one(X, odd)
+        squares[odd] = _row_squares(X[odd])
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(squares))) @ X)
+    return X * _inverse(np.sqrt(squares))[:, None]
+
+
+def _row_squares(X: Samples) -> npt.NDArray[Any]:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def _with_largest_one(X: Samples, rows: npt.NDArray[np.intp]) -> Samples:
+    """Return the table with the largest absolute value of some rows 1; rows of zeros stay."""
+    X = sparse.csr_array(X, copy=True) if sparse.issparse(X) else X.copy()
+    for i in rows:
+        values = X.data[X.indptr[i] : X.indptr[i + 1]] if sparse.issparse(X) else X[i]
+        largest = np.abs(values).max(initial=0)
+        if largest > 0:
+            values /= largest
+    return X
 
 
 def _inverse(norms: npt.NDArray[Any]) -> npt.NDArray[Any]:

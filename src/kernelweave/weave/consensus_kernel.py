@@ -13,6 +13,7 @@ from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, scaled
@@ -44,6 +45,11 @@ class Consensus:
     scalings: Mapping[str, Scaling]
     weights: Vector
     matrix: Matrix
+
+    def __post_init__(self) -> None:
+        if (self.training is None) != isinstance(self.bank, PrecomputedBank):
+            msg = f"A Consensus of a {type(self.bank).__name__} has {'no' if self.training is None else 'its'} samples."
+            raise TypeError(msg)
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""

@@ -85,6 +85,11 @@ class GraphModel:
     undecided: Mask | None = None
     embedding: Matrix | None = None
 
+    def __post_init__(self) -> None:
+        if self.values is None and self.centres is None:
+            msg = "A GraphModel needs values or centres to tell new samples by."
+            raise TypeError(msg)
+
     def rows(self, new: Views | KernelStack) -> Graph:
         """Return the rows of the graph for new samples."""
         return self.joiner.rows(new)
@@ -99,7 +104,7 @@ class GraphModel:
     def nearness(self, P: Matrix) -> Matrix:
         """Return memberships in the clusters from the distances of coordinates P to the centres."""
         if self.centres is None:
-            msg = "A GraphModel needs values or centres to predict new samples: pass one of them."
+            msg = "This GraphModel has no centres to predict new samples from."
             raise TypeError(msg)
         rows = unit_rows(P) if self.centres.unit else P
         return nearness(rows, self.centres.means, self.centres.counts).astype(P.dtype)
@@ -122,8 +127,9 @@ class GraphModel:
         known = self.known(samples)
         out = np.empty((len(known), self.n_groups), dtype=self.coordinates.dtype)
         undecided = np.zeros(len(known), dtype=bool)
-        old = known >= 0
+        old = np.zeros(len(known), dtype=bool)
         if self.distributions is not None and self.undecided is not None:
+            old = known >= 0
             out[old], undecided[old] = self.distributions[known[old]], self.undecided[known[old]]
         for rows in _blocks(np.flatnonzero(~old)):
             out[rows], undecided[rows] = distributions(self.scores(samples.select(rows)))
@@ -133,8 +139,9 @@ class GraphModel:
         """Return the coordinates of every sample in the embedding; training samples get those of `fit`."""
         known = self.known(samples)
         out = np.empty((len(known), self.coordinates.shape[1]), dtype=self.coordinates.dtype)
-        old = known >= 0
+        old = np.zeros(len(known), dtype=bool)
         if self.embedding is not None:
+            old = known >= 0
             out[old] = self.embedding[known[old]]
         for rows in _blocks(np.flatnonzero(~old)):
             out[rows] = self.place(samples.select(rows))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_scalar
 
 from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphRule
@@ -16,7 +18,7 @@ from kernelweave.samples.scaling import Scale
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import GraphModel
 
-__all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading"]
+__all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading", "check_count"]
 
 EmbeddingKind: TypeAlias = Literal["auto", "merged", "raw", "soft", "unit", "commute"]
 Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
@@ -100,3 +102,12 @@ class Classes:
     scores: Matrix
     undecided: Mask
     attributes: dict[str, Any]
+
+
+def check_count(value: int | None, name: str) -> None:
+    """Refuse a parameter of a solver that is not a positive integer or None; booleans are not numbers."""
+    if isinstance(value, bool | np.bool_):
+        msg = f"{name} must be an instance of int, not bool; got {value!r}."
+        raise TypeError(msg)
+    if value is not None:
+        check_scalar(value, name, Integral, min_val=1, max_val=np.iinfo(np.int32).max)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_scalar
 
 from kernelweave._types import HasShape, Samples
 from kernelweave.core.graphs.coordinates import margins
@@ -36,7 +34,7 @@ from kernelweave.weave.landmark.learning import (
     sample_size,
 )
 from kernelweave.weave.passing import pass_over, running
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
@@ -76,8 +74,7 @@ class Landmark:
     landmarks: LandmarksLike = "kmeans"
 
     def __post_init__(self) -> None:
-        if self.n_landmarks is not None:
-            check_scalar(self.n_landmarks, "n_landmarks", Integral, min_val=1)
+        check_count(self.n_landmarks, "n_landmarks")
 
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs in addition to X; 0 if the number of samples is not known yet."""

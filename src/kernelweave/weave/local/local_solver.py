@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.utils import check_scalar
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
@@ -24,7 +22,7 @@ from kernelweave.weave.clusters import cluster_graph
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
 
@@ -57,8 +55,7 @@ class Local:
     n_candidates: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n_candidates is not None:
-            check_scalar(self.n_candidates, "n_candidates", Integral, min_val=1)
+        check_count(self.n_candidates, "n_candidates")
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
         """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""

@@ -1,0 +1,101 @@
+"""Parameters that no model can use are refused by name, before X is looked at."""
+
+from numbers import Integral
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+
+import kernelweave
+from kernelweave import Landmark, Local, SMKLClustering, WeaveClustering, baselines, smkl_path
+from kernelweave.errors import InvalidInputError
+
+ESTIMATORS = [
+    cls
+    for package in (kernelweave, baselines)
+    for name in package.__all__
+    if isinstance(cls := getattr(package, name), type) and issubclass(cls, BaseEstimator)
+]
+BAD_NUMBERS = [True, np.True_, 10**30, -(10**30), 10**400, "2", [2], (1,), np.array([1, 2]), float("nan"), float("inf")]
+NOT_WHOLE = [1.5, 2.0, np.float64(2)]
+BAD_WORDS = [["auto"], {"auto"}, ("auto",), np.array(["auto", "auto"]), "Auto", b"auto", None, object()]
+
+
+def constrained(cls, kind):
+    """Return the parameters that may be numbers ("Interval") or words ("StrOptions"), with their constraints."""
+    constraints = cls._parameter_constraints
+    return {
+        name: constraints[name]
+        for name in cls().get_params()
+        if any(isinstance(one, kind) for one in constraints.get(name, ()))
+    }
+
+
+def refused(model, name):
+    y = {} if not hasattr(model, "classes_") and "n_clusters" in model.get_params() else {"y": None}
+    with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+        model.fit(None, **y)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_numbers_that_are_not_numbers_are_refused_by_name(cls):
+    for name, allowed in constrained(cls, Interval).items():
+        whole = any(isinstance(one, Interval) and one.type is Integral for one in allowed)
+        for value in [*BAD_NUMBERS, *(NOT_WHOLE if whole else ())]:
+            if isinstance(value, bool | np.bool_) and name == "verbose":
+                continue
+            refused(cls(**{name: value}), name)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_words_that_are_not_words_are_refused_by_name(cls):
+    for name, allowed in constrained(cls, StrOptions).items():
+        for value in BAD_WORDS:
+            array_like = "array-like" in allowed and not isinstance(value, str | bytes | None)
+            if array_like or (value is None and None in allowed):
+                continue
+            refused(cls(**{name: value}), name)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_switches_that_are_not_booleans_are_refused_by_name(cls):
+    for name, allowed in cls._parameter_constraints.items():
+        if "boolean" in allowed and name in cls().get_params() and name != "verbose":
+            for value in (1, 0, "yes", None, [True]):
+                refused(cls(**{name: value}), name)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_every_parameter_but_kernels_has_a_constraint(cls):
+    assert set(cls().get_params()) - set(cls._parameter_constraints) <= {"kernels", "kernel"}
+
+
+@pytest.mark.parametrize("value", ["2", 1.5, True, 0, 10**30])
+def test_a_path_refuses_a_number_of_threads_by_name(value):
+    with pytest.raises(ValueError, match="n_jobs"):
+        next(smkl_path(SMKLClustering(3, n_jobs=value), None, {"alpha": [1e-3]}))
+
+
+@pytest.mark.parametrize("value", [True, 10**30, 1.5, "2", 0])
+@pytest.mark.parametrize(("solver", "name"), [(Landmark, "n_landmarks"), (Local, "n_candidates")])
+def test_a_solver_refuses_a_number_by_name(solver, name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        solver(**{name: value})
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "-inf", "much", "1e400"])
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_a_limit_of_memory_that_is_not_a_number_of_bytes_is_refused_by_name(cls, value, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", value)
+    model = cls()
+    if "n_clusters" in model.get_params():
+        model.set_params(n_clusters=2)
+    with pytest.raises(InvalidInputError, match="KERNELWEAVE_MEMORY must be a number of bytes"):
+        model.fit(np.eye(6), [0, 1, -1, -1, -1, -1])
+
+
+def test_numbers_of_numpy_are_numbers():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = WeaveClustering(np.int64(2), gamma=np.float32(0.1), n_init=np.int8(2), n_jobs=np.int64(1), random_state=0)
+    assert model.fit(X).n_clusters_ == 2
