@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave import WeaveClustering, __version__
+from kernelweave import WeaveClassifier, WeaveClustering, __version__
 
 
 def section(page):
@@ -71,7 +71,8 @@ def test_a_missing_package_is_named_before_anything_is_computed(refused, csv, mo
         raise AssertionError
 
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.setattr(WeaveClustering, "fit", fit)
+    for model in (WeaveClustering, WeaveClassifier):
+        monkeypatch.setattr(model, "fit", fit)
     said = refused(*command)
     assert "jinja2" in said
     assert 'pip install "kernelweave[cli]"' in said
