@@ -13,7 +13,7 @@ from kernelweave.errors import UndecidedWarning
 from kernelweave.weave.choice import SOLVERS
 
 WORDS = ("auto", "dense", "local", "landmark")
-OBJECTS = (Dense(), Local(n_candidates=20), Landmark(n_landmarks=8))
+OBJECTS = (Dense(), Local(n_candidates=20), Landmark(n_landmarks=10))
 CHECKED = [
     *(WeaveClustering(3, solver=solver) for solver in (*WORDS, *OBJECTS)),
     *(WeaveClassifier(solver=solver) for solver in (*WORDS, *OBJECTS)),

@@ -214,7 +214,7 @@ def test_without_values_the_distance_to_the_centres_decides():
 
 
 def test_a_model_without_values_and_centres_cannot_tell_groups():
-    with pytest.raises(TypeError, match="has no centres to predict"):
+    with pytest.raises(TypeError, match="needs values or centres"):
         GraphModel(ByHand(), COORDINATES)
 
 

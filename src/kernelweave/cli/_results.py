@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Vector
-from kernelweave.cli._cells import unguarded, write_rows
+from kernelweave.cli._formula_guard import unguarded, write_rows
 from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:

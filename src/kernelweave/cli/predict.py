@@ -67,7 +67,7 @@ def predict(
 
 def _tell(found: Sequence[tuple[str, str, str]], *, as_json: bool) -> None:
     """Print ids, labels and confidence as JSON or CSV."""
-    from kernelweave.cli._cells import write_rows
+    from kernelweave.cli._formula_guard import write_rows
 
     if as_json:
         rows = [{"id": row[0], "label": row[1], "confidence": float(row[2])} for row in found]
