@@ -42,7 +42,7 @@ class NewSamplesError(InvalidInputError, NotImplementedError):
 
 
 class DataUnavailableError(KernelweaveError, OSError):
-    """A data set is neither in the data folder nor to be had from its source."""
+    """A data set is neither in the data folder nor available from its source."""
 
 
 class MissingPackageError(KernelweaveError, ImportError):
