@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -132,3 +134,17 @@ def test_the_consensus_does_not_collapse_on_a_kernel_in_the_middle(rng):
     G = gram(H)
     assert median_weights(G, floor=0.0)[0] > 0.99
     assert median_weights(G)[0] < 0.7
+
+
+def test_the_moments_keep_no_tile_in_memory():
+    size, n, r = 60, 1200, 12
+
+    def drawn():
+        for i in range(0, n, size):
+            yield slice(i, i + size), slice(i, i + size), np.ones((r, size, size))
+
+    tracemalloc.start()
+    kernel_moments(drawn())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6 * 8 * r * size**2

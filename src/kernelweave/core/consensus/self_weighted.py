@@ -74,7 +74,7 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
         seconds.append(times * (E @ E.T))
         firsts.append(times * E.sum(axis=1))
         if rows == cols:
-            on_diagonal.append(E[:, :: H.shape[1] + 1])
+            on_diagonal.append(E[:, :: H.shape[1] + 1].copy())  # not a view, which would keep E
         n = max(n, cols.stop)
     second, first, diagonal = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
     m = centre.astype(np.float64)
