@@ -26,7 +26,7 @@ from kernelweave import (
     WeaveClustering,
     estimators,
 )
-from kernelweave.errors import NotEnoughMemoryError
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.report import model_report
 
@@ -204,3 +204,11 @@ def test_a_model_of_precomputed_kernels_does_not_keep_them(cls, tmp_path):
     model.save(tmp_path / "model.kw")
     assert (tmp_path / "model.kw").stat().st_size < H.nbytes / 4
     assert_array_equal(kernelweave.load(tmp_path / "model.kw").predict(H[:, :6]), model.labels_[:6])
+
+
+@pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
+def test_a_scale_by_view_must_name_the_view_for_every_solver(solver):
+    model = WeaveClustering(3, random_state=0, solver=solver, scale={"X": "unit"}).fit(X)
+    assert model.scaling_.method == "unit"
+    with pytest.raises(InvalidInputError, match="scale must name every view: the views are X; got a"):
+        WeaveClustering(3, solver=solver, scale={"a": "unit"}).fit(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.views import Views
 
-__all__ = ["SCALES", "Scale", "Scaling", "fit_scaling", "fit_scalings", "scaled"]
+__all__ = ["SCALES", "Scale", "Scaling", "fit_scaling", "fit_scalings", "scale_methods", "scaled"]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -96,12 +96,18 @@ def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
     return Scaling(method, reason, unit=unit if (given, method) == ("auto", "none") else None)
 
 
+def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> Mapping[str, Scale]:
+    """Return the method of every view: one method for all, or a dict with the views' names."""
+    methods = scale if isinstance(scale, Mapping) else dict.fromkeys(names, scale)
+    if set(methods) != set(names):
+        msg = f"scale must name every view: the views are {', '.join(names)}; got {', '.join(map(str, methods))}."
+        raise InvalidInputError(msg)
+    return methods
+
+
 def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
     """Return how each view is scaled: one method for all, or a dict with the views' names."""
-    methods = scale if isinstance(scale, Mapping) else dict.fromkeys(views.names, scale)
-    if set(methods) != set(views.names):
-        msg = f"scale must name every view: the views are {', '.join(views.names)}; got {', '.join(map(str, methods))}."
-        raise InvalidInputError(msg)
+    methods = scale_methods(views.names, scale)
     return {name: fit_scaling(X, methods[name]) for name, X in zip(views.names, views.tables, strict=True)}
 
 

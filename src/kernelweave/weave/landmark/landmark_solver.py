@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.parts import Part, read
 from kernelweave.samples.running import Run
 from kernelweave.samples.sampling import coordinate_order, draw_rows, take
+from kernelweave.samples.scaling import scale_methods
 from kernelweave.samples.source import Source
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import given_weights, kernel_attributes
@@ -138,7 +139,7 @@ class Landmark:
             n_landmarks=self._number(source, n_groups),
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
-            scale=plan.scale["X"] if isinstance(plan.scale, Mapping) else plan.scale,
+            scale=scale_methods(("X",), plan.scale)["X"],
             dtype=plan.dtype,
             seed=seed,
         )
