@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = [
-    "KGLClassifier",
-    "KGLClustering",
-    "PMKLClassifier",
-    "PMKLClustering",
-    "SMKLClassifier",
-    "SMKLClustering",
-    "WeaveClassifier",
-    "WeaveClustering",
-]
-
 __all__ = [
     "Chunks",
     "Dense",
@@ -61,20 +50,23 @@ __all__ = [
     "view_importance",
 ]
 
-_PLACES = {
-    **dict.fromkeys([*_ESTIMATORS, "smkl_path", "view_importance"], "kernelweave.estimators"),
-    **dict.fromkeys(["Chunks", "Views"], "kernelweave.samples"),
-    **dict.fromkeys(["Dense", "Landmark", "Local"], "kernelweave.weave"),
+_PACKAGES = ("baselines", "datasets", "kernels", "metrics", "plots", "report")
+_PLACES = {  # of what does not come from kernelweave.estimators
+    "Chunks": "kernelweave.samples",
+    "Dense": "kernelweave.weave",
+    "Landmark": "kernelweave.weave",
+    "Local": "kernelweave.weave",
+    "Views": "kernelweave.samples",
     "load": "kernelweave.files",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is first asked for, so that the command line starts quickly."""
-    if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
-    if name in __all__:
+    """Import a public name when it is first used, so that the command line starts quickly."""
+    if name in _PACKAGES:
         return import_module(f"kernelweave.{name}")
+    if name in __all__:
+        return getattr(import_module(_PLACES.get(name, "kernelweave.estimators")), name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["counted", "plural"]
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: 1 sample, 60 samples, 3 classes."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun}es" if noun.endswith("s") else f"{number} {noun}s"
+    return f"{number} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun: samples, classes."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"

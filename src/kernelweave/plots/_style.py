@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kernelweave._plural import plural
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -20,7 +22,6 @@ __all__ = [
     "headline",
     "new_axes",
     "plain",
-    "plural",
     "shortened",
     "strip_spines",
     "wrapped",
@@ -82,11 +83,6 @@ def shortened(name: object, length: int = 18) -> str:
     """Return a name of at most this length, cut off with an ellipsis if it is longer."""
     text = str(name)
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def plural(noun: str) -> str:
-    """Return "classes" for "class" and "samples" for "sample"."""
-    return noun + ("es" if noun.endswith("s") else "s")
 
 
 def counted(count: int, noun: str) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave import plots
+from kernelweave._plural import plural
 from kernelweave.plots._fitted import fits
-from kernelweave.plots._style import counted, plural
+from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts
 
 if TYPE_CHECKING:

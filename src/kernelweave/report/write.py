@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from kernelweave._plural import plural
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import Layout, lay_out, membership_wheel
-from kernelweave.plots._style import COLOURS, MARKERS, counted, plural
+from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts, read_facts

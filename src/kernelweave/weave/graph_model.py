@@ -87,7 +87,7 @@ class GraphModel:
 
     def __post_init__(self) -> None:
         if self.values is None and self.centres is None:
-            msg = "A GraphModel needs values or centres to tell new samples by."
+            msg = "A GraphModel needs values or centres to predict new samples."
             raise TypeError(msg)
 
     def rows(self, new: Views | KernelStack) -> Graph:
