@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelweave import Views, WeaveClustering
 from kernelweave.metrics import clustering_accuracy
 
-__all__ = ["METHODS", "RIVALS", "Labels", "Scores", "default", "one_table", "scores"]
+__all__ = ["METHODS", "RIVALS", "Labels", "Scores", "default", "n_classes", "one_table", "scores"]
 
 Labels = NDArray[np.integer[Any]]
 Scores = dict[str, float]
@@ -65,6 +65,11 @@ RIVALS: dict[str, Method] = {
     "kNN spectral, standardised": lambda X, c, seed: _spectral(standardised(X), c, seed),
 }
 METHODS: dict[str, Method] = {"WeaveClustering": default, **RIVALS}
+
+
+def n_classes(y: Labels) -> int:
+    """Return the number of classes; outliers, y = -1, are none."""
+    return len(np.unique(y[y >= 0]))
 
 
 def scores(y: Labels, labels: Labels) -> Scores:
