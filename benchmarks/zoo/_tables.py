@@ -117,7 +117,7 @@ def _constant_columns(seed: int) -> Built:
 def _noise_view(seed: int) -> Built:
     rng = np.random.default_rng(seed)
     y = labelled(rng, [60] * 4)
-    views = [centres(rng, 4, d, apart=4.5)[y] + rng.normal(size=(240, d)) for d in (10, 25)]
+    views = [centres(rng, 4, d, apart=4.5)[y] + rng.normal(size=(240, d)) for d in (10, 25, 15)]
     return [*views, rng.normal(size=(240, 40))], y
 
 
@@ -142,6 +142,6 @@ TABLES = (
     Member("one-hot", "one-hot", "twelve categories of five values, one-hot", _one_hot),
     Member("binary", "one-hot", "forty answers yes or no, three groups", _binary),
     Member("wide", "wide", "20 informative columns of 500", _wide),
-    Member("noise-view", "views", "two views of four groups, and one of noise", _noise_view),
+    Member("noise-view", "views", "three views of four groups, and one of noise", _noise_view),
     Member("part-views", "views", "three views, each of which tells two halves apart", _part_views),
 )
