@@ -41,6 +41,11 @@ class DataSet:
         """The number of classes."""
         return len(np.unique(self.y))
 
+    @property
+    def dtype(self) -> type[np.float32] | None:
+        """Single precision where the kernels of all views would be large, else that of the samples."""
+        return np.float32 if len(self.views) * len(self.y) ** 2 > 1e7 else None
+
     @cached_property
     def scaled(self) -> list[Any]:
         """The views on the scale that the library chooses for each."""
@@ -57,7 +62,7 @@ class DataSet:
     def kernels(self, name: str = "released-12") -> np.ndarray:
         """Return the kernels of every view as one stack; in single precision where it would be large."""
         if name not in self._stacks:
-            dtype = np.float32 if len(self.views) * len(self.y) ** 2 > 1e7 else np.float64
+            dtype = self.dtype or np.float64
             self._stacks[name] = np.concatenate([recipe(name).fit_grams(X).astype(dtype) for X in self.scaled])
         return self._stacks[name]
 

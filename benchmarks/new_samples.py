@@ -47,7 +47,8 @@ def main(names: list[str]) -> None:
         _confidence(name)
 
 
-def _samples(views: list[Any], rows: Any) -> Any:
+def samples(views: list[Any], rows: Any) -> Any:
+    """Return some of the samples as an estimator takes them: one table, or Views."""
     return views[0][rows] if len(views) == 1 else Views([X[rows] for X in views])
 
 
@@ -65,10 +66,10 @@ def _agreement(name: str, split: int) -> None:
     data = load(name)
     old, new = _split(len(data.y), split)
     for model in _models(name, data.c, len(data.y)):
-        part = model.fit(_samples(data.views, old))
-        labels, found = part.labels_, part.predict(_samples(data.views, new))
-        rule = part._graph_model.scores(part._read_again(_samples(data.views, old))).argmax(axis=1)
-        whole = model.fit(_samples(data.views, np.r_[old, new]))
+        part = model.fit(samples(data.views, old))
+        labels, found = part.labels_, part.predict(samples(data.views, new))
+        rule = part._graph_model.scores(part._read_again(samples(data.views, old))).argmax(axis=1)
+        whole = model.fit(samples(data.views, np.r_[old, new]))
         known = np.arange(len(data.y)) < len(old)
         Y = np.zeros((len(data.y), data.c), dtype=whole.graph_.dtype)
         Y[known] = np.eye(data.c)[labels]
@@ -89,8 +90,8 @@ def _classes(name: str, split: int) -> None:
     y = np.where(np.random.default_rng(split).random(len(order)) < 0.1, data.y[order], -1)
     y[len(old) :] = -1
     model = WeaveClassifier(dtype="float32" if name == "mfeat" else None)
-    found = model.fit(_samples(data.views, old), y[: len(old)]).predict(_samples(data.views, new))
-    whole = model.fit(_samples(data.views, order), y).transduction_[len(old) :]
+    found = model.fit(samples(data.views, old), y[: len(old)]).predict(samples(data.views, new))
+    whole = model.fit(samples(data.views, order), y).transduction_[len(old) :]
     figures = np.mean(found == whole), np.mean(found == data.y[new]), np.mean(whole == data.y[new])
     _row(name, "WeaveClassifier", split, figures)
 
@@ -98,8 +99,8 @@ def _classes(name: str, split: int) -> None:
 def _confidence(name: str) -> None:
     data = load(name)
     for model in _models(name, data.c, len(data.y)):
-        model.fit(_samples(data.views, np.arange(len(data.y))))
-        correct = _matched(data.y, model.labels_)
+        model.fit(samples(data.views, np.arange(len(data.y))))
+        correct = matched(data.y, model.labels_)
         quarters = np.array_split(np.argsort(model.confidence_, kind="stable"), 4)
         figures = [correct.mean(), *(correct[part].mean() for part in quarters)]
         _row(name, type(model).__name__, None, figures)
@@ -110,7 +111,7 @@ def _row(name: str, model: str, split: int | None, figures: Any) -> None:
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def _matched(y: Any, labels: Any) -> Any:
+def matched(y: Any, labels: Any) -> Any:
     """Return which samples are in the cluster that is matched with their class."""
     y = np.unique(y, return_inverse=True)[1]
     counts = np.zeros((labels.max() + 1, y.max() + 1))
