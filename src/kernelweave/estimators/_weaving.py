@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._estimator import POSITIVE, KernelModel
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel
 from kernelweave.memory import available_memory
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CONSTRAINTS", "check_parameters", "choose"]
 
 _GAMMA = 0.1
+_NEIGHBOURS = 10
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
@@ -31,6 +32,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "weights": [StrOptions({"self", "uniform"}), "array-like"],
     "graph": [StrOptions({"auto", "ridge", "knn", "both"})],
     "gamma": [POSITIVE, StrOptions({"auto"})],
+    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"})],
     "solver": [StrOptions({"auto", *SOLVERS}), *map(type, SOLVERS.values())],
 }
 
@@ -53,10 +55,13 @@ def choose(
 ) -> tuple[SolverChoice, Plan]:
     """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
     asked = {name: f"{name}={getattr(model, name)!r}" for name in ("graph", "gamma") if getattr(model, name) != "auto"}
-    room = Room(available_memory(), model.n_neighbors, n_groups)
+    k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
+    room = Room(available_memory(), k, n_groups)
     choice = choose_solver(model.solver, samples, {**asked, **wishes}, room)
     say = Reporter(type(model).__name__, model.verbose)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)
-    rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, model.n_neighbors)
-    return choice, Plan(model.kernels, model.weights, model.scale, rule, model.dtype, model.n_jobs, say)
+    rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, k)
+    many = model.n_neighbors == "auto" and rule.graph != "both"
+    plan = Plan(model.kernels, model.weights, model.scale, rule, model.graph, many, model.dtype, model.n_jobs, say)
+    return choice, plan

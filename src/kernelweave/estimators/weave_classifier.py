@@ -17,7 +17,7 @@ from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choos
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
-from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.samples.scaling import Scale, Version
 from kernelweave.weave.choice import SolverChoice, SolverLike
 from kernelweave.weave.plan import LabelTask, Propagation
 
@@ -75,7 +75,7 @@ class WeaveClassifier(GraphClassifier):
         "propagation": [StrOptions({"auto", "harmonic", "lgc"})],
     }
 
-    scaling_: Scaling | dict[str, Scaling]
+    scaling_: tuple[Version, ...]
     solver_: SolverChoice
     neighbor_recall_: float
     landmarks_: Samples
@@ -89,7 +89,7 @@ class WeaveClassifier(GraphClassifier):
         weights: WeightsLike = "self",
         graph: Literal["auto"] | GraphKind = "auto",
         gamma: float | Literal["auto"] = "auto",
-        n_neighbors: int = 10,
+        n_neighbors: int | Literal["auto"] = "auto",
         class_mass: bool = False,
         propagation: Propagation = "auto",
         solver: SolverLike = "auto",

@@ -16,7 +16,7 @@ from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n
 from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
-from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.samples.scaling import Scale, Version
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SolverChoice, SolverLike
 from kernelweave.weave.plan import EmbeddingKind, Reading
@@ -98,14 +98,12 @@ class WeaveClustering(GraphClusterer):
         "n_clusters": [AT_LEAST_ONE, StrOptions({"auto"})],
         "embedding": [StrOptions({"auto", "merged", "raw", "soft", "unit", "commute"})],
         "n_components": [AT_LEAST_ONE, None],
-        "consensus": ["boolean"],
     }
 
     n_clusters_: int
     cluster_evidence_: ClusterEvidence
     eigenvalues_: Vector
-    co_association_: Matrix
-    scaling_: Scaling | dict[str, Scaling]
+    scaling_: tuple[Version, ...]
     solver_: SolverChoice
     neighbor_recall_: float
     landmarks_: Samples
@@ -120,10 +118,9 @@ class WeaveClustering(GraphClusterer):
         weights: WeightsLike = "self",
         graph: Literal["auto"] | GraphKind = "auto",
         gamma: float | Literal["auto"] = "auto",
-        n_neighbors: int = 10,
+        n_neighbors: int | Literal["auto"] = "auto",
         embedding: EmbeddingKind = "auto",
         n_components: int | None = None,
-        consensus: bool = False,
         n_init: int = 10,
         random_state: RandomStateLike = None,
         solver: SolverLike = "auto",
@@ -141,7 +138,6 @@ class WeaveClustering(GraphClusterer):
         self.n_neighbors = n_neighbors
         self.embedding = embedding
         self.n_components = n_components
-        self.consensus = consensus
         self.n_init = n_init
         self.random_state = random_state
         self.solver = solver
@@ -172,7 +168,7 @@ class WeaveClustering(GraphClusterer):
                 check_n_clusters(self.n_clusters, samples.n_samples)
             n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
             choice, plan = choose(self, samples, self._wishes(), n_groups=n_groups, graph="ridge")
-            reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init, self.consensus)
+            reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init)
             found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
         attributes = {
             **found.attributes,
@@ -192,4 +188,4 @@ class WeaveClustering(GraphClusterer):
         wishes = {"embedding": f"embedding={self.embedding!r}"} if self.embedding != "auto" else {}
         if self.n_clusters == "auto":
             wishes["auto"] = 'n_clusters="auto"'
-        return {**wishes, "consensus": "consensus=True"} if self.consensus else wishes
+        return wishes

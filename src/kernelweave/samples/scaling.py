@@ -1,10 +1,14 @@
-"""Scaling of samples before kernels compare them: chosen from the data, reported, and kept for new samples."""
+"""Scaling of samples before kernels compare them: kept for new samples, and reported.
+
+Nobody knows whether the length of a row means something, or which column matters: "auto" makes two versions of the
+samples, their directions and their z-scores, and both are used.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,15 +17,17 @@ from scipy import sparse
 
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
+from kernelweave.memory import check_memory
 from kernelweave.samples.views import Views
 
-__all__ = ["SCALES", "Scale", "Scaling", "fit_scaling", "fit_scalings", "scale_methods", "scaled"]
+__all__ = ["SCALES", "Scale", "Scaling", "Version", "fit_scaling", "fit_versions", "scale_methods", "scaled"]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
-_HETEROGENEOUS = 10.0  # ratio of large to small column ranges
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
+_CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
+_LEAST = 1e-3  # of the weight of directions: below it z-scores are not computed
 _UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
@@ -34,16 +40,16 @@ class Scaling:
     ----------
     method : {"unit", "zscore", "none"}
         "unit": every row at unit length, so that kernels compare directions. "zscore": every column with mean 0
-        and deviation 1 over the training samples; a sparse matrix is divided only, so that it stays sparse.
-        "none": as they are, but for one factor if `unit` is given.
+        and deviation 1 over the training samples, values beyond ±3 cut off; a sparse matrix becomes dense. "none": as
+        they are, but for one factor if `unit` is given.
     reason : str
-        Why this method was chosen.
+        Why this method was used.
     mean, deviation : array of shape (n_features,) or None
         Of the training samples, for "zscore".
     unit : float or None
         The largest power of two that is not above the largest absolute value of the training samples. Samples are
-        divided by it, and multiplied by 4 unless they are sparse, before anything else. It is given where "auto" chose
-        "none", so that the unit of the samples does not matter to polynomial kernels, and for "zscore" where their
+        divided by it, and multiplied by 4 unless they are sparse, before anything else. It is given where "auto" leaves
+        samples as they are, so that their unit does not matter to polynomial kernels, and for "zscore" where their
         squares might not be finite.
     """
 
@@ -54,46 +60,117 @@ class Scaling:
     unit: float | None = field(default=None, repr=False)
 
     def transform(self, X: Samples) -> Samples:
-        """Return scaled samples; sparse ones stay sparse, and the precision is kept."""
+        """Return scaled samples in the same precision; sparse ones stay sparse, but for z-scores."""
         if self.unit is not None:
             X = _in_unit(X, self.unit)
         if self.method == "unit":
             return _unit(X)
         if self.method == "zscore":
-            inverse = 1 / np.asarray(self.deviation)
-            if sparse.issparse(X):
-                return sparse.csr_array(X @ sparse.diags_array(inverse.astype(X.dtype)))
-            return ((X - self.mean) * inverse).astype(X.dtype, copy=False)
+            Z = _dense(X) - self.mean
+            Z /= self.deviation
+            return np.clip(Z, -_CLIPPED, _CLIPPED, out=Z).astype(X.dtype, copy=False)
         return X
 
 
-def fit_scaling(X: Samples, method: str = "auto") -> Scaling:
-    """Choose how to scale samples, unless `method` is given, and compute the constants from them.
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One way to scale the samples of all views, and how much it counts.
+
+    Parameters
+    ----------
+    name : {"direction", "zscore", "given"}
+        Directions of the rows, z-scores of the columns, or as the user asked.
+    scalings : dict of view name to Scaling
+        How each view is scaled.
+    share : float
+        The weight of this version among all that were used, between 0 and 1.
+    few_columns : bool
+        Whether a view has fewer than ten columns.
+    """
+
+    name: str
+    scalings: Mapping[str, Scaling]
+    share: float = 1.0
+    few_columns: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why this version was used."""
+        return next(iter(self.scalings.values())).reason
+
+    def counted(self, share: float) -> Version:
+        """Return this version with another share."""
+        return replace(self, share=share)
+
+
+def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Version, ...]:
+    """Return the versions of the samples to compare: one where `scale` is given, two where it is "auto".
+
+    The first has the directions of the rows, or rows as they are where a table has fewer than ten columns. The second
+    has z-scores. Its share is the fourth power of how full the columns are, relative to 1 for the first: columns that
+    are mostly zero, such as words, have no use for means and deviations, and below 0.18 their view stays the same.
+    """
+    methods = scale_methods(views.names, scale)
+    tables = dict(zip(views.names, views.tables, strict=True))
+    given = {name: fit_scaling(tables[name], method) for name, method in methods.items() if method != "auto"}
+    filled = {name: _filled(tables[name]) for name, method in methods.items() if method == "auto"}
+    if not filled:
+        return (Version("given", given),)
+    few = any(width < _FEW_COLUMNS for _, width in filled.values())
+    ordered = [name for name in views.names if name in filled]
+    direction = {name: _direction(tables[name], filled[name][1]) for name in ordered}
+    first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, 1.0, few)
+    full = {name: share**4 for name, (share, _) in filled.items() if share**4 >= _LEAST}
+    if not full:
+        return (first,)
+    reason = "no scaling is known to be the right one"
+    z = {name: replace(fit_scaling(tables[name], "zscore"), reason=reason) for name in full}
+    share = float(np.mean(list(full.values())))
+    second = Version("zscore", {name: z.get(name) or first.scalings[name] for name in views.names}, share, few)
+    return first, second
+
+
+def _filled(X: Samples) -> tuple[float, float]:
+    """Return how full the column of a mean entry is, from 0 to 1, and the number of columns that are filled at all.
+
+    With f_j the share of entries of column j that are not zero: Σ f² / Σ f, and (Σ f)² / Σ f².
+    """
+    counts = np.bincount(X.tocsr().indices, weights=X.data != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
+    f = (np.count_nonzero(X, axis=0) if counts is None else counts) / X.shape[0]
+    total, squares = float(f.sum()), float(f @ f)
+    return (squares / total, total**2 / squares) if total > 0 else (0.0, 0.0)
+
+
+def _direction(X: Samples, columns: float) -> Scaling:
+    """Return the scaling to unit length, or to one unit for all where there are few columns."""
+    if columns < _FEW_COLUMNS:
+        n = round(columns)
+        what = "1 column is" if n == 1 else f"{n} columns are"
+        return Scaling("none", f"{what} too few to give up the length of the rows", unit=_unit_of(X))
+    return Scaling("unit", "no scaling is known to be the right one")
+
+
+def fit_scaling(X: Samples, method: str) -> Scaling:
+    """Return how to scale samples by one method, with the constants of these samples.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         The training samples, finite.
-    method : {"auto", "unit", "zscore", "none"}, default="auto"
-        "auto" decides from the data: "zscore" for columns of very different ranges (measurements in different
-        units), "unit" for text and other sparse counts and for many columns of similar range (pixels,
-        expression levels), "none" for few columns of similar range and for sparse tables of mixed kind.
+    method : {"unit", "zscore", "none"}
+        As in `Scaling`.
 
     Returns
     -------
     Scaling
         With `method`, `reason` and `transform`.
     """
-    if not (isinstance(method, str) and method in SCALES):
-        msg = f"scale must be one of {', '.join(map(repr, SCALES))}; got {method!r}."
-        raise InvalidInputError(msg)
+    if method != "zscore":
+        return Scaling(method, "it was asked for")
     unit = _unit_of(X)
     extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
     table = _in_unit(X, unit) if unit is not None and extreme else X
-    given, (method, reason) = method, _decide(table) if method == "auto" else (method, "it was asked for")
-    if method == "zscore":
-        return Scaling(method, reason, *_moments(table), unit if extreme else None)
-    return Scaling(method, reason, unit=unit if (given, method) == ("auto", "none") else None)
+    return Scaling(method, "it was asked for", *_moments(table), unit if extreme else None)
 
 
 def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> Mapping[str, Scale]:
@@ -102,45 +179,16 @@ def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> M
     if set(methods) != set(names):
         msg = f"scale must name every view: the views are {', '.join(names)}; got {', '.join(map(str, methods))}."
         raise InvalidInputError(msg)
+    for method in methods.values():
+        if not (isinstance(method, str) and method in SCALES):
+            msg = f"scale must be one of {', '.join(map(repr, SCALES))}; got {method!r}."
+            raise InvalidInputError(msg)
     return methods
-
-
-def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
-    """Return how each view is scaled: one method for all, or a dict with the views' names."""
-    methods = scale_methods(views.names, scale)
-    return {name: fit_scaling(X, methods[name]) for name, X in zip(views.names, views.tables, strict=True)}
 
 
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
     """Return the views, each scaled."""
     return views.map({name: one.transform for name, one in scalings.items()})
-
-
-def _decide(X: Samples) -> tuple[str, str]:
-    """Return the method for these samples, and the reason."""
-    n, d = X.shape
-    if sparse.issparse(X):
-        filled = np.bincount(X.tocsr().indices, minlength=d)
-        full = filled > n / 2
-        share = filled[full].sum() / max(filled.sum(), 1)
-        if share > 0.5:
-            return "none", (
-                f"the matrix is sparse, but {share:.0%} of its entries lie in {np.count_nonzero(full)} columns that "
-                "are mostly filled: a table with indicator columns, where the length of a row means nothing"
-            )
-        return "unit", f"the matrix is sparse with {filled.sum() / max(n * d, 1):.1%} of entries filled, like text"
-    ranges = np.ptp(X, axis=0)
-    ranges = ranges[ranges > 0]
-    if len(ranges) == 0:
-        return "none", "all columns are constant"
-    low, high = np.quantile(ranges, (0.05, 0.95))
-    if high > _HETEROGENEOUS * low:
-        times = float(high) / float(low)  # inf where numpy would warn
-        return "zscore", f"the ranges of the {d} columns differ {times:.3g} times (5 % to 95 % quantile)"
-    similar = f"the {d} columns have similar ranges ({high / low:.2g} times from the 5 % to the 95 % quantile)"
-    if d < _FEW_COLUMNS:
-        return "none", f"{similar}, and are too few to give up the length of the rows"
-    return "unit", f"{similar}, like pixels"
 
 
 def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -153,6 +201,15 @@ def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
     return mean, np.where(constant, 1.0, deviation)
+
+
+def _dense(X: Samples) -> npt.NDArray[Any]:
+    """Return a table as an array, if that fits into memory."""
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    what = f"The z-scores of a sparse matrix of shape {X.shape}"
+    check_memory(8 * X.shape[0] * X.shape[1], what=what, advice='use scale="unit"')
+    return np.asarray(X.toarray())
 
 
 def _unit_of(X: Samples) -> float | None:

@@ -25,14 +25,14 @@ class Solver(Protocol):
     """Builds the graph of a Weave model.
 
     A solver declares in `supports` which of these it supports: "views" (several), "gaps" in them, "precomputed"
-    kernels, "chunks", "auto" number of clusters, a "graph" kind, "gamma", an "embedding" and "consensus".
+    kernels, "chunks", "auto" number of clusters, a "graph" kind, "gamma" and an "embedding".
     """
 
     name: ClassVar[str]
     supports: ClassVar[frozenset[str]]
     up_to: ClassVar[float]  # the largest number of samples for which "auto" chooses it
 
-    def memory(self, samples: Any, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+    def memory(self, samples: Any, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
 
     def cluster(self, samples: Any, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
@@ -94,7 +94,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         _refuse(given, wishes, able)
-        need = given.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
+        need = given.memory(samples, room.n_neighbors, room.n_groups)
         if room.free is not None and need > room.free:
             raise _too_large(given, samples, need, room.free, _advice(given, wishes, able))
         return SolverChoice(given, "asked for")
@@ -112,7 +112,7 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     passed: list[str] = []
     tried: list[tuple[int, Solver]] = []
     for solver in able:
-        need = solver.memory(samples, room.n_neighbors, room.n_groups, consensus="consensus" in wishes)
+        need = solver.memory(samples, room.n_neighbors, room.n_groups)
         tried.append((need, solver))
         reason = ""
         if n > solver.up_to:

@@ -1,7 +1,8 @@
-"""From a graph to clusters: its spectrum, partitions of several embeddings, and their consensus.
+"""From graphs to clusters: the spectrum of each, partitions of several embeddings, and what they agree on.
 
-The clusters do not depend on the order of the samples: before k-means and linkage they are sorted by their coordinates.
-Letters: V eigenvectors of the Laplacian, P the embedding made of q of them, M memberships.
+A graph whose clusters depend on how they are read from it is not trusted: the weight of a graph is a power of the mean
+adjusted Rand index of its partitions. The clusters do not depend on the order of the samples: before k-means they are
+sorted by their coordinates. Letters: V eigenvectors of the Laplacian, P the embedding made of q of them, M memberships.
 """
 
 from __future__ import annotations
@@ -23,88 +24,95 @@ from kernelweave.core.graphs.coordinates import (
     bottom_spectrum,
     commute_rows,
     margins,
-    memberships,
     shrinkage,
     soft_rows,
     unit_rows,
 )
-from kernelweave.core.partitions.agreement import Partitions, co_association, merge
-from kernelweave.memory import check_memory
-from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.core.partitions.agreement import Partitions, mean_agreement, merge
+from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.plan import Clusters, EmbeddingKind, Plan, Reading
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.woven import WovenGraph
+from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = [
-    "cluster_graph",
-    "count_clusters",
-    "embedded",
-    "found_clusters",
-    "kmeans",
-    "partitions",
-    "sample_order",
-    "spectrum",
-    "wide",
-]
+    "POWER", "agreeing_partitions", "cluster_graphs", "embedded", "kmeans", "partitions", "sample_order", "spectrum", "trusted", "wide"]
 
-_MERGED_UP_TO = 5000  # samples; a matrix of all pairs of more is too large
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
-_CANDIDATE_STARTS = 2  # of k-means, for each number of clusters that is tried
+_LEAST_AGREEMENT = 1e-3
+POWER = 8.0  # of the agreement of a graph's partitions, which gives its weight
 
 
-def cluster_graph(woven: WovenGraph, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
-    """Return the clusters of a graph."""
-    n_clusters, evidence = reading.n_clusters, None
-    if n_clusters == "auto":
-        n_clusters, evidence = count_clusters(woven, plan.say, rng)
-    q, n = reading.n_components or n_clusters, woven.graph.shape[0]
-    kind = _embedding(reading.embedding, n)
-    values, V = spectrum(woven.graph, wide(q) + 1 if kind == "merged" or n <= _MERGED_UP_TO else q + 1, plan.say)
-    labels = _labels(values, V, kind, q, n_clusters, n_init=reading.n_init, rng=rng)
-    P = embedded(values, V, kind, q)
-    M = memberships(woven.graph, P, labels, n_clusters)
-    return found_clusters(woven, labels, M, P / shrinkage(woven.graph, P), P, values, evidence)
-
-
-def found_clusters(
-    woven: WovenGraph,
-    labels: NDArray[np.int32],
-    M: Matrix,
-    coordinates: Matrix,
-    P: Matrix,
-    values: Vector,
-    evidence: ClusterEvidence | None,
-) -> Clusters:
-    """Return clusters and their GraphModel, which assigns new samples by the votes of their neighbours."""
-    votes = np.eye(M.shape[1], dtype=M.dtype)[labels]
-    undecided = np.zeros(len(labels), dtype=bool)
+def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
+    """Return the clusters that the graphs agree on."""
+    evidence = count_clusters(several, plan, rng) if reading.n_clusters == "auto" else None
+    c = reading.n_clusters if evidence is None else evidence.chosen
+    q = reading.n_components or c
+    found, weights, block = [], several.priors.copy(), None
+    for i, S in enumerate(several.graphs):
+        z, agreement, block = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say, block)
+        weights[i] *= trusted(agreement, several.power)
+        plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
+        found.append(z)
+    weights /= weights.sum()
+    labels, M = merge(np.concatenate(found), np.repeat(weights, len(found[0])), c)
+    woven = several.weave(weights)
+    values, V, _ = spectrum(woven.graph, q + 1, plan.say, block)
+    P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     model = GraphModel(
-        woven.joiner, coordinates, votes, seen=woven.seen, distributions=M, undecided=undecided, embedding=P
+        woven.joiner,
+        P / shrinkage(woven.graph, P),
+        np.eye(M.shape[1], dtype=M.dtype)[labels],
+        seen=woven.seen,
+        distributions=M,
+        undecided=np.zeros(len(M), dtype=bool),
+        embedding=P,
     )
-    return Clusters(model, labels, M, *margins(M, labels), P, values, evidence, woven.attributes)
+    every = several.copies
+    return Clusters(model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, woven.attributes)
 
 
-def count_clusters(
-    woven: WovenGraph, say: Callable[[str], None], rng: np.random.RandomState
-) -> tuple[int, ClusterEvidence]:
-    """Return the number of clusters that the graph and two perturbed ones suggest, and the evidence."""
-    numbers = candidate_numbers(woven.graph.shape[0])
-    spectra = [spectrum(S, numbers[-1], say) for S in (woven.graph, *woven.perturbed())]
-    found = {
-        c: np.concatenate(
-            [partitions(values, V, [("unit", c)], c, n_init=_CANDIDATE_STARTS, rng=rng) for values, V in spectra]
-        )
-        for c in numbers
-    }
-    evidence = cluster_evidence(woven.graph, found)
-    say(f"number of clusters: {evidence.chosen}, of {numbers[0]} to {numbers[-1]}")
-    return evidence.chosen, evidence
+def agreeing_partitions(
+    S: sparse.csr_array,
+    kind: EmbeddingKind,
+    q: int,
+    n_clusters: int,
+    n_init: int,
+    rng: np.random.RandomState,
+    say: Callable[[str], None] | None = None,
+    start: Matrix | None = None,
+) -> tuple[Partitions, float, Matrix | None]:
+    """Return partitions of one graph, one per embedding of q eigenvectors, how well they agree, and the eigenvectors.
+
+    The eigenvectors of another graph of the same samples are where to `start`.
+    """
+    rows = _rows(kind, q)
+    values, V, block = spectrum(S, wide(q) + 1, say, start)
+    starts = n_init if len(rows) == 1 else ceil(n_init / 3)
+    z = partitions(values, V, rows, n_clusters, n_init=starts, rng=rng)
+    return z, mean_agreement(z), block
 
 
-def spectrum(S: sparse.csr_array, q: int, say: Callable[[str], None]) -> tuple[Vector, Matrix]:
-    """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors."""
-    found = bottom_spectrum(S, q, progress=StageProgress(say))
+def trusted(agreement: float, power: float = POWER) -> float:
+    """Return how much a graph counts whose partitions agree this well: a power of the mean adjusted Rand index."""
+    return float(max(agreement, _LEAST_AGREEMENT) ** power)
+
+
+def _rows(kind: EmbeddingKind, q: int) -> list[tuple[EmbeddingKind, int]]:
+    """Return the embeddings to cluster, each with its number of columns."""
+    if kind in ("auto", "merged"):
+        return [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide(q))]
+    return [(kind, q)]
+
+
+def spectrum(
+    S: sparse.csr_array, q: int, say: Callable[[str], None] | None = None, start: Matrix | None = None
+) -> tuple[Vector, Matrix, Matrix | None]:
+    """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors.
+
+    The third value has some more eigenvectors, from which those of a similar graph can `start`.
+    """
+    found = bottom_spectrum(S, q, start=start, progress=None if say is None else StageProgress(say))
     if not found.converged:
         msg = (
             f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "
@@ -112,16 +120,7 @@ def spectrum(S: sparse.csr_array, q: int, say: Callable[[str], None]) -> tuple[V
             "or lower n_components."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
-
-
-def _embedding(kind: EmbeddingKind, n: int) -> EmbeddingKind:
-    """Return the kind of embedding to cluster; merging several needs a matrix of all pairs of samples."""
-    if kind == "merged":
-        check_memory(16 * n**2, what=f"Merging embeddings of {n} samples", advice='use embedding="unit"')
-    if kind == "auto":
-        return "merged" if n <= _MERGED_UP_TO else "unit"
-    return kind
+    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors, found.block
 
 
 def wide(q: int) -> int:
@@ -135,22 +134,6 @@ def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
         return commute_rows(values[: q + 1], V[:, : q + 1])
     rescale: Callable[[Matrix], Matrix] = {"unit": unit_rows, "soft": soft_rows}.get(kind, np.asarray)
     return rescale(V[:, :q] if q > 1 else V[:, 1:2])  # the first eigenvector is constant
-
-
-def _labels(
-    values: Vector, V: Matrix, kind: EmbeddingKind, q: int, n_clusters: int, *, n_init: int, rng: np.random.RandomState
-) -> NDArray[np.int32]:
-    """Return k-means clusters of one embedding, or the consensus of those of all embeddings."""
-    labels: NDArray[np.int32]
-    if kind != "merged":
-        (labels,) = partitions(values, V, [(kind, q)], n_clusters, n_init=n_init, rng=rng)
-        return labels
-    rows: list[tuple[EmbeddingKind, int]] = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide(q))]
-    found = partitions(values, V, rows, n_clusters, n_init=ceil(n_init / 3), rng=rng)
-    order = sample_order(V)  # linkage breaks ties by position
-    labels = np.empty_like(found[0])
-    labels[order] = merge(co_association(found[:, order]), n_clusters)
-    return labels
 
 
 def partitions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
-from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.view_bank import Bank
+from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import Scaling, scaled
+from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "given_weights", "kernel_attributes", "weigh"]
+__all__ = ["Consensus", "combine", "given_weights", "kernel_attributes", "weigh"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,25 @@ class Consensus:
         return consensus_rows(self.bank.grams(new.astype(self.matrix.dtype, copy=False), self.training), self.weights)
 
 
+def combine(
+    samples: Views | KernelStack,
+    version: Version,
+    kernels: KernelsLike,
+    weights: WeightsLike,
+    say: Callable[[str], None] | None = None,
+) -> Consensus:
+    """Return the consensus of the kernels of one version of the samples."""
+    training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
+    compared = samples if training is None else training
+    bank = bank_of(kernels, compared)
+    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
+    p = weigh(tiles, weights, bank, compared)
+    if say is not None:
+        say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
+    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    return Consensus(bank, training, version.scalings, p, K)
+
+
 def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:
     """Return the shares of the kernels in the consensus."""
     if not isinstance(weights, str):
@@ -87,7 +106,7 @@ def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
 
 
 def kernel_attributes(
-    names: tuple[str, ...], views: tuple[str, ...], shares: Vector, scalings: Mapping[str, Scaling]
+    names: tuple[str, ...], views: tuple[str, ...], shares: Vector, versions: tuple[Version, ...]
 ) -> dict[str, Any]:
     """Return the fitted attributes that describe kernels and scaling."""
     found: dict[str, Any] = {
@@ -96,6 +115,4 @@ def kernel_attributes(
         "kernel_weights_": shares,
         "kernel_shares_": shares,
     }
-    if scalings:
-        found["scaling_"] = next(iter(scalings.values())) if len(scalings) == 1 else dict(scalings)
-    return found
+    return {**found, "scaling_": versions} if versions[0].scalings else found

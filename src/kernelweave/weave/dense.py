@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
-from kernelweave._types import Matrix, Vector
-from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
-from kernelweave.core.graphs.affinity import (
-    Affinity,
-    GraphRule,
-    KernelAffinities,
-    Kind,
-    join_pieces,
-    kernel_sqdist,
-    neighbour_scales,
-    self_tuned,
-)
-from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
-from kernelweave.core.paper.graph_step import ridge_inverse
-from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.kernels.view_bank import bank_of
+from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.core.graphs.affinity import Kind
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import Scaling, fit_scalings, scaled
+from kernelweave.samples.scaling import Version, fit_versions
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
-from kernelweave.weave.clusters import cluster_graph
-from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes, weigh
-from kernelweave.weave.ensemble import ensemble_clusters
-from kernelweave.weave.graph_model import Lean
+from kernelweave.weave.clusters import POWER, cluster_graphs
+from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
+from kernelweave.weave.dense_graphs import DenseRows, Family, RowPart, SumOfRows, one_graph, several_cuts, weighted_sum
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+from kernelweave.weave.structureless import without_structure
+from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
-__all__ = ["Dense", "DenseRows"]
+__all__ = ["Dense"]
+
+_POWER_OF_FEW = 16.0  # of the agreement: with few columns there are more graphs to choose from
+_NEGLIGIBLE = 1e-3  # share below which new samples are not compared in a version
+
+_Built = tuple[Version, Consensus, list[Family]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,133 +36,145 @@ class Dense:
     """The solver that compares every sample with all others, for up to some thousand samples.
 
     It supports several views, gaps in them, precomputed kernels, and every graph and embedding. It needs memory for
-    about four n x n matrices.
+    about six n x n matrices.
     """
 
     name: ClassVar[str] = "dense"
     supports: ClassVar[frozenset[str]] = frozenset(
-        {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
+        {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding"}
     )
     up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
 
-    def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+    def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples."""
-        return int((8.0 if consensus else 4.0) * samples.dtype.itemsize * samples.n_samples**2)
+        return int(6.0 * samples.dtype.itemsize * samples.n_samples**2)
 
     def cluster(
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        consensus, seen, tiles = _combine(samples, plan)
-        if reading.consensus:
-            woven = _weave(consensus, seen, plan, join=True)
-            return ensemble_clusters(woven, tiles, reading, plan, rng, weave_kernel)
-        del tiles  # it holds the products between samples, twice the size of the kernel
-        return cluster_graph(_weave(consensus, seen, plan, join=True), reading, plan, rng)
+        distinct, copies = _distinct(samples)
+        return cluster_graphs(_several(distinct, copies, plan), reading, plan, rng)
 
     def classify(
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        consensus, seen, _ = _combine(samples, plan)
-        woven = _weave(consensus, seen, plan, join=False)
+        built: list[_Built] = []
+        for version in _versions(samples, plan):
+            consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
+            built.append((version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
+        shares = np.array([version.share for version, _, _ in built])
+        woven = _woven(samples, np.arange(samples.n_samples), built, shares / shares.sum(), plan)
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
-def _combine(samples: Views | KernelStack, plan: Plan) -> tuple[Consensus, Seen, KernelTiles]:
-    """Return the consensus of the kernels, the digests of the samples, and the kernels by tiles."""
-    seen = Seen(samples.digests())
-    scalings: dict[str, Scaling] = {}
-    training: Views | None = None
-    if isinstance(samples, Views):
-        scalings = fit_scalings(samples, plan.scale)
-        training = scaled(samples, scalings)
-    for name, one in scalings.items():
-        plan.say(f"scale of {name}: {one.method}, since {one.reason}")
-    compared = samples if training is None else training
-    bank = bank_of(plan.kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
-    p = weigh(tiles, plan.weights, bank, compared)
-    plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
-    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
-    return Consensus(bank, training, scalings, p, K), seen, tiles
+def _distinct(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]:
+    """Return each distinct sample once, and the position of every sample among them; kernel matrices stay whole.
+
+    Copies of a sample would be each other's neighbours, and enough of them a cluster of their own.
+    """
+    n = samples.n_samples
+    if isinstance(samples, KernelStack):
+        return samples, np.arange(n)
+    digests = np.ascontiguousarray(samples.digests()).view("S16").ravel()
+    _, first, place = np.unique(digests, return_index=True, return_inverse=True)
+    if len(first) in (1, n):
+        return samples, np.arange(n)
+    kept = np.sort(first)
+    return samples.select(kept), np.searchsorted(kept, first)[place]
 
 
-def _weave(consensus: Consensus, seen: Seen, plan: Plan, *, join: bool) -> WovenGraph:
-    """Return the graph of the consensus, in one piece if `join`."""
-    K, bank = consensus.matrix, consensus.bank
-    fitted = kernel_attributes(bank.names, bank.views, consensus.weights, consensus.scalings)
-    S, degrees = weave_kernel(K, plan.rule, join=join)
-    plan.say(f"graph: {S.nnz // 2} edges between {len(K)} samples")
+def _versions(samples: Views | KernelStack, plan: Plan) -> tuple[Version, ...]:
+    return fit_versions(samples, plan.scale) if isinstance(samples, Views) else (Version("given", {}),)
+
+
+def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> SeveralGraphs:
+    """Return the graphs of all versions of the samples."""
+    built = _built(samples, plan)
+    families = [(version, family) for version, _, found in built for family in found]
+    graphs = tuple(S for _, family in families for S in family.graphs)
+    priors = np.array([version.share for version, family in families for _ in family.graphs])
 
     def perturbed() -> list[sparse.csr_array]:
-        return [weave_kernel(K, plan.rule.perturbed(*factors))[0] for factors in PERTURBATIONS]
+        K = built[0][1].matrix
+        return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
-    joiner = DenseRows(consensus, plan.rule, degrees)
-    return WovenGraph(S, joiner, seen, perturbed, {**fitted, "graph_": S, "consensus_kernel_": K})
+    def null(rng: np.random.RandomState) -> tuple[sparse.csr_array, ...]:
+        return _several(without_structure(samples, rng), copies, plan.silent()).graphs
 
-
-def weave_kernel(K: Matrix, rule: GraphRule, *, join: bool = True) -> tuple[sparse.csr_array, tuple[float, ...]]:
-    """Return the graph of a kernel matrix by the rule, in one piece if `join`, and the mean degrees of its parts."""
-    if K.trace() <= 0:
-        msg = (
-            f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
-            "positive diagonal."
-        )
-        raise InvalidInputError(msg)
-    try:
-        S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
-    except linalg.LinAlgError as error:
-        at = f"gamma={rule.gamma:g}"
-        msg = f"K + gamma I is singular at {at}: raise gamma, or pass kernels that are positive definite."
-        raise NotFiniteError(msg) from error
-    return join_pieces(S, last) if join else S, degrees
+    few = any(version.few_columns for version, _, _ in built)
+    return SeveralGraphs(
+        graphs,
+        priors / priors.sum(),
+        _POWER_OF_FEW if few else POWER,
+        lambda weights: _woven(samples, copies, built, weights, plan),
+        perturbed,
+        null if isinstance(samples, Views) else None,
+        copies,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class DenseRows(Lean):
-    """The rows of a dense graph for new samples: the same problem for the kernel bordered by each new sample.
+def _built(samples: Views | KernelStack, plan: Plan) -> list[_Built]:
+    """Return every version of the samples, its consensus kernel and its graphs."""
+    built: list[_Built] = []
+    for version in _versions(samples, plan):
+        consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
+        if plan.many:
+            families = several_cuts(consensus.matrix, _kinds(version, plan), plan.rule.gamma)
+        else:
+            families = [one_graph(consensus.matrix, plan.rule)]
+        built.append((version, consensus, families))
+    return built
 
-    Parameters
-    ----------
-    consensus : Consensus
-        The kernel of the graph.
-    rule : GraphRule
-        The rule of the graph.
-    degrees : tuple of float
-        The mean degrees of its parts.
-    """
 
-    chunked: ClassVar[bool] = False
+def _kinds(version: Version, plan: Plan) -> tuple[Kind, ...]:
+    """Return the kinds of affinity of a version: neighbours are looked for in z-scores, and where columns are few."""
+    if plan.graph == "ridge":
+        return ("ridge",)
+    if plan.graph == "knn":
+        return ("tuned",)
+    return ("ridge", "tuned") if version.few_columns or version.name == "zscore" else ("ridge",)
 
-    consensus: Consensus
-    rule: GraphRule
-    degrees: tuple[float, ...]
 
-    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
-        """Return the rows of the graph, without edges that only join pieces."""
-        A, g = self._inverse
-        K_x = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
-        diagonal = self.consensus.matrix.diagonal()
-        K_xx = self_similarities(A, K_x, diagonal)
+def _woven(
+    samples: Views | KernelStack, copies: Labels, built: Sequence[_Built], weights: Vector, plan: Plan
+) -> WovenGraph:
+    """Return the sum of the graphs with these weights, and what the model keeps of them."""
+    graphs = tuple(S for _, _, families in built for family in families for S in family.graphs)
+    S = weighted_sum(graphs, weights)
+    plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
+    joiners, shares, done = [], [], 0
+    for _, consensus, families in built:
+        parts: list[RowPart] = []
+        start = done
+        for family in families:
+            share = float(weights[done : (done := done + len(family.graphs))].sum())
+            parts += [RowPart(kind, k, share * weight) for kind, k, weight in family.parts if share >= _NEGLIGIBLE]
+        shares.append(float(weights[start:done].sum()))
+        if parts:
+            joiners.append(DenseRows(consensus, plan.rule.gamma, tuple(parts)))
+    for (version, _, _), share in zip(built, shares, strict=True):
+        if len(built) > 1:
+            plan.say(f"scale: {version.name}, share {share:.0%}")
+    versions = tuple(version.counted(share) for (version, _, _), share in zip(built, shares, strict=True))
+    whole = len(copies) == S.shape[0]
+    K = _sum_of_kernels([consensus for _, consensus, _ in built], shares)
+    p = np.sum([share * consensus.weights for share, (_, consensus, _) in zip(shares, built, strict=True)], axis=0)
+    bank = built[0][1].bank
+    attributes = {
+        **kernel_attributes(bank.names, bank.views, p, versions),
+        "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
+        "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
+    }
+    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()), attributes)
 
-        def affinity(kind: Kind) -> Affinity:
-            if kind == "ridge":
-                return Affinity(bordered_rows(A, K_x, K_xx, g=g))
-            D = row_sqdist(K_x, K_xx, diagonal)
-            return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
 
-        return self.rule.rows(affinity, len(A), self.degrees)
-
-    @cached_property
-    def _inverse(self) -> tuple[Matrix, float]:
-        """A = (K + gI)^-1 and g, computed once."""
-        K = self.consensus.matrix
-        g = self.rule.gamma * float(K.diagonal().mean())
-        return ridge_inverse(K, gamma=g), g
-
-    @cached_property
-    def _scales(self) -> Vector:
-        """The squared scales of the training samples, computed once."""
-        D = kernel_sqdist(self.consensus.matrix)
-        return neighbour_scales(D, len(D) - 1)
+def _sum_of_kernels(parts: Sequence[Consensus], shares: Sequence[float]) -> Matrix:
+    """Return Σ_v share_v K_v, or the only kernel as it is."""
+    if len(parts) == 1:
+        return parts[0].matrix
+    K = np.zeros_like(parts[0].matrix)
+    for part, share in zip(parts, shares, strict=True):
+        K += part.matrix.dtype.type(share) * part.matrix
+    return K

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
-from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.kernels.view_bank import KernelsLike
 from kernelweave.samples.scaling import Scale
 from kernelweave.select import ClusterEvidence
@@ -33,7 +33,11 @@ class Plan:
     kernels, weights, scale, dtype, n_jobs
         As the estimators' parameters.
     rule : GraphRule
-        How the graph is cut from affinities.
+        How one graph is cut from affinities.
+    graph : {"auto", "ridge", "knn", "both"}
+        The kind of graph that was asked for.
+    many : bool
+        Whether several graphs with different numbers of neighbours are compared: the number was not given.
     say : callable of str
         Called with every line of progress.
     """
@@ -42,9 +46,19 @@ class Plan:
     weights: WeightsLike
     scale: Scale | Mapping[str, Scale]
     rule: GraphRule
+    graph: Literal["auto"] | GraphKind
+    many: bool
     dtype: Dtype
     n_jobs: int | None
     say: Callable[[str], None]
+
+    def silent(self) -> Plan:
+        """Return the same plan without lines of progress."""
+        return replace(self, say=_ignore)
+
+
+def _ignore(text: str) -> None:
+    """Take a line of progress and show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,6 @@ class Reading:
     embedding: EmbeddingKind
     n_components: int | None
     n_init: int
-    consensus: bool
 
 
 class LabelTask(NamedTuple):

@@ -1,4 +1,4 @@
-"""The result of the dense and the local solver: a sparse graph of the samples, with its constants."""
+"""The graphs of the samples that a solver builds, before and after their clusters are compared."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
+from kernelweave._types import Labels, Vector
 from kernelweave.samples.digests import Seen
 from kernelweave.weave.graph_model import Joiner
 
-__all__ = ["PERTURBATIONS", "WovenGraph"]
+__all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
 
 PERTURBATIONS = ((2.0, 1.4), (0.5, 0.8))  # factors of gamma and n_neighbors, to measure the stability of clusters
 
 
 @dataclass(frozen=True, slots=True)
 class WovenGraph:
-    """A sparse graph of the samples.
+    """One sparse graph of the samples.
 
     Parameters
     ----------
@@ -28,8 +30,6 @@ class WovenGraph:
         Computes its rows for new samples.
     seen : Seen
         Digests of its samples.
-    perturbed : function without arguments
-        Returns two graphs with more and fewer edges.
     attributes : dict
         The fitted attributes of an estimator that describe the graph.
     """
@@ -37,5 +37,35 @@ class WovenGraph:
     graph: sparse.csr_array
     joiner: Joiner
     seen: Seen
-    perturbed: Callable[[], list[sparse.csr_array]]
     attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralGraphs:
+    """Graphs of the same samples, of which it is not known which is the best.
+
+    Parameters
+    ----------
+    graphs : tuple of sparse arrays of shape (n, n)
+        The graphs, each in one piece.
+    priors : array of shape (n_graphs,)
+        How much each counts before its clusters are known.
+    power : float
+        The weight of a graph is its prior times this power of the agreement of its partitions.
+    weave : function of weights (n_graphs,)
+        Returns the graph that the model keeps, with these weights.
+    perturbed : function without arguments
+        Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
+    null : function of a RandomState, or None
+        Returns the graphs of samples without structure: the same columns, each with its values permuted.
+    copies : array of shape (n_samples,)
+        The position of every sample in the graphs, which have each distinct sample once.
+    """
+
+    graphs: tuple[sparse.csr_array, ...]
+    priors: Vector
+    power: float
+    weave: Callable[[Vector], WovenGraph]
+    perturbed: Callable[[], list[sparse.csr_array]]
+    null: Callable[[np.random.RandomState], tuple[sparse.csr_array, ...]] | None
+    copies: Labels

@@ -6,7 +6,7 @@ kernel, Z ridge affinities, D squared distances, σ² squared scales, C the larg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
@@ -22,17 +22,20 @@ from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
 __all__ = [
     "SCALE_RANK",
     "Affinity",
+    "Cut",
     "GraphKind",
     "GraphRule",
     "KernelAffinities",
     "Kind",
     "Woven",
+    "cut_graphs",
     "join_pieces",
     "kernel_sqdist",
     "neighbour_scales",
     "ridge_affinity",
     "row_blocks",
     "self_tuned",
+    "shared_neighbours",
     "top_rows",
 ]
 
@@ -118,21 +121,66 @@ def _symmetric(C: sparse.csr_array) -> sparse.csr_array:
     return S
 
 
+class Cut(NamedTuple):
+    """How many of the largest affinities of each row a graph keeps, and whether shared neighbours count.
+
+    If `shared`, the weight of two samples is multiplied by the Jaccard index of their neighbourhoods.
+    """
+
+    k: int
+    shared: bool = False
+
+
+def cut_graphs(affinity: Affinity, cuts: Sequence[Cut], n: int) -> list[sparse.csr_array]:
+    """Return the graph (C + C')/2 of n samples for each cut, in one piece; the rows are sorted once."""
+    values, columns = _largest(affinity, max(cut.k for cut in cuts), _column_preference(affinity.values))
+    graphs = []
+    for cut in cuts:
+        S = _symmetric(_as_rows(values[:, : cut.k], columns[:, : cut.k], n))
+        graphs.append(join_pieces(shared_neighbours(S) if cut.shared else S, affinity))
+    return graphs
+
+
+def shared_neighbours(S: sparse.csr_array) -> sparse.csr_array:
+    """S_ij · |N_i ∩ N_j| / |N_i ∪ N_j|, N_i the neighbours of i and i itself."""
+    A = sparse.csr_array((S + sparse.eye_array(S.shape[0], format="csr")) != 0).astype(np.float32)
+    size = A.sum(axis=1)
+    i = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    both = np.asarray((sparse.csr_array(A @ A.T).multiply(S != 0)).tocsr()[i, S.indices]).ravel()
+    union = size[i] + size[S.indices] - both
+    return sparse.csr_array((S.data * (both / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
+
+
 def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:
     """C, the k largest positive entries of every row, in n columns; to compare, each is multiplied by `preference`."""
+    return _as_rows(*_largest(affinity, k, preference), n)
+
+
+def _largest(affinity: Affinity, k: int, preference: Vector | None) -> tuple[Matrix, Labels]:
+    """Return the k largest entries of every row and their columns, from large to small."""
     values, of = affinity
     n_rows, width = values.shape
     k = min(k, width)
-    short = sparse.get_index_dtype(maxval=max(n_rows * k, n))  # scikit-learn accepts 32-bit indices only
-    columns, kept = np.empty((n_rows, k), dtype=short), np.empty((n_rows, k), dtype=values.dtype)
+    columns, kept = np.empty((n_rows, k), dtype=np.intp), np.empty((n_rows, k), dtype=values.dtype)
     for rows in row_blocks(n_rows):
         block = values[rows]
         compared = block if preference is None else block * preference
         top = np.argpartition(compared, width - k, axis=1)[:, width - k :]
-        kept[rows] = np.maximum(np.take_along_axis(block, top, axis=1), 0)
+        order = np.argsort(-np.take_along_axis(compared, top, axis=1), axis=1, kind="stable")
+        top = np.take_along_axis(top, order, axis=1)
+        kept[rows] = np.take_along_axis(block, top, axis=1)
         columns[rows] = top if of is None else np.take_along_axis(of[rows], top, axis=1)
+    return kept, columns
+
+
+def _as_rows(values: Matrix, columns: Labels, n: int) -> sparse.csr_array:
+    """Return the positive values at these columns as a sparse array of n columns."""
+    n_rows, k = values.shape
+    short = sparse.get_index_dtype(maxval=max(n_rows * k, n))  # scikit-learn accepts 32-bit indices only
     indptr = np.arange(0, n_rows * k + 1, k, dtype=short)
-    C = sparse.csr_array((kept.ravel(), columns.ravel(), indptr), shape=(n_rows, n))
+    C = sparse.csr_array(
+        (np.maximum(values, 0).ravel(), columns.astype(short).ravel(), indptr), shape=(n_rows, n)
+    )
     C.eliminate_zeros()
     return C
 

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
+from kernelweave.core.graphs.filtered import SPARE, Spectrum, filtered_eigenpairs
 
 __all__ = [
     "bottom_eigenpairs",
@@ -27,6 +27,7 @@ __all__ = [
 
 _FACTORISED_UP_TO = 10_000  # samples; shift and invert is accurate, but slow for more
 _DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
+_WARM_TOL, _WARM_ITER = 1e-3, 8  # of the filters that start from the eigenvectors of a similar graph
 _SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
 
 
@@ -40,12 +41,22 @@ def laplacian(S: Graph) -> Graph:
     return L
 
 
-def bottom_spectrum(S: sparse.csr_array, q: int, *, seed: int = 0, progress: Progress | None = None) -> Spectrum:
-    """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above."""
-    q = min(q, S.shape[0])
-    if S.shape[0] <= _FACTORISED_UP_TO:
-        values, V = bottom_eigenpairs(S, q)
-        return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
+def bottom_spectrum(
+    S: sparse.csr_array, q: int, *, start: Matrix | None = None, seed: int = 0, progress: Progress | None = None
+) -> Spectrum:
+    """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above.
+
+    With `start`, the block of eigenvectors of a similar graph, they are filtered from there, which is faster.
+    """
+    n = S.shape[0]
+    q = min(q, n)
+    if start is not None and n >= _DENSE_BELOW and start.shape[1] >= q + SPARE:
+        found = filtered_eigenpairs(S, q, start=start, tol=_WARM_TOL, max_iter=_WARM_ITER, progress=progress)
+        if found.converged:
+            return found
+    if n <= _FACTORISED_UP_TO:
+        values, V = bottom_eigenpairs(S, min(q + SPARE, n))
+        return Spectrum(values[:q], V[:, :q], converged=True, residual=0.0, n_iter=0, block=V)
     return filtered_eigenpairs(S, q, seed=seed, progress=progress)
 
 

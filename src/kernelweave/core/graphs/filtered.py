@@ -9,10 +9,10 @@ from scipy import linalg, sparse
 
 from kernelweave._types import Matrix, Progress, Vector
 
-__all__ = ["Spectrum", "filtered_eigenpairs"]
+__all__ = ["SPARE", "Spectrum", "filtered_eigenpairs"]
 
 
-_SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
+SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
 _MAX_ITER = 40
 _TOL = 1e-2  # relative to the largest eigenvalue requested
 
@@ -33,6 +33,8 @@ class Spectrum:
         The largest ||LV_j - λ_j V_j||, relative to the largest of the eigenvalues.
     n_iter : int
         Number of filters applied; 0 for the direct solver.
+    block : array (n, q + 8) or None
+        These eigenvectors and some more, to start from for a similar graph.
     """
 
     values: Vector
@@ -40,30 +42,39 @@ class Spectrum:
     converged: bool
     residual: float
     n_iter: int
+    block: Matrix | None = None
 
 
 def filtered_eigenpairs(
     S: sparse.csr_array,
     q: int,
     *,
-    seed: int,
+    seed: int = 0,
+    start: Matrix | None = None,
     tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
     progress: Progress | None = None,
 ) -> Spectrum:
     """Chebyshev-filtered subspace iteration (Zhou and Saad, 2007) for the q smallest eigenpairs of L = diag(d) - S.
 
     Each iteration multiplies a block of q + 8 vectors by a polynomial of L that is small on the part of the spectrum
-    above the block's own eigenvalues, and then solves the eigenproblem within their span (Rayleigh and Ritz).
+    above the block's own eigenvalues, and then solves the eigenproblem within their span (Rayleigh and Ritz). The block
+    is `start`, eigenvectors of a similar graph, or random numbers.
     """
     n = S.shape[0]
     W = sparse.csr_array(S, dtype=np.float64)
     d = np.asarray(W.sum(axis=1)).ravel()
-    V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q + _SPARE, n)))
-    V[:, 0] = 1  # the first eigenvector
     top = _largest(W, d)
-    edge, worst, n_iter = 0.2 * float(d.mean()), np.inf, 0
+    if start is None:
+        V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q + SPARE, n)))
+        V[:, 0] = 1  # the first eigenvector
+        edge = 0.2 * float(d.mean())
+    else:
+        values, V, _ = _ritz(W, d, start)
+        edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
+    worst, n_iter = np.inf, 0
     values: Vector = np.zeros(q)
-    while n_iter < _MAX_ITER:
+    while n_iter < max_iter:
         degree = int(np.clip(3 * np.sqrt(top / edge), 20, 120))
         V = _filtered(W, d, V, degree, edge, top)
         values, V, LV = _ritz(W, d, V)
@@ -71,13 +82,12 @@ def filtered_eigenpairs(
         LV[:, :q] -= V[:, :q] * values[:q]
         worst = float(np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])).max()) / max(values[q - 1], 1e-12 * top)
         if progress is not None:
-            progress(f"eigenvectors (residual {worst:.1e})", n_iter, _MAX_ITER)
+            progress(f"eigenvectors (residual {worst:.1e})", n_iter, max_iter)
         if worst < tol:
             break
         edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
-    V = V[:, :q]
     V *= np.where((V**3).sum(axis=0) < 0, -1, 1)
-    return Spectrum(np.maximum(values[:q], 0), V, converged=worst < tol, residual=worst, n_iter=n_iter)
+    return Spectrum(np.maximum(values[:q], 0), V[:, :q], converged=worst < tol, residual=worst, n_iter=n_iter, block=V)
 
 
 def _largest(W: sparse.csr_array, d: Vector) -> float:

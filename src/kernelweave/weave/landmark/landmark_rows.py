@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
 from kernelweave.kernels.bank import KernelBank
-from kernelweave.samples.scaling import Scaling
+from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
 
 __all__ = ["LandmarkRows"]
@@ -27,7 +27,7 @@ class LandmarkRows:
 
     Parameters
     ----------
-    scaling : Scaling
+    version : Version
         How samples are scaled.
     bank : KernelBank
         The kernels, fixed on a sample of the rows.
@@ -43,7 +43,7 @@ class LandmarkRows:
 
     chunked: ClassVar[bool] = True
 
-    scaling: Scaling
+    version: Version
     bank: KernelBank
     weights: Vector
     landmarks: Samples
@@ -63,7 +63,7 @@ class LandmarkRows:
 
     def scaled(self, rows: Samples) -> Samples:
         """Return samples scaled and in the precision of the kernels."""
-        return self.scaling.transform(rows).astype(self.dtype, copy=False)
+        return self.version.scalings["X"].transform(rows).astype(self.dtype, copy=False)
 
     def joined(self, rows: Samples) -> tuple[NDArray[np.int32], Matrix]:
         """Return the columns J of the nearest landmarks of scaled samples, and the affinities B."""

@@ -77,7 +77,7 @@ class Landmark:
     def __post_init__(self) -> None:
         check_count(self.n_landmarks, "n_landmarks")
 
-    def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+    def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs in addition to X; 0 if the number of samples is not known yet."""
         if isinstance(samples, Chunks):
             return 0
@@ -140,6 +140,7 @@ class Landmark:
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
             scale=scale_methods(("X",), plan.scale)["X"],
+            n_groups=n_groups,
             dtype=plan.dtype,
             seed=seed,
         )
@@ -173,7 +174,7 @@ def _part_scores(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
 
 
 def _attributes(graph: LandmarkRows) -> dict[str, Any]:
-    found = kernel_attributes(graph.bank.names, ("X",) * len(graph.bank), graph.weights, {"X": graph.scaling})
+    found = kernel_attributes(graph.bank.names, ("X",) * len(graph.bank), graph.weights, (graph.version,))
     return {**found, "landmarks_": graph.landmarks}
 
 

@@ -17,8 +17,10 @@ from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments
 from kernelweave.core.graphs.bipartite import bipartite_sums
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.kernels import KernelBank
-from kernelweave.samples.scaling import Scaling, fit_scaling
+from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.samples.views import Views
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
+from kernelweave.weave.version_choice import best_version
 
 __all__ = [
     "LandmarksLike",
@@ -50,7 +52,8 @@ class Settings:
     n_landmarks: int = _LANDMARKS
     n_neighbors: int = 3
     weights: WeightsLike = "self"
-    scale: str = "auto"
+    scale: Scale = "auto"
+    n_groups: int = 10
     dtype: Dtype = None
     seed: int = 0
 
@@ -76,14 +79,16 @@ def landmark_memory(n_features: int, m: int, r: int, itemsize: int, *, n: int, c
 def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
     rng = np.random.RandomState(settings.seed)
-    scaling = fit_scaling(sample, settings.scale)
+    views = Views.of_table(sample)
+    version = best_version(views, settings.scale, settings.bank, settings.weights, settings.n_groups, rng)
+    scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
     scaled = scaling.transform(sample).astype(dtype, copy=False)
     bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
     landmarks = _landmarks(settings, scaled, scaling, rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
-    return LandmarkRows(scaling, bank, weights, landmarks, k, dtype)
+    return LandmarkRows(version, bank, weights, landmarks, k, dtype)
 
 
 def _weigh(settings: Settings, rows: Samples) -> tuple[KernelBank, Vector]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,17 +14,18 @@ from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.scaling import Scaling, fit_scalings, scaled
+from kernelweave.samples.scaling import Scaling, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
-from kernelweave.weave.clusters import cluster_graph
+from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.woven import PERTURBATIONS, WovenGraph
+from kernelweave.weave.version_choice import best_version
+from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
 
@@ -57,7 +58,7 @@ class Local:
     def __post_init__(self) -> None:
         check_count(self.n_candidates, "n_candidates")
 
-    def memory(self, samples: Views, n_neighbors: int, n_groups: int, *, consensus: bool) -> int:
+    def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""
         n, n_features = samples.shape
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * n_features)
@@ -66,25 +67,33 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        woven = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
-        return cluster_graph(woven, reading, plan, rng)
+        woven, perturbed_graphs = self._weave(samples, plan, c, rng, join=True, least=min(n / (4 * c), 1000))
+        several = SeveralGraphs(
+            (woven.graph,), np.ones(1), 1.0, lambda weights: woven, perturbed_graphs, None, np.arange(n)
+        )
+        return cluster_graphs(several, reading, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
-        woven = self._weave(samples, plan, rng, join=False, least=0)
+        woven, _ = self._weave(samples, plan, task.n_classes, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _candidates(self, n: int, n_neighbors: int) -> int:
         return self.n_candidates or default_candidates(n, n_neighbors)
 
-    def _weave(self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float) -> WovenGraph:
-        """Return the graph, in one piece if `join`; pieces smaller than `least` samples get several edges."""
+    def _weave(
+        self, samples: Views, plan: Plan, n_groups: int, rng: np.random.RandomState, *, join: bool, least: float
+    ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]]]:
+        """Return the graph, in one piece if `join`, and a function that makes perturbed ones.
+
+        Pieces smaller than `least` samples get several edges.
+        """
         n = samples.n_samples
-        scalings = fit_scalings(samples, plan.scale)
-        for name, one in scalings.items():
-            plan.say(f"scale of {name}: {one.method}, since {one.reason}")
+        version = best_version(samples, plan.scale, plan.kernels, plan.weights, n_groups, rng)
+        plan.say(f"scale: {version.name}, since {version.reason}")
+        scalings = version.scalings
         training = _scaled(samples, scalings)
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
@@ -105,9 +114,9 @@ class Local:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
 
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
-        fitted = kernel_attributes(bank.names, bank.views, shares, scalings)
+        fitted = kernel_attributes(bank.names, bank.views, shares, (version,))
         attributes = {**fitted, "graph_": found.graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, Seen(samples.digests()), others, attributes)
+        return WovenGraph(found.graph, joiner, Seen(samples.digests()), attributes), others
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,1 @@
+def count_clusters(several, plan, rng): raise NotImplementedError

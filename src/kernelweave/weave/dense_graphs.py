@@ -1,0 +1,186 @@
+"""The graphs of a consensus kernel between all samples, and their rows for new samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.graphs.affinity import (
+    Affinity,
+    Cut,
+    GraphRule,
+    KernelAffinities,
+    Kind,
+    cut_graphs,
+    join_pieces,
+    kernel_sqdist,
+    neighbour_scales,
+    self_tuned,
+    top_rows,
+)
+from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
+from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
+from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.graph_model import Lean
+
+__all__ = ["DenseRows", "Family", "RowPart", "SumOfRows", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
+
+# of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
+_CUTS: dict[Kind, tuple[Cut, ...]] = {
+    "ridge": (Cut(10), Cut(15), Cut(10, shared=True), Cut(20, shared=True), Cut(30, shared=True)),
+    "tuned": (Cut(5), Cut(10), Cut(15)),
+}
+_KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 10}  # entries per row for new samples
+
+
+class RowPart(NamedTuple):
+    """One kind of affinity in the rows of new samples: how many entries are kept, and their weight."""
+
+    kind: Kind
+    k: int
+    weight: float
+
+
+class Family(NamedTuple):
+    """Graphs of one consensus kernel that new samples join by the same rows."""
+
+    graphs: tuple[sparse.csr_array, ...]
+    parts: tuple[RowPart, ...]
+
+
+def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Family]:
+    """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece."""
+    found = []
+    for kind in kinds:
+        affinity = _affinity(K, gamma, kind)
+        graphs = cut_graphs(affinity, _CUTS[kind], len(K))
+        plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
+        found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1 / mean_degree(plain)),)))
+    return found
+
+
+def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
+    """Return the graph of a kernel matrix by the rule, in one piece if `join`."""
+    _check_trace(K)
+    try:
+        S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
+    except linalg.LinAlgError as error:
+        raise _singular(rule.gamma) from error
+    parts = tuple(RowPart(kind, k, 1 / d) for (kind, k), d in zip(rule.kept.items(), degrees, strict=True))
+    return Family((join_pieces(S, last) if join else S,), parts)
+
+
+def _affinity(K: Matrix, gamma: float, kind: Kind) -> Affinity:
+    _check_trace(K)
+    try:
+        return KernelAffinities(K, gamma)(kind)
+    except linalg.LinAlgError as error:
+        raise _singular(gamma) from error
+
+
+def _check_trace(K: Matrix) -> None:
+    if K.trace() <= 0:
+        msg = (
+            f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
+            "positive diagonal."
+        )
+        raise InvalidInputError(msg)
+
+
+def _singular(gamma: float) -> NotFiniteError:
+    return NotFiniteError(
+        f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
+    )
+
+
+def mean_degree(S: sparse.csr_array) -> float:
+    """Return the mean degree of a graph, 1 for one without edges."""
+    return float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0
+
+
+def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
+    """Return Σ w_g S_g / (mean degree of S_g), or the only graph as it is."""
+    if len(graphs) == 1:
+        return graphs[0]
+    parts = (S * S.dtype.type(w / mean_degree(S)) for S, w in zip(graphs, weights, strict=True) if w > 0)
+    total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
+    total.sort_indices()
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows(Lean):
+    """The rows of a dense graph for new samples: the same problem for the kernel bordered by each new sample.
+
+    Parameters
+    ----------
+    consensus : Consensus
+        The kernel of the graph.
+    gamma : float
+        The ridge, relative to the mean diagonal of the kernel.
+    parts : tuple of RowPart
+        The kinds of affinity, with the number of entries that are kept and their weights.
+    """
+
+    chunked: ClassVar[bool] = False
+
+    consensus: Consensus
+    gamma: float
+    parts: tuple[RowPart, ...]
+
+    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
+        """Return the rows of the graph, without edges that only join pieces."""
+        A, g = self._inverse
+        K_x = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
+        diagonal = self.consensus.matrix.diagonal()
+        K_xx = self_similarities(A, K_x, diagonal)
+
+        def affinity(kind: Kind) -> Affinity:
+            if kind == "ridge":
+                return Affinity(bordered_rows(A, K_x, K_xx, g=g))
+            D = row_sqdist(K_x, K_xx, diagonal)
+            return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
+
+        found = (top_rows(affinity(kind), k, len(A)) * A.dtype.type(weight) for kind, k, weight in self.parts)
+        return sparse.csr_array(sum(found, start=sparse.csr_array(K_x.shape, dtype=A.dtype)))
+
+    @cached_property
+    def _inverse(self) -> tuple[Matrix, float]:
+        """A = (K + gI)^-1 and g, computed once."""
+        K = self.consensus.matrix
+        g = self.gamma * float(K.diagonal().mean())
+        return ridge_inverse(K, gamma=g), g
+
+    @cached_property
+    def _scales(self) -> Vector:
+        """The squared scales of the training samples, computed once."""
+        D = kernel_sqdist(self.consensus.matrix)
+        return neighbour_scales(D, len(D) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumOfRows:
+    """The rows of the sum of several graphs for new samples.
+
+    Parameters
+    ----------
+    joiners : tuple of DenseRows
+        The rows of each graph.
+    """
+
+    chunked: ClassVar[bool] = False
+
+    joiners: tuple[DenseRows, ...]
+
+    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
+        """Return the sum of the rows."""
+        first, *others = (joiner.rows(new) for joiner in self.joiners)
+        return sparse.csr_array(sum(others, start=first))
