@@ -1,25 +1,26 @@
-"""The number of clusters without labels: how well a graph falls into k groups, and how surely."""
+"""The number of clusters without labels: what several graphs of the samples say, beside samples without structure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.partitions.agreement import modularity
+__all__ = ["ClusterEvidence", "Found", "candidate_numbers", "cluster_evidence"]
 
-__all__ = ["ClusterEvidence", "candidate_numbers", "cluster_evidence"]
+Found: TypeAlias = Literal["gap", "agreement", "nothing"]
 
+_CLEAR = 1.7  # times the ratio of eigenvalues of samples without structure
+_QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
+_MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.03  # a smaller number of clusters is taken if its score is this near to the best
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
 _EVERY_UP_TO = 24
+_TINY = 1e-6  # eigenvalue below which two parts are not connected at all, in units of the mean degree
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +31,64 @@ class ClusterEvidence:
     ----------
     n_clusters : array of shape (n_candidates,)
         The numbers that were tried.
+    gap : array of shape (n_candidates,)
+        How far the eigenvalue after this number stands out, relative to samples without structure: 1 is nothing, and
+        1.7 a clear gap.
+    agreement : array of shape (n_candidates,)
+        How far the partitions of different graphs agree, as the mean adjusted Rand index.
     modularity : array of shape (n_candidates,)
-        The share of the graph's weight within clusters, less what chance would put there.
-    stability : array of shape (n_candidates,)
-        How far partitions of slightly different graphs agree, as the mean adjusted Rand index.
+        The share of the graphs' weight within clusters, less what chance would put there.
     score : array of shape (n_candidates,)
-        modularity · √stability.
+        agreement · modularity.
+    chance : float
+        The largest agreement that samples without structure reach; NaN if there are none to compare with.
     chosen : int
-        The smallest number whose score is within 3 % of the best.
+        The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 3 % of the
+        best; but 1 if its agreement is not at least 0.1 above `chance`.
+    found : {"gap", "agreement", "nothing"}
+        What decided; "nothing" means that no structure was found.
     """
 
     n_clusters: npt.NDArray[np.intp]
+    gap: npt.NDArray[Any]
+    agreement: npt.NDArray[Any]
     modularity: npt.NDArray[Any]
-    stability: npt.NDArray[Any]
     score: npt.NDArray[Any]
+    chance: float
     chosen: int
+    found: Found
+
+    @property
+    def runners_up(self) -> tuple[int, ...]:
+        """The other numbers worth a look, the best first: local maxima of the gap or of the score, at most three."""
+        gap = np.where(self.gap > 1, self.gap - 1, 0) / (_CLEAR - 1)
+        merit = np.maximum(gap, self.score / max(float(self.score.max()), _TINY))
+        padded = np.r_[-np.inf, merit, -np.inf]
+        peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+        best = [int(self.n_clusters[i]) for i in peaks[np.argsort(-merit[peaks], kind="stable")]]
+        return tuple(k for k in best if k != self.chosen)[:3]
+
+    @property
+    def words(self) -> str:
+        """Why this number was chosen, and how sure it is, as a sentence."""
+        others = " or ".join(map(str, self.runners_up))
+        if self.found == "nothing":
+            return (
+                "no structure was found: different graphs of the samples agree on clusters no more than they would "
+                "without any" + (f"; the best of a bad lot is {others}" if others else "")
+            )
+        place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
+        also = f"; {others} may be as good" if others else ""
+        if self.found == "gap":
+            return (
+                f"{self.chosen} clusters stand out clearly (the gap between eigenvalues is {self.gap[place]:.1f} times "
+                f"that of samples without structure){also}"
+            )
+        how = "well" if self.agreement[place] >= 0.8 else "fairly" if self.agreement[place] >= 0.6 else "weakly"
+        return (
+            f"different graphs of the samples agree {how} on {self.chosen} clusters (adjusted Rand index "
+            f"{self.agreement[place]:.2f}), but the number is uncertain{also}"
+        )
 
 
 def candidate_numbers(n_samples: int) -> list[int]:
@@ -53,28 +97,47 @@ def candidate_numbers(n_samples: int) -> list[int]:
     return [*range(2, min(_EVERY_UP_TO, most) + 1), *range(_EVERY_UP_TO + 2, most + 1, 2)]
 
 
-def cluster_evidence(S: sparse.csr_array, partitions: Mapping[int, npt.NDArray[np.int32]]) -> ClusterEvidence:
+def cluster_evidence(
+    agreement: Mapping[int, float],
+    modularity: Mapping[int, float],
+    eigenvalues: Sequence[npt.NDArray[Any]],
+    without: Sequence[npt.NDArray[Any]] | None = None,
+    chance: float = float("nan"),
+) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
 
     Parameters
     ----------
-    S : sparse array of shape (n_samples, n_samples)
-        The graph.
-    partitions : mapping of number of clusters to array of shape (n_graphs, n_samples)
-        Partitions of this graph (the first row) and of perturbed ones.
+    agreement, modularity : mapping of number of clusters to float
+        Of the partitions of several graphs.
+    eigenvalues : sequence of arrays
+        The smallest eigenvalues of each graph's Laplacian, ascending, in units of its mean degree.
+    without : sequence of arrays, or None
+        The same of the graphs of samples without structure; None if there are none.
+    chance : float
+        The largest agreement that samples without structure reach.
 
     Returns
     -------
     ClusterEvidence
     """
-    numbers = sorted(partitions)
-    fit = np.array([modularity(S, partitions[k][0]) for k in numbers])
-    agreement = np.array([_mean_agreement(partitions[k]) for k in numbers])
-    score = np.maximum(fit, 0) * np.sqrt(np.maximum(agreement, 0))
-    chosen = numbers[int(np.argmax(score >= (1 - _NEARLY_BEST) * score.max()))]
-    return ClusterEvidence(np.array(numbers), fit, agreement, score, chosen)
+    numbers = np.array(sorted(agreement))
+    ratios = np.array([_ratios(values, numbers) for values in eigenvalues])
+    if without is not None:
+        ratios = ratios / np.maximum([_ratios(values, numbers) for values in without], 1)
+    gap = np.quantile(ratios, _QUANTILE, axis=0)
+    a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
+    score = np.maximum(a, 0) * np.maximum(m, 0)
+    if gap.max() >= (_CLEAR if without is not None else 2 * _CLEAR):
+        chosen, found = int(numbers[gap.argmax()]), "gap"
+    else:
+        place = int(np.argmax(score >= (1 - _NEARLY_BEST) * score.max()))
+        enough = not a[place] < chance + _MORE  # true where there is nothing to compare with
+        chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
+    return ClusterEvidence(numbers, gap, a, m, score, chance, chosen, found)  # type: ignore[arg-type]
 
 
-def _mean_agreement(partitions: npt.NDArray[np.int32]) -> float:
-    pairs = list(combinations(partitions, 2))
-    return float(np.mean([adjusted_rand_score(a, b) for a, b in pairs])) if pairs else 1.0
+def _ratios(values: npt.NDArray[Any], numbers: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """Return λ_{k+1} / λ_k for each number k; 1 where there are not as many eigenvalues."""
+    values = np.maximum(values, _TINY)
+    return np.array([values[k] / values[k - 1] if k < len(values) else 1.0 for k in numbers])

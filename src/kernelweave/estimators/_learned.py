@@ -30,9 +30,9 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
-from kernelweave.weave.clusters import kmeans
 from kernelweave.weave.consensus_kernel import Consensus
 from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
 
 __all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "SchemeName", "betas"]

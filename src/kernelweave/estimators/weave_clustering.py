@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Dtype, Matrix, RandomStateLike, Samples, Vector, WeightsLike
+from kernelweave._types import Dtype, RandomStateLike, Samples, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
 from kernelweave.estimators._docs import documented

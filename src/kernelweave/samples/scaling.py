@@ -20,14 +20,14 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 from kernelweave.samples.views import Views
 
-__all__ = ["SCALES", "Scale", "Scaling", "Version", "fit_scaling", "fit_versions", "scale_methods", "scaled"]
+__all__ = ["SCALES", "Scale", "Scaling", "Version", "fit_scaling", "fit_versions", "is_thin", "scale_methods", "scaled"]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
-_LEAST = 1e-3  # of the weight of directions: below it z-scores are not computed
+_THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
 _UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
@@ -98,6 +98,17 @@ class Version:
         """Why this version was used."""
         return next(iter(self.scalings.values())).reason
 
+    def refitted(self, views: Views) -> Version:
+        """Return this version with the same methods and the constants of other samples."""
+        tables = dict(zip(views.names, views.tables, strict=True))
+        scalings = {
+            name: Scaling("none", one.reason, unit=_unit_of(tables[name]))
+            if one.method == "none" and one.unit is not None
+            else fit_scaling(tables[name], one.method)
+            for name, one in self.scalings.items()
+        }
+        return replace(self, scalings=scalings)
+
     def counted(self, share: float) -> Version:
         """Return this version with another share."""
         return replace(self, share=share)
@@ -120,7 +131,7 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     ordered = [name for name in views.names if name in filled]
     direction = {name: _direction(tables[name], filled[name][1]) for name in ordered}
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, 1.0, few)
-    full = {name: share**4 for name, (share, _) in filled.items() if share**4 >= _LEAST}
+    full = {name: share**4 for name, (share, _) in filled.items() if share >= _THIN}
     if not full:
         return (first,)
     reason = "no scaling is known to be the right one"
@@ -128,6 +139,11 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     share = float(np.mean(list(full.values())))
     second = Version("zscore", {name: z.get(name) or first.scalings[name] for name in views.names}, share, few)
     return first, second
+
+
+def is_thin(X: Samples) -> bool:
+    """Return whether a table is mostly zero, like counts of words: its z-scores mean nothing."""
+    return _filled(X)[0] < _THIN
 
 
 def _filled(X: Samples) -> tuple[float, float]:

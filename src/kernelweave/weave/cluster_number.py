@@ -1,1 +1,72 @@
-def count_clusters(several, plan, rng): raise NotImplementedError
+"""The number of clusters: what the graphs of the samples agree on, beside graphs of samples without structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
+from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.weave.graph_partitions import partitions, spectrum
+from kernelweave.weave.woven import SeveralGraphs
+
+__all__ = ["count_clusters"]
+
+_STARTS = 2  # of k-means, for each number of clusters that is tried
+_EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
+
+
+def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
+    """Return the number of clusters that the graphs suggest, and the evidence."""
+    graphs, priors = several.graphs, several.priors
+    if len(graphs) == 1:
+        graphs = (*graphs, *several.perturbed())
+        priors = np.ones(len(graphs)) / len(graphs)
+    numbers = candidate_numbers(graphs[0].shape[0])
+    values, agreement, within = _tried(graphs, priors, numbers, rng, say)
+    without, chance = None, float("nan")
+    if several.null is not None:
+        some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
+        without, by_chance, _ = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        _, permuted, _ = _tried(several.null(rng, "permuted"), priors, some, rng, say)
+        chance = max(*by_chance.values(), *permuted.values())
+    evidence = cluster_evidence(agreement, within, values, without, chance)
+    say(f"number of clusters: {evidence.words}")
+    return evidence
+
+
+def _tried(
+    graphs: Sequence[sparse.csr_array],
+    priors: Vector,
+    numbers: Sequence[int],
+    rng: np.random.RandomState,
+    say: Callable[[str], None],
+    most: int | None = None,
+) -> tuple[list[Vector], dict[int, float], dict[int, float]]:
+    """Return the eigenvalues of every graph, and the agreement and the modularity of each number of clusters."""
+    values: list[Vector] = []
+    found: dict[int, list[Partitions]] = {k: [] for k in numbers}
+    block: Matrix | None = None
+    for S in graphs:
+        small, V, block = spectrum(S, (most or numbers[-1]) + 1, None, block)
+        values.append(small)
+        for k in numbers:
+            found[k].append(partitions(small, V, [("unit", k)], k, n_init=_STARTS, rng=rng)[0])
+        say(f"number of clusters: graph {len(values)} of {len(graphs)}")
+    agreement = {k: _agreement(found[k], priors) for k in numbers}
+    within = {
+        k: float(np.average([modularity(*pair) for pair in zip(graphs, found[k], strict=True)], weights=priors))
+        for k in numbers
+    }
+    return values, agreement, within
+
+
+def _agreement(found: Sequence[Partitions], priors: Vector) -> float:
+    """Return the mean adjusted Rand index of pairs of graphs, each weighted by the product of the graphs' priors."""
+    pairs = list(combinations(range(len(found)), 2))
+    weights = [priors[i] * priors[j] for i, j in pairs]
+    return float(np.average([rand_index(found[i], found[j]) for i, j in pairs], weights=weights))

@@ -16,10 +16,12 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Version, fit_versions
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
-from kernelweave.weave.clusters import POWER, cluster_graphs
+from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
 from kernelweave.weave.dense_graphs import DenseRows, Family, RowPart, SumOfRows, one_graph, several_cuts, weighted_sum
+from kernelweave.weave.graph_partitions import POWER
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.structureless import Kind as NullKind
 from kernelweave.weave.structureless import without_structure
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
@@ -91,17 +93,19 @@ def _versions(samples: Views | KernelStack, plan: Plan) -> tuple[Version, ...]:
 
 def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> SeveralGraphs:
     """Return the graphs of all versions of the samples."""
-    built = _built(samples, plan)
+    built = _built(samples, _versions(samples, plan), plan)
     families = [(version, family) for version, _, found in built for family in found]
-    graphs = tuple(S for _, family in families for S in family.graphs)
+    graphs = _graphs(built)
     priors = np.array([version.share for version, family in families for _ in family.graphs])
 
     def perturbed() -> list[sparse.csr_array]:
         K = built[0][1].matrix
         return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
-    def null(rng: np.random.RandomState) -> tuple[sparse.csr_array, ...]:
-        return _several(without_structure(samples, rng), copies, plan.silent()).graphs
+    def null(rng: np.random.RandomState, kind: NullKind) -> tuple[sparse.csr_array, ...]:
+        other = without_structure(samples, rng, kind)
+        found = _built(other, [version.refitted(other) for version, _, _ in built], plan.silent())
+        return _graphs(found)
 
     few = any(version.few_columns for version, _, _ in built)
     return SeveralGraphs(
@@ -115,10 +119,14 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
     )
 
 
-def _built(samples: Views | KernelStack, plan: Plan) -> list[_Built]:
+def _graphs(built: Sequence[_Built]) -> tuple[sparse.csr_array, ...]:
+    return tuple(S for _, _, families in built for family in families for S in family.graphs)
+
+
+def _built(samples: Views | KernelStack, versions: Sequence[Version], plan: Plan) -> list[_Built]:
     """Return every version of the samples, its consensus kernel and its graphs."""
     built: list[_Built] = []
-    for version in _versions(samples, plan):
+    for version in versions:
         consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
         if plan.many:
             families = several_cuts(consensus.matrix, _kinds(version, plan), plan.rule.gamma)
@@ -141,8 +149,7 @@ def _woven(
     samples: Views | KernelStack, copies: Labels, built: Sequence[_Built], weights: Vector, plan: Plan
 ) -> WovenGraph:
     """Return the sum of the graphs with these weights, and what the model keeps of them."""
-    graphs = tuple(S for _, _, families in built for family in families for S in family.graphs)
-    S = weighted_sum(graphs, weights)
+    S = weighted_sum(_graphs(built), weights)
     plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
     joiners, shares, done = [], [], 0
     for _, consensus, families in built:

@@ -11,9 +11,9 @@ from kernelweave._types import WeightsLike
 from kernelweave.kernels.view_bank import KernelsLike
 from kernelweave.samples.scaling import Scale, Version, fit_versions
 from kernelweave.samples.views import Views
-from kernelweave.weave.clusters import agreeing_partitions, trusted
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import several_cuts
+from kernelweave.weave.graph_partitions import agreeing_partitions, trusted
 
 __all__ = ["best_version"]
 

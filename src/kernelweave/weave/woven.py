@@ -12,6 +12,7 @@ from scipy import sparse
 from kernelweave._types import Labels, Vector
 from kernelweave.samples.digests import Seen
 from kernelweave.weave.graph_model import Joiner
+from kernelweave.weave.structureless import Kind
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
 
@@ -56,8 +57,8 @@ class SeveralGraphs:
         Returns the graph that the model keeps, with these weights.
     perturbed : function without arguments
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
-    null : function of a RandomState, or None
-        Returns the graphs of samples without structure: the same columns, each with its values permuted.
+    null : function of a RandomState and a kind, or None
+        Returns the graphs of samples without structure, of either kind.
     copies : array of shape (n_samples,)
         The position of every sample in the graphs, which have each distinct sample once.
     """
@@ -67,5 +68,5 @@ class SeveralGraphs:
     power: float
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
-    null: Callable[[np.random.RandomState], tuple[sparse.csr_array, ...]] | None
+    null: Callable[[np.random.RandomState, Kind], tuple[sparse.csr_array, ...]] | None
     copies: Labels

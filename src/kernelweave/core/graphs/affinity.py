@@ -178,9 +178,7 @@ def _as_rows(values: Matrix, columns: Labels, n: int) -> sparse.csr_array:
     n_rows, k = values.shape
     short = sparse.get_index_dtype(maxval=max(n_rows * k, n))  # scikit-learn accepts 32-bit indices only
     indptr = np.arange(0, n_rows * k + 1, k, dtype=short)
-    C = sparse.csr_array(
-        (np.maximum(values, 0).ravel(), columns.astype(short).ravel(), indptr), shape=(n_rows, n)
-    )
+    C = sparse.csr_array((np.maximum(values, 0).ravel(), columns.astype(short).ravel(), indptr), shape=(n_rows, n))
     C.eliminate_zeros()
     return C
 

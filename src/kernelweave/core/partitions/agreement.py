@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
@@ -52,7 +51,10 @@ def mean_agreement(z: Partitions) -> float:
 
 def co_association(z: Partitions, w: Vector) -> Matrix:
     """T_ij = Σ_r w_r [z_ri = z_rj] / Σ_r w_r, the share of the partitions that put i and j together."""
-    parts = [np.eye(labels.max() + 1, dtype=np.float32)[labels] * np.float32(np.sqrt(wr)) for labels, wr in zip(z, w, strict=True)]
+    parts = [
+        np.eye(labels.max() + 1, dtype=np.float32)[labels] * np.float32(np.sqrt(wr))
+        for labels, wr in zip(z, w, strict=True)
+    ]
     onehot = np.hstack(parts)
     return np.asarray(onehot @ onehot.T / np.float32(w.sum()))
 
@@ -157,9 +159,7 @@ def _average_linkage(D: Matrix, size: Vector) -> list[tuple[int, int]]:
     return [found[k][1:] for k in order]
 
 
-def _cut(
-    merges: list[tuple[int, int]], m: NDArray[np.intp], n_clusters: int, least: float
-) -> NDArray[np.intp] | None:
+def _cut(merges: list[tuple[int, int]], m: NDArray[np.intp], n_clusters: int, least: float) -> NDArray[np.intp] | None:
     """Return the clusters after the last merge that leaves `n_clusters` of at least `least` samples, None if none."""
     size, large = m.astype(np.float64), int(np.count_nonzero(m >= least))
     last = 0 if large == n_clusters else -1
