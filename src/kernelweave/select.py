@@ -60,11 +60,15 @@ class ClusterEvidence:
 
     @property
     def runners_up(self) -> tuple[int, ...]:
-        """The other numbers worth a look, the best first: local maxima of the gap or of the score, at most three."""
-        gap = np.where(self.gap > 1, self.gap - 1, 0) / (_CLEAR - 1)
-        merit = np.maximum(gap, self.score / max(float(self.score.max()), _TINY))
+        """The other numbers that are nearly as good, the best first, at most three.
+
+        These are peaks of the gap above 1.35 if a gap decided, or peaks of the score within a tenth of the best.
+        """
+        by_gap = self.found == "gap"
+        merit = self.gap if by_gap else self.score
+        least = (1 + _CLEAR) / 2 if by_gap else 0.9 * float(merit.max())
         padded = np.r_[-np.inf, merit, -np.inf]
-        peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+        peaks = np.flatnonzero((merit >= padded[:-2]) & (merit >= padded[2:]) & (merit >= least))
         best = [int(self.n_clusters[i]) for i in peaks[np.argsort(-merit[peaks], kind="stable")]]
         return tuple(k for k in best if k != self.chosen)[:3]
 
@@ -72,22 +76,22 @@ class ClusterEvidence:
     def words(self) -> str:
         """Why this number was chosen, and how sure it is, as a sentence."""
         others = " or ".join(map(str, self.runners_up))
+        also = f"; {others} would be nearly as good" if others else ""
         if self.found == "nothing":
             return (
-                "no structure was found: different graphs of the samples agree on clusters no more than they would "
-                "without any" + (f"; the best of a bad lot is {others}" if others else "")
+                "no structure was found: graphs of the samples agree on clusters hardly more than graphs of samples "
+                "without any do"
             )
         place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
-        also = f"; {others} may be as good" if others else ""
         if self.found == "gap":
             return (
-                f"{self.chosen} clusters stand out clearly (the gap between eigenvalues is {self.gap[place]:.1f} times "
-                f"that of samples without structure){also}"
+                f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
+                f"samples without structure){also}"
             )
-        how = "well" if self.agreement[place] >= 0.8 else "fairly" if self.agreement[place] >= 0.6 else "weakly"
+        how = "well" if self.agreement[place] >= 0.8 else "fairly well" if self.agreement[place] >= 0.6 else "weakly"
         return (
-            f"different graphs of the samples agree {how} on {self.chosen} clusters (adjusted Rand index "
-            f"{self.agreement[place]:.2f}), but the number is uncertain{also}"
+            f"graphs of the samples agree {how} on {self.chosen} clusters (adjusted Rand index "
+            f"{self.agreement[place]:.2f}), but no number stands out{also}"
         )
 
 

@@ -1,32 +1,110 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.partitions.agreement import co_association, membership, merge
+from kernelweave.core.partitions import agreement
+from kernelweave.core.partitions.agreement import co_association, cut_tree, mean_agreement, merge, rand_index
 
 THREE = np.array([[0, 0, 1, 1, 2], [0, 0, 0, 1, 2], [1, 1, 0, 0, 2]], dtype=np.int32)
 
 
-def test_co_association_is_the_share_of_partitions_that_put_two_samples_together():
-    C = co_association(THREE)
-    assert_allclose(C, np.mean([labels[:, None] == labels for labels in THREE], axis=0), atol=1e-6)
+@pytest.fixture
+def noisy():
+    """Twelve partitions of 90 samples in three groups, each with a fifth of its labels drawn anew."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 30)
+    z = np.tile(labels, (12, 1))
+    drawn = rng.random(z.shape) < 0.2
+    z[drawn] = rng.integers(3, size=drawn.sum())
+    return labels, z.astype(np.int32)
 
 
-def test_merging_follows_the_majority():
-    labels = merge(co_association(THREE), 3)
-    assert labels[0] == labels[1]
-    assert labels[2] == labels[3]
-    assert len(set(labels.tolist())) == 3
+def same(first, second):
+    return adjusted_rand_score(first, second) == 1
+
+
+def test_the_rand_index_is_that_of_scikit_learn(noisy):
+    labels, z = noisy
+    for other in (labels, z[1], np.zeros(90, dtype=int), np.arange(90)):
+        assert rand_index(z[0], other) == pytest.approx(adjusted_rand_score(z[0], other), abs=1e-12)
+    assert rand_index(np.zeros(4, dtype=int), np.zeros(4, dtype=int)) == 1
+
+
+def test_mean_agreement_is_the_mean_over_all_pairs(noisy):
+    _, z = noisy
+    pairs = [adjusted_rand_score(z[i], z[j]) for i in range(12) for j in range(i)]
+    assert mean_agreement(z) == pytest.approx(np.mean(pairs))
+    assert mean_agreement(z[:1]) == 1
+
+
+def test_co_association_is_the_weighted_share_of_partitions_that_put_two_samples_together():
+    w = np.array([1.0, 2.0, 0.5])
+    together = [labels[:, None] == labels for labels in THREE]
+    assert_allclose(co_association(THREE, w), np.average(together, axis=0, weights=w), atol=1e-6)
+
+
+def test_merging_follows_the_weights():
+    first = merge(THREE, np.array([1.0, 0.1, 0.1]), 3).labels
+    assert same(first, THREE[0])
+    assert same(merge(THREE, np.array([0.1, 1.0, 0.1]), 3).labels, THREE[1])
 
 
 def test_partitions_that_agree_are_merged_into_themselves():
     labels = np.array([2, 0, 0, 1, 2, 1], dtype=np.int32)
-    found = merge(co_association(np.stack([labels, (labels + 1) % 3])), 3)
-    assert_array_equal(found[:, None] == found, labels[:, None] == labels)
+    found = merge(np.stack([labels, (labels + 1) % 3]), np.ones(2), 3).labels
+    assert same(found, labels)
 
 
-def test_memberships_sum_to_one_and_are_sure_where_all_partitions_agree():
-    labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)
-    M = membership(co_association(THREE), labels)
-    assert_allclose(M.sum(axis=1), 1, atol=1e-6)
-    assert_allclose(M[4], [0, 0, 1])
-    assert M[0, 0] > M[2, 1] > 0.5
+def test_merging_distinct_tuples_is_average_linkage_of_all_samples(noisy):
+    _, z = noisy
+    tree = linkage(squareform(1 - co_association(z, np.ones(12)), checks=False), "average")
+    expected = fcluster(tree, 3, criterion="maxclust")
+    assert same(merge(z, np.ones(12), 3).labels, expected)
+
+
+def test_merging_does_not_depend_on_the_order_of_samples_or_the_names_of_clusters(noisy):
+    _, z = noisy
+    rng = np.random.default_rng(1)
+    order = rng.permutation(90)
+    renamed = np.stack([rng.permutation(3)[labels] for labels in z]).astype(np.int32)
+    found = merge(z, np.ones(12), 3).labels
+    assert same(merge(z[:, order], np.ones(12), 3).labels, found[order])
+    assert same(merge(renamed, np.ones(12), 3).labels, found)
+
+
+def test_memberships_are_mean_co_associations_with_the_other_members(noisy):
+    _, z = noisy
+    w = np.arange(1.0, 13.0)
+    labels, M = merge(z, w, 3)
+    T = co_association(z, w) - np.eye(90)
+    Y = np.eye(3)[labels]
+    expected = T @ Y / (Y.sum(axis=0) - Y)
+    assert_allclose(M, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_many_tuples_are_merged_on_some_of_them(noisy, monkeypatch):
+    labels, z = noisy
+    monkeypatch.setattr(agreement, "_MOST_TUPLES", 20)
+    assert len(np.unique(z, axis=1).T) > 20
+    assert adjusted_rand_score(merge(z, np.ones(12), 3).labels, labels) > 0.9
+
+
+def test_a_cluster_is_not_spent_on_an_outlier():
+    points = np.r_[np.linspace(0, 1, 30), np.linspace(5, 6, 30), 100.0]
+    D = np.abs(points[:, None] - points)
+    parts = cut_tree(D, np.ones(61, dtype=int), 2, least=3)
+    assert_array_equal(np.bincount(parts), [30, 31])
+    assert_array_equal(np.sort(np.bincount(cut_tree(D, np.ones(61, dtype=int), 2, least=1))), [1, 60])
+
+
+def test_small_clusters_remain_where_there_are_no_others():
+    D = 1 - np.eye(3)
+    assert_array_equal(np.sort(cut_tree(D, np.array([1, 1, 1]), 3, least=2)), [0, 1, 2])
+
+
+def test_fewer_groups_than_clusters_stay_as_they_are():
+    labels = np.array([[0, 0, 1, 1]], dtype=np.int32)
+    assert same(merge(labels, np.ones(1), 3).labels, labels[0])

@@ -4,8 +4,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from kernelweave.errors import InvalidInputError
-from kernelweave.samples.scaling import fit_scaling
+from kernelweave import Views
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.samples.scaling import fit_scaling, fit_versions
 
 
 @pytest.fixture
@@ -32,11 +33,19 @@ def test_unit_rows_of_a_sparse_matrix_are_those_of_the_dense_one_and_stay_sparse
 
 
 def test_zscores_have_mean_zero_and_deviation_one_and_constant_columns_become_zero(rng):
-    X = rng.normal(3, 5, size=(50, 4))
+    X = rng.uniform(3, 5, size=(50, 4))
     X[:, 2] = 7.1
     Z = fit_scaling(X, "zscore").transform(X)
     assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
     assert_allclose(Z.std(axis=0), [1, 1, 0, 1], atol=1e-12)
+
+
+def test_zscores_are_cut_off_at_three_deviations(rng):
+    X = rng.normal(size=(200, 2))
+    X[0] = 1e6, -1e6
+    Z = fit_scaling(X, "zscore").transform(X)
+    assert_allclose(Z[0], [3, -3])
+    assert_allclose(Z[1:], ((X - X.mean(axis=0)) / X.std(axis=0))[1:])
 
 
 def test_new_samples_are_measured_by_the_training_samples(rng):
@@ -45,12 +54,18 @@ def test_new_samples_are_measured_by_the_training_samples(rng):
     assert_allclose(scaling.transform(new), (new - X.mean(axis=0)) / X.std(axis=0))
 
 
-def test_zscores_of_a_sparse_matrix_are_divided_only(text):
-    Z = fit_scaling(text, "zscore").transform(text)
-    assert sparse.issparse(Z)
-    assert Z.nnz == text.nnz
-    filled = np.diff(text.tocsc().indptr) > 0
-    assert_allclose(Z.toarray().std(axis=0)[filled], 1)
+def test_zscores_of_a_sparse_matrix_are_those_of_the_dense_one(text):
+    thin = fit_scaling(text, "zscore").transform(text)
+    assert isinstance(thin, np.ndarray)
+    assert_allclose(thin, fit_scaling(text.toarray(), "zscore").transform(text.toarray()), atol=1e-12)
+
+
+def test_zscores_of_a_sparse_matrix_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
+    X = sparse.random_array((100, 10_000), density=0.001, rng=0, format="csr")
+    scaling = fit_scaling(X, "zscore")
+    with pytest.raises(NotEnoughMemoryError, match='The z-scores of a sparse matrix of shape .* use scale="unit"'):
+        scaling.transform(X)
 
 
 @pytest.mark.parametrize("method", ["unit", "zscore", "none"])
@@ -65,63 +80,107 @@ def test_nothing_is_done_on_request(rng):
     assert fit_scaling(X, "none").transform(X) is X
 
 
-@pytest.mark.parametrize(
-    ("X", "method", "reason"),
-    [
-        (load_digits().data, "unit", "like pixels"),
-        (load_wine().data, "zscore", "the ranges of the 13 columns differ"),
-        (load_iris().data, "none", "too few"),
-        (np.ones((5, 3)), "none", "constant"),
-    ],
-)
-def test_auto_decides_from_the_data_and_says_why(X, method, reason):
-    scaling = fit_scaling(X)
-    assert scaling.method == method
-    assert reason in scaling.reason
+def versions(X, scale="auto"):
+    return fit_versions(Views.of_table(X), scale)
 
 
-def test_auto_takes_a_thin_sparse_matrix_for_text(text):
-    scaling = fit_scaling(text)
-    assert (scaling.method, "like text" in scaling.reason) == ("unit", True)
+def methods(found):
+    return [version.scalings["X"].method for version in found]
 
 
-def test_auto_leaves_a_table_with_indicator_columns_alone(rng):
-    X = sparse.csr_array(np.hstack([rng.uniform(0.1, 1, size=(40, 8)), np.eye(40)]))
-    scaling = fit_scaling(X)
-    assert (scaling.method, "8 columns" in scaling.reason) == ("none", True)
+def test_directions_and_zscores_are_both_used_by_default():
+    first, second = versions(load_digits().data)
+    assert (first.name, second.name) == ("direction", "zscore")
+    assert methods([first, second]) == ["unit", "zscore"]
+    assert first.share == 1
+    assert 0 < second.share < 1  # half of the pixels are 0
 
 
-def test_auto_does_not_depend_on_the_order_of_samples_or_columns(rng):
-    X = load_wine().data
-    assert fit_scaling(X[rng.permutation(len(X))][:, rng.permutation(13)]).reason == fit_scaling(X).reason
+def test_every_cell_that_is_filled_gives_zscores_the_same_share():
+    assert [version.share for version in versions(load_wine().data)] == [1, 1]
+
+
+def test_few_columns_keep_the_length_of_their_rows():
+    first, second = versions(load_iris().data)
+    assert methods([first, second]) == ["none", "zscore"]
+    assert first.few_columns
+    assert "4 columns are too few" in first.scalings["X"].reason
+    assert not versions(load_wine().data)[0].few_columns
+
+
+def test_a_table_that_is_mostly_zero_has_no_zscores_however_it_is_stored(text):
+    assert methods(versions(text)) == methods(versions(text.toarray())) == ["unit"]
+
+
+def test_indicator_columns_beside_full_ones_count_as_few_columns(rng):
+    X = sparse.csr_array(np.hstack([rng.uniform(0.1, 1, size=(40, 7)), np.eye(40)]))
+    assert methods(versions(X)) == methods(versions(X.toarray())) == ["none", "zscore"]
+
+
+def test_the_share_of_zscores_does_not_jump(rng):
+    X = rng.normal(size=(400, 50))
+    shares = []
+    for filled in np.linspace(0.19, 1, 40):
+        thin = X * (rng.random(X.shape) < filled)
+        shares.append(versions(thin)[1].share)
+    assert np.abs(np.diff(shares)).max() < 0.15
+    assert shares[0] < 0.01
+
+
+@pytest.mark.parametrize("scale", ["unit", "zscore", "none"])
+def test_a_scale_that_is_given_is_the_only_version(scale):
+    (version,) = versions(load_iris().data, scale)
+    assert (version.name, version.share, version.scalings["X"].reason) == ("given", 1, "it was asked for")
+    assert version.scalings["X"].method == scale
+
+
+def test_views_may_be_scaled_in_different_ways():
+    views = Views({"a": load_wine().data, "b": load_wine().data})
+    first, second = fit_versions(views, {"a": "none", "b": "auto"})
+    assert [version.scalings["a"].method for version in (first, second)] == ["none", "none"]
+    assert [version.scalings["b"].method for version in (first, second)] == ["unit", "zscore"]
+    assert list(first.scalings) == ["a", "b"]
+
+
+def test_versions_do_not_depend_on_the_order_of_samples_or_columns(rng):
+    X = load_digits().data[:200]
+    moved = X[rng.permutation(len(X))][:, rng.permutation(64)]
+    assert_allclose([v.share for v in versions(moved)], [v.share for v in versions(X)])
+
+
+def test_a_version_can_be_fitted_to_other_samples(rng):
+    X, other = load_wine().data, rng.normal(5, 2, size=(30, 13))
+    for version in versions(X):
+        again = version.refitted(Views.of_table(other))
+        expected = fit_scaling(other, version.scalings["X"].method).transform(other)
+        assert_allclose(again.scalings["X"].transform(other), expected)
+        assert (again.name, again.share) == (version.name, version.share)
 
 
 @pytest.mark.parametrize("method", ["z", None, 3])
 def test_an_unknown_scale_is_refused(method):
     with pytest.raises(InvalidInputError, match="scale must be one of 'auto', 'unit', 'zscore', 'none'; got"):
-        fit_scaling(np.eye(3), method)
+        versions(np.eye(3), method)
 
 
 @pytest.mark.parametrize("power", [-1000, -500, -1, 0, 3, 500, 1000])
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
-def test_what_is_chosen_and_made_of_a_table_does_not_depend_on_its_unit(load, power):
+def test_what_is_made_of_a_table_does_not_depend_on_its_unit(load, power):
     X = load().data
-    first, second = fit_scaling(X), fit_scaling(X * 2.0**power)
-    assert (second.method, second.reason) == (first.method, first.reason)
-    assert_allclose(second.transform(X * 2.0**power), first.transform(X), rtol=1e-13, atol=1e-13)
+    for first, second in zip(versions(X), versions(X * 2.0**power), strict=True):
+        assert (second.name, second.share) == (first.name, first.share)
+        found = second.scalings["X"].transform(X * 2.0**power)
+        assert_allclose(found, first.scalings["X"].transform(X), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-310, 1e-150, 1e6, 1e150, 1e300])
 @pytest.mark.parametrize("thin", [False, True])
-@pytest.mark.parametrize("method", ["auto", "unit", "zscore"])
+@pytest.mark.parametrize("method", ["unit", "zscore"])
 def test_neither_large_nor_small_values_overflow(rng, factor, thin, method):
     X = rng.normal(size=(30, 4))
     make = sparse.csr_array if thin else np.asarray
     found, expected = (fit_scaling(make(Z), method).transform(make(Z)) for Z in (X * factor, X))
-    found, expected = (Z.toarray() if thin else Z for Z in (found, expected))
-    if method == "auto":  # between two powers of two
-        assert 0.5 < np.abs(found).max() / np.abs(expected).max() < 2
-        found, expected = (Z / np.abs(Z).max() for Z in (found, expected))
+    found, expected = (Z.toarray() if sparse.issparse(Z) else Z for Z in (found, expected))
     assert_allclose(found, expected, rtol=1e-9, atol=1e-9 if factor > 1e-300 else 1e-2)  # few digits of those are left
 
 
@@ -140,17 +199,11 @@ def test_a_tiny_row_of_an_ordinary_table_has_a_direction_too(rng):
 def test_a_user_who_asks_for_none_gets_the_samples_as_they_are(rng):
     X = rng.normal(size=(10, 4)) * 1e6
     assert fit_scaling(X, "none").transform(X) is X
-    assert 4 <= np.abs(fit_scaling(X).transform(X)).max() < 8
+    assert 4 <= np.abs(versions(X)[0].scalings["X"].transform(X)).max() < 8
 
 
 @pytest.mark.parametrize("thin", [False, True])
 def test_a_table_of_ordinary_size_stays_as_it_is(thin):
     X = load_iris().data if not thin else sparse.csr_array(load_iris().data / 7.9)
-    found = fit_scaling(X).transform(X)
+    found = versions(X)[0].scalings["X"].transform(X)
     assert ((found != X).nnz if thin else (found != X).sum()) == 0
-
-
-def test_new_samples_are_divided_by_the_number_of_the_training_samples(rng):
-    X = rng.normal(size=(10, 4))
-    scaling = fit_scaling(X)
-    assert_allclose(scaling.transform(3 * X), 3 * scaling.transform(X))

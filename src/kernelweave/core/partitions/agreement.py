@@ -26,7 +26,10 @@ _SMALL = 20  # a cluster smaller than the mean size divided by this needs a reas
 
 
 class Merged(NamedTuple):
-    """Labels (n,) and memberships (n, c): the mean co-association of a sample with the other members of a cluster."""
+    """Labels (n,) and memberships (n, c).
+
+    M_ik is the mean co-association of sample i with the other members of cluster k; each row is scaled to sum to one.
+    """
 
     labels: NDArray[np.int32]
     membership: Matrix
@@ -107,7 +110,9 @@ def _memberships(z: Partitions, w: Vector, Y: Matrix, parts: Labels) -> Matrix:
     rows = np.arange(len(parts))
     own = sizes[parts]
     M[rows, parts] = np.where(own > 1, (M[rows, parts] * own - 1) / np.maximum(own - 1, 1), 1)  # without itself
-    return np.clip(M, 0, 1)
+    M = np.clip(M, 0, 1)
+    total = M.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(M, total, out=np.eye(M.shape[1])[parts], where=total > 0))
 
 
 def cut_tree(D: Matrix, m: NDArray[np.intp], n_clusters: int, least: float) -> NDArray[np.intp]:
