@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 
-from kernelweave.core.graphs import coordinates, filtered
+from kernelweave.core.graphs import coordinates
 from kernelweave.core.graphs.coordinates import bottom_spectrum, laplacian
 from kernelweave.core.graphs.filtered import filtered_eigenpairs
 

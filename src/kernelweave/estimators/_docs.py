@@ -83,8 +83,7 @@ dtype : {{None, "float32", "float64"}}, default=None
 labels_ : array of shape (n_samples,)
     The cluster of every sample.
 membership_ : array of shape (n_samples, n_clusters)
-    How far every sample belongs to every cluster: by the votes of its neighbours and by its place in the
-    embedding{elsewhere}.
+    How far every sample belongs to every cluster: {how}
 confidence_ : array of shape (n_samples,)
     The membership of every sample in its own cluster.
 margin_ : array of shape (n_samples,)
@@ -128,22 +127,24 @@ n_features_in_ : int
 """,
     "weave_samples": """
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
-    What happens to the samples before the kernels see them: rows at unit length, columns standardised, or
-    nothing. "auto" decides from the data and says in `scaling_` what it chose and why; where it leaves them as they
-    are, it only divides them all by one power of two, so that their unit does not matter. With "none", polynomial
-    kernels depend on the unit of X. Every view is scaled for itself; a dict gives each its method.
+    What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
+    cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" compares
+    samples in two versions, their directions and their z-scores, {versions} Rows keep their length where a
+    table has fewer than ten columns, and tables that are mostly zero, such as counts of words, have no z-scores.
+    `scaling_` says what was used. Every view is scaled for itself; a dict gives each its method.
 weights : {{"self", "uniform"}} or array of shape (n_kernels,), default="self"
     The shares of the kernels in the consensus: large for kernels near it and next to nothing for kernels that
     correlate with no other ("self"), equal, or your own.
 graph : {{"auto", "ridge", "knn", "both"}}, default="auto"
     How two samples are joined: by the ridge representation ("ridge"); by the distance between them in the
     consensus kernel, in units of the distances of both to their seventh neighbours ("knn"); or by the sum of both,
-    the first with twice and the second with half as many neighbours, in equal parts. "auto" is "{graph}", and with
+    the first with twice and the second with half as many neighbours, in equal parts. "auto" is {graph}, and with
     the solver "landmark" the graph between samples and landmarks.
 gamma : float or "auto", default="auto"
     The ridge, relative to the mean diagonal of the consensus kernel; "auto" is 0.1. Not with "landmark".
-n_neighbors : int, default=10
-    How many entries each row of the graph keeps, before it is made symmetric; a third as many landmarks.
+n_neighbors : int or "auto", default="auto"
+    How many entries each row of the graph keeps, before it is made symmetric; a third as many landmarks. "auto" is
+    {neighbors}
 """,
     "solver": """
 solver : {{"auto", "dense", "local", "landmark"}} or solver, default="auto"
@@ -174,8 +175,9 @@ graph_ : sparse array of shape (n_samples, n_samples)
     The graph{pieces}. Not with the solver "landmark".
 consensus_kernel_ : array of shape (n_samples, n_samples)
     The consensus of the kernels. With the solver "dense" only.
-scaling_ : Scaling
-    What was done to the samples, and why; a dict with several views; not with precomputed kernels.
+scaling_ : tuple of Version
+    The versions of the samples that were compared, each with its `name`, its `share` of the weight, and its `scalings`
+    by the name of the view; not with precomputed kernels.
 solver_ : SolverChoice
     The `solver` that was taken, its `name`, and the `reason`.
 neighbor_recall_ : float
@@ -185,6 +187,16 @@ landmarks_ : array of shape (n_landmarks, n_features)
 n_features_in_ : int
     The number of features seen in `fit`; of samples, if kernels are "precomputed".
 """,
+}
+
+_TASKS = {
+    "clusters": {
+        "graph": '"ridge", and neighbours as well in z-scores and where columns are few',
+        "versions": "and trusts the one more whose clusters are more stable.",
+        "neighbors": '10 and 15, and 10, 20 and 30 with weights by shared neighbours; 5, 10 and 15 for "knn"; 10 for\n'
+        '    "both" and for the solver "local".',
+    },
+    "classes": {"graph": '"both"', "versions": "and adds up the graphs of both.", "neighbors": "10."},
 }
 
 # a line such as `    %(gamma: gamma=0.1)`
@@ -201,5 +213,6 @@ def documented(cls: _T) -> _T:
 def _part(match: re.Match[str]) -> str:
     indent, name, given = match.groups()
     values = dict(pair.split("=", 1) for pair in (given or "").split(" | ") if pair)
+    values |= _TASKS.get(values.get("task", ""), {})
     lines = _PARTS[name].strip("\n").format(**values).split("\n")
     return "\n".join(indent + line if line else line for line in lines)

@@ -37,7 +37,7 @@ class WeaveClassifier(GraphClassifier):
     Parameters
     ----------
     %(kernels: number=12)
-    %(weave_samples: graph=both)
+    %(weave_samples: task=classes)
     class_mass : bool, default=False
         Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
         normalisation of Zhu, Ghahramani and Lafferty). It helps with few labels drawn at random, and harms where

@@ -26,58 +26,56 @@ __all__ = ["WeaveClustering"]
 
 @documented
 class WeaveClustering(GraphClusterer):
-    r"""Clusters from one sparse graph of the consensus of several kernels, with nothing to tune.
+    r"""Clusters that several graphs of the consensus of several kernels agree on, with nothing to tune.
 
-    The consensus is the geometric median of the kernels, the graph its ridge representation, cut to the largest
+    The consensus is the geometric median of the kernels, a graph its ridge representation, cut to the largest
     entries of each row, and the clusters those of k-means on the bottom eigenvectors of the graph's Laplacian:
 
     .. math:: K = \arg\min_K \sum_i \|H_i - K\|_F, \qquad
               Z = \arg\min_Z \mathrm{Tr}(K - 2KZ + Z^\top K Z) + g \|Z\|_F^2 = I - g (K + g I)^{-1}, \qquad
               P = \arg\min_{P^\top P = I} \mathrm{Tr}(P^\top L P),
 
-    with :math:`g = \gamma\,\mathrm{Tr}(K)/n` and L the Laplacian of the `n_neighbors` largest positive entries of
-    each row of Z. These are the steps of SMKL without their loop; on labelled data sets the loop brought nothing.
+    with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
+    scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
+    versions of the samples are compared, with five graphs or more each, and every graph is clustered in five ways. A
+    graph counts by how well its five partitions agree (the eighth power of their mean adjusted Rand index), and the
+    clusters are what all partitions agree on, by average linkage of their weighted co-association.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        The number of clusters. "auto" chooses the smallest number, up to 50 and n_samples / 8, that is nearly best in
-        modularity · √stability of the graph's partitions; `cluster_evidence_` shows it. On data sets with known
-        classes it is rarely exact: see docs/label-free.md for how far off to expect it.
+        The number of clusters. "auto" takes the number after which a gap between eigenvalues stands out from that of
+        samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. It is 1 if
+        no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off to
+        expect it.
     %(kernels: number=12)
-    %(weave_samples: graph=ridge)
+    %(weave_samples: task=clusters)
     embedding : {"auto", "merged", "raw", "soft", "unit", "commute"}, default="auto"
         What k-means clusters: eigenvectors as they are ("raw"), their rows divided by the root of their length
         ("soft"), rows of unit length, or eigenvectors divided by the roots of their eigenvalues, whose distances are
-        commute times. "merged" clusters all of these, and commute times of half as many eigenvectors again, and
-        merges what the five partitions agree on by average linkage, which takes a matrix of all pairs. "auto" is
-        "merged" up to 5000 samples, and "unit" above.
+        commute times. "merged", which is "auto", clusters all of these, and commute times of half as many eigenvectors
+        again.
     n_components : int or None, default=None
         The number of eigenvectors; None takes `n_clusters`.
-    consensus : bool, default=False
-        Cluster 24 graphs under perturbed weights, gamma and n_neighbors, each in three embeddings, and merge what
-        the partitions agree on. Slower, somewhat better, and it tells how sure each sample is.
     n_init : int, default=10
         How often k-means starts; the best partition is kept. A third as often for each embedding that is merged.
     random_state : int, RandomState or None, default=None
-        Seed of k-means and of the perturbations.
+        Seed of k-means, and of the samples without structure for `n_clusters="auto"`.
     %(solver)
-    %(weave_run: processes=, or processes if `consensus`)
+    %(weave_run: processes=)
 
     Attributes
     ----------
-    %(memberships: elsewhere=, with `consensus` by its co-association with the members)
+    %(memberships: how=the mean share of the partitions that join it to a member.)
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence
         If n_clusters is "auto": what spoke for each number.
-    %(woven: pieces=, joined where it fell into pieces)
+    %(woven: pieces=: the sum of all graphs by their weights)
     embedding_ : array of shape (n_samples, n_components)
-        The rows that k-means clustered; eigenvectors as they are if several embeddings were merged.
+        Eigenvectors of `graph_`, as `embedding` says; as they are if several embeddings were merged.
     eigenvalues_ : array
-        The smallest eigenvalues of the graph's Laplacian, in units of the mean degree.
-    co_association_ : array of shape (n_samples, n_samples)
-        With `consensus`: the share of the partitions that put two samples together.
+        The smallest eigenvalues of the Laplacian of `graph_`, in units of the mean degree.
 
     See Also
     --------
@@ -89,8 +87,8 @@ class WeaveClustering(GraphClusterer):
     >>> from kernelweave import WeaveClustering
     >>> X, y = load_iris(return_X_y=True)
     >>> model = WeaveClustering(n_clusters=3, random_state=0).fit(X)
-    >>> model.labels_.shape, model.scaling_.method
-    ((150,), 'none')
+    >>> model.labels_.shape, [version.name for version in model.scaling_]
+    ((150,), ['direction', 'zscore'])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -3,7 +3,7 @@
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import Scaling
+from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.views import Views
 
-__all__ = ["Chunks", "KernelStack", "Scaling", "Seen", "Views"]
+__all__ = ["Chunks", "KernelStack", "Scaling", "Seen", "Version", "Views"]

@@ -3,7 +3,8 @@
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.weave.choice import SolverChoice
 from kernelweave.weave.consensus_kernel import Consensus
-from kernelweave.weave.dense import Dense, DenseRows
+from kernelweave.weave.dense import Dense
+from kernelweave.weave.dense_graphs import DenseRows, RowPart, SumOfRows
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 from kernelweave.weave.landmark.landmark_solver import Landmark
@@ -27,6 +28,8 @@ __all__ = [
     "LocalKernel",
     "LocalRows",
     "LocalWeave",
+    "RowPart",
     "SolverChoice",
+    "SumOfRows",
     "lazy_labels",
 ]

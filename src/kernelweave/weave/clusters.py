@@ -22,8 +22,10 @@ __all__ = ["cluster_graphs"]
 
 def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
     """Return the clusters that the graphs agree on."""
-    evidence = count_clusters(several, plan.say, rng) if reading.n_clusters == "auto" else None
-    c = reading.n_clusters if evidence is None else evidence.chosen
+    evidence, c = None, reading.n_clusters
+    if c == "auto":
+        evidence = count_clusters(several, plan.say, rng)
+        c = evidence.chosen
     q = reading.n_components or c
     found, weights, block = [], several.priors.copy(), None
     for i, S in enumerate(several.graphs):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -102,8 +103,8 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
         K = built[0][1].matrix
         return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
-    def null(rng: np.random.RandomState, kind: NullKind) -> tuple[sparse.csr_array, ...]:
-        other = without_structure(samples, rng, kind)
+    def null(views: Views, rng: np.random.RandomState, kind: NullKind) -> tuple[sparse.csr_array, ...]:
+        other = without_structure(views, rng, kind)
         found = _built(other, [version.refitted(other) for version, _, _ in built], plan.silent())
         return _graphs(found)
 
@@ -114,7 +115,7 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
         _POWER_OF_FEW if few else POWER,
         lambda weights: _woven(samples, copies, built, weights, plan),
         perturbed,
-        null if isinstance(samples, Views) else None,
+        partial(null, samples) if isinstance(samples, Views) else None,
         copies,
     )
 
@@ -157,7 +158,7 @@ def _woven(
         start = done
         for family in families:
             share = float(weights[done : (done := done + len(family.graphs))].sum())
-            parts += [RowPart(kind, k, share * weight) for kind, k, weight in family.parts if share >= _NEGLIGIBLE]
+            parts += [replace(part, weight=share * part.weight) for part in family.parts if share >= _NEGLIGIBLE]
         shares.append(float(weights[start:done].sum()))
         if parts:
             joiners.append(DenseRows(consensus, plan.rule.gamma, tuple(parts)))

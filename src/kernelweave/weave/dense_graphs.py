@@ -41,7 +41,8 @@ _CUTS: dict[Kind, tuple[Cut, ...]] = {
 _KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 10}  # entries per row for new samples
 
 
-class RowPart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RowPart:
     """One kind of affinity in the rows of new samples: how many entries are kept, and their weight."""
 
     kind: Kind
@@ -149,7 +150,7 @@ class DenseRows(Lean):
             D = row_sqdist(K_x, K_xx, diagonal)
             return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
 
-        found = (top_rows(affinity(kind), k, len(A)) * A.dtype.type(weight) for kind, k, weight in self.parts)
+        found = (top_rows(affinity(part.kind), part.k, len(A)) * A.dtype.type(part.weight) for part in self.parts)
         return sparse.csr_array(sum(found, start=sparse.csr_array(K_x.shape, dtype=A.dtype)))
 
     @cached_property

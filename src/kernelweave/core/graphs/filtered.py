@@ -70,8 +70,8 @@ def filtered_eigenpairs(
         V[:, 0] = 1  # the first eigenvector
         edge = 0.2 * float(d.mean())
     else:
-        values, V, _ = _ritz(W, d, start)
-        edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
+        rayleigh, V, _ = _ritz(W, d, start)
+        edge = min(max(rayleigh[-1], 1e-7 * top), 0.5 * top)
     worst, n_iter = np.inf, 0
     values: Vector = np.zeros(q)
     while n_iter < max_iter:
