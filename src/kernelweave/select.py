@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ClusterEvidence", "Found", "candidate_numbers", "cluster_evidence"]
+__all__ = ["CLEAR", "CLEAR_OF_FEW", "ClusterEvidence", "Found", "candidate_numbers", "cluster_evidence"]
 
 Found: TypeAlias = Literal["gap", "agreement", "nothing"]
 
-_CLEAR = 1.7  # times the ratio of eigenvalues of samples without structure
+CLEAR, CLEAR_OF_FEW = 2.5, 1.7  # gaps that decide, in many columns and in few; of noise they are below 1.7
 _QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
 _MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.03  # a smaller number of clusters is taken if its score is this near to the best
@@ -32,19 +32,21 @@ class ClusterEvidence:
     n_clusters : array of shape (n_candidates,)
         The numbers that were tried.
     gap : array of shape (n_candidates,)
-        How far the eigenvalue after this number stands out, relative to samples without structure: 1 is nothing, and
-        1.7 a clear gap.
+        How far the eigenvalue after this number stands out, relative to samples without structure: 1 is nothing.
     agreement : array of shape (n_candidates,)
         How far the partitions of different graphs agree, as the mean adjusted Rand index.
     modularity : array of shape (n_candidates,)
         The share of the graphs' weight within clusters, less what chance would put there.
     score : array of shape (n_candidates,)
         agreement · modularity.
-    chance : float
-        The largest agreement that samples without structure reach; NaN if there are none to compare with.
+    chance : array of shape (n_candidates,)
+        The largest agreement that samples without structure reach with about as many clusters; NaN if there are none to
+        compare with.
+    clear : float
+        The gap that is enough to decide.
     chosen : int
         The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 3 % of the
-        best; but 1 if its agreement is not at least 0.1 above `chance`.
+        best; but 1 if its agreement is not at least 0.1 above `chance` there.
     found : {"gap", "agreement", "nothing"}
         What decided; "nothing" means that no structure was found.
     """
@@ -54,7 +56,8 @@ class ClusterEvidence:
     agreement: npt.NDArray[Any]
     modularity: npt.NDArray[Any]
     score: npt.NDArray[Any]
-    chance: float
+    chance: npt.NDArray[Any]
+    clear: float
     chosen: int
     found: Found
 
@@ -62,11 +65,12 @@ class ClusterEvidence:
     def runners_up(self) -> tuple[int, ...]:
         """The other numbers that are nearly as good, the best first, at most three.
 
-        These are peaks of the gap above 1.35 if a gap decided, or peaks of the score within a tenth of the best.
+        These are peaks of the gap at least half as clear as needed if a gap decided, or peaks of the score within a
+        tenth of the best.
         """
         by_gap = self.found == "gap"
         merit = self.gap if by_gap else self.score
-        least = (1 + _CLEAR) / 2 if by_gap else 0.9 * float(merit.max())
+        least = (1 + self.clear) / 2 if by_gap else 0.9 * float(merit.max())
         padded = np.r_[-np.inf, merit, -np.inf]
         peaks = np.flatnonzero((merit >= padded[:-2]) & (merit >= padded[2:]) & (merit >= least))
         best = [int(self.n_clusters[i]) for i in peaks[np.argsort(-merit[peaks], kind="stable")]]
@@ -106,7 +110,8 @@ def cluster_evidence(
     modularity: Mapping[int, float],
     eigenvalues: Sequence[npt.NDArray[Any]],
     without: Sequence[npt.NDArray[Any]] | None = None,
-    chance: float = float("nan"),
+    by_chance: Sequence[Mapping[int, float]] = (),
+    clear: float = CLEAR,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
 
@@ -117,9 +122,12 @@ def cluster_evidence(
     eigenvalues : sequence of arrays
         The smallest eigenvalues of each graph's Laplacian, ascending, in units of its mean degree.
     without : sequence of arrays, or None
-        The same of the graphs of samples without structure; None if there are none.
-    chance : float
-        The largest agreement that samples without structure reach.
+        The same of the graphs of samples without structure; None if there are none to compare with, as with precomputed
+        kernels: the gap is then the ratio of the eigenvalues itself.
+    by_chance : sequence of mappings of number of clusters to float
+        The agreement of the partitions of samples without structure, for some of the numbers.
+    clear : float
+        The gap that is enough to decide.
 
     Returns
     -------
@@ -132,13 +140,24 @@ def cluster_evidence(
     gap = np.quantile(ratios, _QUANTILE, axis=0)
     a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
     score = np.maximum(a, 0) * np.maximum(m, 0)
-    if gap.max() >= (_CLEAR if without is not None else 2 * _CLEAR):
+    chance = np.array([_chance(by_chance, k) for k in numbers])
+    if gap.max() >= clear:
         chosen, found = int(numbers[gap.argmax()]), "gap"
     else:
         place = int(np.argmax(score >= (1 - _NEARLY_BEST) * score.max()))
-        enough = not a[place] < chance + _MORE  # true where there is nothing to compare with
+        enough = not a[place] < chance[place] + _MORE  # true where there is nothing to compare with
         chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
-    return ClusterEvidence(numbers, gap, a, m, score, chance, chosen, found)  # type: ignore[arg-type]
+    return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)  # type: ignore[arg-type]
+
+
+def _chance(by_chance: Sequence[Mapping[int, float]], k: int) -> float:
+    """Return the largest agreement by chance for about k clusters: the number nearest to k, and those beside it."""
+    found = []
+    for one in by_chance:
+        tried = np.array(sorted(one))
+        place = int(np.abs(tried - k).argmin())
+        found += [one[int(near)] for near in tried[max(place - 1, 0) : place + 2]]
+    return max(found, default=float("nan"))
 
 
 def _ratios(values: npt.NDArray[Any], numbers: npt.NDArray[np.intp]) -> npt.NDArray[Any]:

@@ -64,7 +64,7 @@ def test_zscores_of_a_sparse_matrix_that_do_not_fit_into_memory_are_refused(monk
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
     X = sparse.random_array((100, 10_000), density=0.001, rng=0, format="csr")
     scaling = fit_scaling(X, "zscore")
-    with pytest.raises(NotEnoughMemoryError, match='The z-scores of a sparse matrix of shape .* use scale="unit"'):
+    with pytest.raises(NotEnoughMemoryError, match=r'The z-scores of a sparse matrix of shape .* use scale="unit"'):
         scaling.transform(X)
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.select import CLEAR, CLEAR_OF_FEW, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import partitions, spectrum
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -28,13 +28,14 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
     values, agreement, within = _tried(graphs, priors, numbers, rng, say)
-    without, chance = None, float("nan")
+    without, by_chance = None, ()
     if several.null is not None:
         some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        without, by_chance, _ = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        without, normal, _ = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
         _, permuted, _ = _tried(several.null(rng, "permuted"), priors, some, rng, say)
-        chance = max(*by_chance.values(), *permuted.values())
-    evidence = cluster_evidence(agreement, within, values, without, chance)
+        by_chance = (normal, permuted)
+    clear = CLEAR_OF_FEW if several.few_columns and without is not None else CLEAR
+    evidence = cluster_evidence(agreement, within, values, without, by_chance, clear)
     say(f"number of clusters: {evidence.words}")
     return evidence
 

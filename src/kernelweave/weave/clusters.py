@@ -30,7 +30,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     found, weights, block = [], several.priors.copy(), None
     for i, S in enumerate(several.graphs):
         z, agreement, block = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say, block)
-        weights[i] *= trusted(agreement, several.power)
+        weights[i] *= trusted(agreement, few_columns=several.few_columns)
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
         found.append(z)
     weights /= weights.sum()

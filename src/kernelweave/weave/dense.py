@@ -20,7 +20,6 @@ from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
 from kernelweave.weave.dense_graphs import DenseRows, Family, RowPart, SumOfRows, one_graph, several_cuts, weighted_sum
-from kernelweave.weave.graph_partitions import POWER
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.structureless import Kind as NullKind
 from kernelweave.weave.structureless import without_structure
@@ -28,7 +27,6 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense"]
 
-_POWER_OF_FEW = 16.0  # of the agreement: with few columns there are more graphs to choose from
 _NEGLIGIBLE = 1e-3  # share below which new samples are not compared in a version
 
 _Built = tuple[Version, Consensus, list[Family]]
@@ -108,11 +106,10 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
         found = _built(other, [version.refitted(other) for version, _, _ in built], plan.silent())
         return _graphs(found)
 
-    few = any(version.few_columns for version, _, _ in built)
     return SeveralGraphs(
         graphs,
         priors / priors.sum(),
-        _POWER_OF_FEW if few else POWER,
+        any(version.few_columns for version, _, _ in built),
         lambda weights: _woven(samples, copies, built, weights, plan),
         perturbed,
         partial(null, samples) if isinstance(samples, Views) else None,

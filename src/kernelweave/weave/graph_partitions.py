@@ -24,11 +24,11 @@ from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.weave.plan import EmbeddingKind
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["POWER", "agreeing_partitions", "embedded", "kmeans", "partitions", "spectrum", "trusted", "wide"]
+__all__ = ["agreeing_partitions", "embedded", "kmeans", "partitions", "spectrum", "trusted", "wide"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _LEAST_AGREEMENT = 1e-3
-POWER = 8.0  # of the agreement of a graph's partitions, which gives its weight
+_POWER, _POWER_OF_FEW = 8.0, 16.0  # of the agreement; with few columns there are more graphs to choose from
 
 
 def agreeing_partitions(
@@ -52,9 +52,9 @@ def agreeing_partitions(
     return z, mean_agreement(z), block
 
 
-def trusted(agreement: float, power: float = POWER) -> float:
+def trusted(agreement: float, *, few_columns: bool = False) -> float:
     """Return how much a graph counts whose partitions agree this well: a power of the mean adjusted Rand index."""
-    return float(max(agreement, _LEAST_AGREEMENT) ** power)
+    return float(max(agreement, _LEAST_AGREEMENT) ** (_POWER_OF_FEW if few_columns else _POWER))
 
 
 def _rows(kind: EmbeddingKind, q: int) -> list[tuple[EmbeddingKind, int]]:

@@ -51,8 +51,8 @@ class SeveralGraphs:
         The graphs, each in one piece.
     priors : array of shape (n_graphs,)
         How much each counts before its clusters are known.
-    power : float
-        The weight of a graph is its prior times this power of the agreement of its partitions.
+    few_columns : bool
+        Whether the samples have few columns, so that their neighbours matter more.
     weave : function of weights (n_graphs,)
         Returns the graph that the model keeps, with these weights.
     perturbed : function without arguments
@@ -65,7 +65,7 @@ class SeveralGraphs:
 
     graphs: tuple[sparse.csr_array, ...]
     priors: Vector
-    power: float
+    few_columns: bool
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, Kind], tuple[sparse.csr_array, ...]] | None

@@ -69,7 +69,7 @@ class Local:
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         woven, perturbed_graphs = self._weave(samples, plan, c, rng, join=True, least=min(n / (4 * c), 1000))
         several = SeveralGraphs(
-            (woven.graph,), np.ones(1), 1.0, lambda weights: woven, perturbed_graphs, None, np.arange(n)
+            (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, np.arange(n)
         )
         return cluster_graphs(several, reading, plan, rng)
 
