@@ -28,7 +28,8 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
     values, agreement, within = _tried(graphs, priors, numbers, rng, say)
-    without, by_chance = None, ()
+    without: list[Vector] | None = None
+    by_chance: tuple[dict[int, float], ...] = ()
     if several.null is not None:
         some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
         without, normal, _ = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
