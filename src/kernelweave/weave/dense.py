@@ -27,6 +27,7 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense"]
 
+_MOST_COPIES = 4  # of a sample that are compared
 _NEGLIGIBLE = 1e-3  # share below which new samples are not compared in a version
 
 _Built = tuple[Version, Consensus, list[Family]]
@@ -54,8 +55,8 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        distinct, copies = _distinct(samples)
-        return cluster_graphs(_several(distinct, copies, plan), reading, plan, rng)
+        kept, places = _thinned(samples)
+        return cluster_graphs(_several(kept, places, plan), reading, plan, rng)
 
     def classify(
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
@@ -70,20 +71,25 @@ class Dense:
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
-def _distinct(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]:
-    """Return each distinct sample once, and the position of every sample among them; kernel matrices stay whole.
+def _thinned(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]:
+    """Return at most four copies of every sample, and the position of each sample among those kept.
 
-    Copies of a sample would be each other's neighbours, and enough of them a cluster of their own.
+    With as many copies as a row of a graph has entries, a sample would be joined to its copies only, and be a cluster
+    of its own. Kernel matrices stay whole.
     """
     n = samples.n_samples
     if isinstance(samples, KernelStack):
         return samples, np.arange(n)
     digests = np.ascontiguousarray(samples.digests()).view("S16").ravel()
-    _, first, place = np.unique(digests, return_index=True, return_inverse=True)
-    if len(first) in (1, n):
+    _, first, group, counts = np.unique(digests, return_index=True, return_inverse=True, return_counts=True)
+    if counts.max() <= _MOST_COPIES or len(counts) == 1:
         return samples, np.arange(n)
-    kept = np.sort(first)
-    return samples.select(kept), np.searchsorted(kept, first)[place]
+    order = np.argsort(group, kind="stable")
+    rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
+    rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = np.flatnonzero(rank < _MOST_COPIES)
+    stands_for = np.where(rank < _MOST_COPIES, np.arange(n), first[group])
+    return samples.select(kept), np.searchsorted(kept, stands_for)
 
 
 def _versions(samples: Views | KernelStack, plan: Plan) -> tuple[Version, ...]:

@@ -60,7 +60,7 @@ class SeveralGraphs:
     null : function of a RandomState and a kind, or None
         Returns the graphs of samples without structure, of either kind.
     copies : array of shape (n_samples,)
-        The position of every sample in the graphs, which have each distinct sample once.
+        The position of every sample in the graphs, which have at most four copies of it.
     """
 
     graphs: tuple[sparse.csr_array, ...]
