@@ -62,7 +62,8 @@ def test_the_two_eigen_solvers_agree(S, monkeypatch):
     assert_allclose(found.values, direct.values, rtol=1e-2, atol=1e-4 * direct.values[-1])
 
 
-def test_filters_that_start_from_a_similar_graph_find_the_eigenpairs_of_the_factorisation(S):
+def test_filters_that_start_from_a_similar_graph_find_the_eigenpairs_of_the_factorisation(S, monkeypatch):
+    monkeypatch.setattr(coordinates, "_FACTORISED_ANYWAY", 100)
     other = S.copy()
     other.data = other.data * np.random.default_rng(0).uniform(0.5, 1.5, other.nnz)
     other = sparse.csr_array((other + other.T) / 2)
@@ -75,7 +76,8 @@ def test_filters_that_start_from_a_similar_graph_find_the_eigenpairs_of_the_fact
     assert_allclose(overlap, 1, atol=1e-3)
 
 
-def test_a_start_from_a_similar_graph_is_permuted_with_the_samples(S):
+def test_a_start_from_a_similar_graph_is_permuted_with_the_samples(S, monkeypatch):
+    monkeypatch.setattr(coordinates, "_FACTORISED_ANYWAY", 100)
     order = np.random.default_rng(1).permutation(S.shape[0])
     start = bottom_spectrum(S, 6).block
     other = sparse.csr_array(S.power(2))
