@@ -47,8 +47,8 @@ def bottom_spectrum(
 ) -> Spectrum:
     """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above.
 
-    With `start`, the block of eigenvectors of a similar graph, they are filtered from there above 2500 samples, which is
-    faster than to factorise again.
+    With `start`, the block of eigenvectors of a similar graph, they are filtered from there above 2500 samples, faster
+    than to factorise again.
     """
     n = S.shape[0]
     q = min(q, n)
