@@ -116,8 +116,8 @@ def test_rows_of_nan_are_the_same_gaps(estimator, tables, blobs):
 def test_a_method_that_cannot_take_gaps_says_which_views_have_them_and_what_can(estimator, tables, blobs):
     gaps = Views(tables, missing={"left": [0, 1, 30]})
     refusal = (
-        rf"^{named(estimator)} needs every sample in every view, but 'left' lacks 3 samples of 60\. Remove samples that "
-        "lack a view, or use a method that takes gaps: NEMO or WeaveClustering"
+        rf"^{named(estimator)} needs every sample in every view, but 'left' lacks 3 samples of 60\. Remove samples "
+        "that lack a view, or use a method that takes gaps: NEMO or WeaveClustering"
     )
     with pytest.raises(InvalidInputError, match=refusal):
         fit(estimator, gaps, blobs)

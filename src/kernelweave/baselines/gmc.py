@@ -185,7 +185,8 @@ class UnifiedGraph:
 def unified_graph(D: Matrix, c: int, *, k: int, max_iter: int) -> UnifiedGraph:
     """Update S, w, U and F in turn, from squared distances D (v, n, n), until U has c connected components.
 
-    In double precision. Where U has too many components, F stays as it was, as the smaller λ belongs to it.
+    In double precision. Where U has too many components, F stays as it was, as the smaller λ belongs to it. Edges that
+    are rounding, as distances that are equal have in the precision of D, are cut.
     """
     w = np.full(len(D), 1 / len(D))
     U = graph_start(D, k)
@@ -194,6 +195,7 @@ def unified_graph(D: Matrix, c: int, *, k: int, max_iter: int) -> UnifiedGraph:
     for n_iter in range(1, max_iter + 1):
         w, target, support = _fused_views(D, U, w, k)
         U = unified_step(target, support, F, lam / w.sum())
+        U[_rounding(D) > U] = 0
         n_components, components = connected_components(sparse.csr_array(U), directed=False)
         if n_components == c or n_iter == max_iter:
             break
@@ -232,9 +234,14 @@ def _fused_views(D: Matrix, U: Matrix, w: Vector, k: int) -> tuple[Vector, Matri
         if len(D) > 1:
             weights[v] = graph_weight(U, S)
         target += weights[v] * S
-        support |= S > 0
+        support |= _rounding(D) < S
     target /= weights.sum()
     return weights, target, support
+
+
+def _rounding(D: Matrix) -> float:
+    """Return what is not told from 0 in a row that sums to one."""
+    return float(np.finfo(D.dtype).eps ** (2 / 3))
 
 
 def view_step(D: Matrix, U: Matrix, w: float, k: int) -> Matrix:

@@ -30,7 +30,7 @@ def normal_density(R: Matrix, sigma: Matrix) -> Matrix:
 
 
 def strongest_shares(W: Matrix, k: int) -> Matrix:
-    """W_ij / Σ_{l in N_i} W_il, j in N_i, the k largest entries of row i and those equal to the least of them; else 0."""
+    """W_ij / Σ_{l in N_i} W_il for j in N_i, else 0: the k largest entries of row i, and those equal to the least."""
     k = min(k, len(W))
     least = np.partition(W, len(W) - k, axis=1)[:, len(W) - k, None]
     kept = np.where(least <= W, W, 0)
