@@ -83,7 +83,7 @@ class GMC(KernelClusterer):
     -----
     *Good for* views that each have clear neighbours, above all text, and for users without labels to tune on. The
     clusters may be very uneven: a few samples that are close to each other only become a cluster. Views that lack
-    samples are refused. *Costs* an (n, n) matrix for each view and about a dozen more; each iteration sorts the rows
+    samples are refused. *Costs* an (n, n) matrix for each view and about nine more; each iteration sorts the rows
     of each view once, and computes `n_clusters` eigenvectors. It suits up to some thousand samples.
 
     The distances are added to the terms of the graph, so the unit of the features matters. The published figures are
@@ -110,7 +110,7 @@ class GMC(KernelClusterer):
     (2, (2,))
     """
 
-    _matrices: ClassVar[float] = 12.0
+    _matrices: ClassVar[float] = 9.0
 
     n_components_: int
     graph_: Matrix
@@ -137,6 +137,26 @@ class GMC(KernelClusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def estimate_memory(cls, n_samples: int, *, n_kernels: int = 12, itemsize: int = 8) -> int:
+        """Return about how many bytes a fit needs beyond its samples: distances, and what is made of them.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of samples.
+        n_kernels : int, default=12
+            The number of views, whose distances are all kept.
+        itemsize : int, default=8
+            The bytes of a distance, 4 in single precision; the graphs are in double precision in any case.
+
+        Returns
+        -------
+        int
+            Bytes, a rough figure.
+        """
+        return int((n_kernels * itemsize + cls._matrices * np.dtype(np.float64).itemsize) * n_samples**2)
 
     @property
     def _precomputed(self) -> bool:
