@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 import kernelweave
 from kernelweave import Views, baselines
-from kernelweave.baselines import AASC, MKKM, RMKKM, SCAN
+from kernelweave.baselines import AASC, GMC, MKKM, NEMO, RMKKM, SCAN, SNF
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
@@ -19,7 +19,12 @@ SEVERAL = [
     MKKM(3, kernels=WIDE, random_state=0),
     RMKKM(3, kernels=WIDE, random_state=0),
     SCAN(),
+    GMC(3),
+    NEMO(3, random_state=0),
+    SNF(3, random_state=0),
 ]
+BY_DISTANCE = (SCAN, GMC, NEMO, SNF)
+WITHOUT_GAPS = (GMC, SNF)
 
 
 def one_kernel_models():
@@ -38,6 +43,8 @@ def named(estimator):
 
 every_model = pytest.mark.parametrize("estimator", SEVERAL + ONE, ids=named)
 several_kernels = pytest.mark.parametrize("estimator", SEVERAL, ids=named)
+with_gaps = pytest.mark.parametrize("estimator", [e for e in SEVERAL if not isinstance(e, WITHOUT_GAPS)], ids=named)
+without_gaps = pytest.mark.parametrize("estimator", [e for e in SEVERAL if isinstance(e, WITHOUT_GAPS)], ids=named)
 one_kernel = pytest.mark.parametrize("estimator", ONE, ids=named)
 
 
@@ -62,7 +69,7 @@ def found(model):
 
 def test_the_models_of_one_kernel_have_the_parameter_kernel_and_those_of_several_take_several():
     assert all("kernel" in model.get_params() for model in ONE)
-    assert all("kernels" in model.get_params() or isinstance(model, SCAN) for model in SEVERAL)
+    assert all("kernels" in model.get_params() or isinstance(model, BY_DISTANCE) for model in SEVERAL)
 
 
 @several_kernels
@@ -88,7 +95,7 @@ def test_a_list_of_tables_is_the_same_views_with_numbers_for_names(estimator, fo
     assert_allclose(model.view_shares_, fit(estimator, tables, blobs).view_shares_, atol=1e-8)
 
 
-@several_kernels
+@with_gaps
 def test_views_may_lack_samples(estimator, tables, blobs):
     gaps = Views(tables, missing={"left": [0, 1, 30], "right": [2, 59]})
     model = fit(estimator, gaps, blobs)
@@ -97,12 +104,23 @@ def test_views_may_lack_samples(estimator, tables, blobs):
     assert_allclose(model.view_shares_.sum(), 1)
 
 
-@several_kernels
+@with_gaps
 def test_rows_of_nan_are_the_same_gaps(estimator, tables, blobs):
     spoilt = {name: table.copy() for name, table in tables.items()}
     spoilt["left"][[0, 1, 30]] = np.nan
     gaps = fit(estimator, Views(tables, missing={"left": [0, 1, 30]}), blobs)
     assert_array_equal(found(fit(estimator, spoilt, blobs)), found(gaps))
+
+
+@without_gaps
+def test_a_method_that_cannot_take_gaps_says_which_views_have_them_and_what_can(estimator, tables, blobs):
+    gaps = Views(tables, missing={"left": [0, 1, 30]})
+    refusal = (
+        rf"^{named(estimator)} needs every sample in every view, but 'left' lacks 3 samples of 60\. Remove samples "
+        "that lack a view, or use a method that takes gaps: NEMO or WeaveClustering"
+    )
+    with pytest.raises(InvalidInputError, match=refusal):
+        fit(estimator, gaps, blobs)
 
 
 @several_kernels

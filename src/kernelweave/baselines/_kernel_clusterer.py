@@ -48,7 +48,8 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         self._validate_params()
         rng = check_random_state(self.random_state)
         samples = self._in_memory(self._read(X))
-        check_n_clusters(self.n_clusters, samples.n_samples)
+        if self.n_clusters != "auto":
+            check_n_clusters(self.n_clusters, samples.n_samples)
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
