@@ -14,7 +14,18 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelweave import Views, baselines
-from kernelweave.baselines import AASC, MKKM, RMKKM, SSR, KernelKMeans, KernelSpectralClustering
+from kernelweave.baselines import (
+    AASC,
+    LMVSC,
+    MKKM,
+    RMKKM,
+    SSR,
+    FastMICE,
+    KernelKMeans,
+    KernelSpectralClustering,
+    LateFusion,
+    SimpleMKKM,
+)
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import CosineNormalized, Gaussian, KernelBank, Linear, bank_of
 from kernelweave.metrics import clustering_accuracy
@@ -29,10 +40,13 @@ ONE = [
     SSR(3),
 ]
 SEVERAL = [AASC(3, kernels=WIDE), AASC(3, kernels=WIDE, scheme="released"), MKKM(3), RMKKM(3)]
-EVERY = ONE + SEVERAL
+SEVERAL += [SimpleMKKM(3), LateFusion(3)]
+TABLES = [LMVSC(3), FastMICE(3, n_anchors=20)]  # without kernels
+EVERY = ONE + SEVERAL + TABLES
 
 
 CHECKED = [ONE[0], ONE[2], ONE[4], AASC(3), MKKM(3), RMKKM(3, n_init=2)]
+CHECKED += [SimpleMKKM(3), LateFusion(3), LMVSC(3), FastMICE(3, n_anchors=20)]
 
 
 def test_every_public_clusterer_is_in_both_lists():
