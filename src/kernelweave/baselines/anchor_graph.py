@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave._types import Graph, Matrix, Samples, Vector
 from kernelweave.core.graphs.bipartite import landmark_embedding
 
-__all__ = ["as_matrix", "bipartite_embedding", "kmeans_anchors"]
+__all__ = ["as_matrix", "bipartite_embedding", "kmeans_anchors", "quick_kmeans"]
 
 
 def as_matrix(X: Samples) -> Samples:
@@ -29,11 +29,15 @@ def kmeans_anchors(
     """Return m anchors: k-means centres of a random `candidates` of the rows of X, from random rows."""
     n = X.shape[0]
     part = X if candidates >= n else X[rng.choice(n, candidates, replace=False)]
-    with warnings.catch_warnings():
-        # of fewer distinct rows than anchors: equal anchors do no harm
-        warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
-        model = KMeans(m, init="random", n_init=n_init, max_iter=max_iter, random_state=rng).fit(as_matrix(part))
+    model = quick_kmeans(as_matrix(part), m, n_init=n_init, max_iter=max_iter, rng=rng)
     return np.asarray(model.cluster_centers_, dtype=X.dtype)
+
+
+def quick_kmeans(X: Samples, c: int, *, n_init: int, max_iter: int, rng: np.random.RandomState) -> KMeans:
+    """Return k-means fitted from random rows; fewer distinct rows than clusters do no harm to what it is used for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Number of distinct clusters", category=ConvergenceWarning)
+        return KMeans(c, init="random", n_init=n_init, max_iter=max_iter, random_state=rng).fit(X)
 
 
 def bipartite_embedding(B: Graph, q: int) -> tuple[Vector, Matrix]:

@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Matrix, RandomStateLike, Samples
 from kernelweave.baselines._table_clusterer import TableClusterer
-from kernelweave.baselines.anchor_graph import bipartite_embedding, kmeans_anchors
+from kernelweave.baselines.anchor_graph import bipartite_embedding, kmeans_anchors, quick_kmeans
 from kernelweave.core.graphs.bipartite import nearest_columns
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelModel
@@ -152,8 +151,7 @@ class FastMICE(TableClusterer):
         B = sparse.csr_array(sparse.hstack(parts, format="csr"))
         c = min(int(rng.randint(self.n_clusters, 2 * self.n_clusters + 1)), n, B.shape[1])
         P = unit_rows(bipartite_embedding(B, c)[1]).astype(np.float64, copy=False)
-        found = KMeans(c, init="random", n_init=1, max_iter=_BASE_ITERATIONS, random_state=rng).fit_predict(P)
-        return np.asarray(found, dtype=np.int32)
+        return np.asarray(quick_kmeans(P, c, n_init=1, max_iter=_BASE_ITERATIONS, rng=rng).labels_, dtype=np.int32)
 
 
 class ViewGroup(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
-from kernelweave.baselines._kernel_clusterer import KernelClusterer, objective_attributes, weight_attributes
-from kernelweave.baselines.unit_kernels import partition_matrix, unit_kernel
+from kernelweave.baselines._kernel_clusterer import objective_attributes, weight_attributes
+from kernelweave.baselines.unit_kernels import UnitKernelClusterer, partition_matrix
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.weave.clusters import kmeans
@@ -18,7 +18,7 @@ from kernelweave.weave.clusters import kmeans
 __all__ = ["Fused", "LateFusion", "fuse_partitions", "fused_rows", "fusion_weights", "nearest_rotation"]
 
 
-class LateFusion(KernelClusterer):
+class LateFusion(UnitKernelClusterer):
     r"""Clusters from the partitions of single kernels, which are rotated, weighted and turned into labels in one go.
 
     .. math:: \max_{Y, C, W, \beta}\ \mathrm{Tr}\Big( C^\top Y^\top \sum_m \beta_m H_m W_m \Big)
@@ -119,7 +119,7 @@ class LateFusion(KernelClusterer):
 
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         c = self.n_clusters
-        base = np.stack([partition_matrix(unit_kernel(K), c) for K in H])
+        base = np.stack([partition_matrix(K, c) for K in H])
         mean = unit_rows(partition_matrix(H.mean(axis=0), c))
         starts = [kmeans(mean, c, n_init=1, rng=rng) for _ in range(self.n_init)]
         runs = [fuse_partitions(base, z, max_iter=self.max_iter, tol=self.tol) for z in starts]

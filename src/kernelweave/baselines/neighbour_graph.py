@@ -19,6 +19,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.kernels import Linear
 from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
+from kernelweave.memory import check_memory
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -77,8 +78,15 @@ class NeighbourClassifier(TransductiveClassifier):
         return bank, mean_graph(graphs, samples.present)
 
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
-        if self.kernel is not None:
-            super()._check_memory(samples, n_kernels)
+        """Refuse samples whose graphs, and whose kernel matrices if there is a kernel, do not fit."""
+        n, itemsize = samples.n_samples, samples.dtype.itemsize
+        graphs = self.estimate_memory(n, n_kernels=n_kernels, itemsize=itemsize) * self.n_neighbors // 10
+        pairs = 0 if self.kernel is None else (2 * itemsize + 8) * n**2  # of one view: kernel, distances and ranks
+        check_memory(
+            graphs + pairs,
+            what=f"{type(self).__name__} of {n} samples",
+            advice="use fewer samples, fewer neighbours, or kernel=None",
+        )
 
     def _table_graph(self, table: Samples, place: str) -> Graph:
         """Return the graph of the samples that one view has; an error says where."""
