@@ -64,9 +64,6 @@ class NeighbourClassifier(TransductiveClassifier):
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Graph]:
         """Return the bank, and the mean of the graphs of all views."""
-        if samples.n_samples < 2:
-            msg = f"{type(self).__name__} joins every sample to its neighbours, so it needs at least 2; got 1 sample."
-            raise InvalidInputError(msg)
         bank = bank_of(Linear() if self.kernel is None or self._precomputed else self._kernel_spec(), samples)
         self._check_memory(samples, len(bank))
         k = self.n_neighbors

@@ -79,9 +79,9 @@ class SimpleMKKM(UnitKernelClusterer):
     Notes
     -----
     At the minimum :math:`\gamma_m \mathrm{Tr}(H^\top K_m H)` is the same for all kernels: the better a kernel can be
-    partitioned, the smaller its weight. A kernel that is constant, and 0 once centred, would get all the weight: it is
-    left out, with a weight of 0. The figures of the paper are not reproduced here: its kernel matrices are not
-    distributed with this package.
+    partitioned, the smaller its weight, and a kernel of noise gets more than its share. A kernel that is constant, and
+    0 once centred, would get all the weight: it is left out, with a weight of 0. The figures of the paper are not
+    reproduced here: its kernel matrices are not distributed with this package.
 
     References
     ----------
