@@ -71,6 +71,14 @@ def test_views_have_the_mean_graph_of_those_that_know_both_samples():
     assert_allclose(W[4:], first[4:])
 
 
+def test_several_kernel_matrices_have_the_mean_graph_too(blobs):
+    X, _, y = blobs
+    kernels = [X[:, :2] @ X[:, :2].T, X[:, 2:] @ X[:, 2:].T]
+    both = LaplaceLearning("precomputed").fit(kernels, y).graph_.toarray()
+    single = [LaplaceLearning("precomputed").fit(K, y).graph_.toarray() for K in kernels]
+    assert_allclose(both, sum(single) / 2)
+
+
 def test_views_with_gaps_are_joined_through_both(blobs):
     X, _, partial = blobs
     views = Views({"a": X[:, :2], "b": X[:, 2:]}, missing={"a": np.arange(10), "b": np.arange(70, 80)})

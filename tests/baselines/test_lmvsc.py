@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import LMVSC
 from kernelweave.baselines.lmvsc import anchor_codes
+from kernelweave.errors import NotEnoughMemoryError
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,14 @@ def test_memory_is_far_below_a_matrix_of_all_pairs():
     tracemalloc.stop()
     assert peak < n * n / 10
     assert LMVSC.estimate_memory(2 * n) == 2 * LMVSC.estimate_memory(n)
+
+
+def test_more_anchors_need_more_memory(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", str(2 * LMVSC.estimate_memory(2000)))
+    LMVSC(3, tol=0.1, n_init=1, random_state=0).fit(X)
+    with pytest.raises(NotEnoughMemoryError, match=r"LMVSC of 2000 samples needs about .*or fewer samples or anchors"):
+        LMVSC(3, n_anchors=500).fit(X)
 
 
 def test_too_few_steps_are_said(table):

@@ -32,6 +32,15 @@ def test_a_unit_kernel_has_a_unit_diagonal_and_is_that_of_centred_unit_samples()
     assert_array_equal(unit_kernel(np.ones((5, 5))), 0)
 
 
+def test_a_sample_that_its_view_lacks_stays_near_the_mean():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[:3] = X[3:].mean(axis=0) + 1e-3
+    known = np.arange(20) >= 3
+    K = unit_kernel(X @ X.T, known)
+    assert_allclose(K.diagonal()[known], 1)
+    assert (K.diagonal()[~known] < 1e-4).all()
+
+
 def test_the_gradient_is_that_of_finite_differences(H):
     w, step = on_the_simplex(len(H), 1)[0], 1e-6
     _, g, _ = partition_value(H, w, 3)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from math import ceil
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
@@ -25,7 +27,8 @@ __all__ = ["TableClusterer"]
 class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters samples by their features in one or several complete tables, without matrices of all pairs."""
 
-    _columns: ClassVar[int]  # numbers per sample that a fit holds at once, beside the samples
+    _usual_anchors: ClassVar[int]
+    _columns: ClassVar[int]  # numbers per sample and view that a fit holds at once with so many anchors
 
     labels_: NDArray[np.int32]
     embedding_: Matrix
@@ -49,11 +52,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         samples = cast(Views, self._in_memory(self._read(X)))  # kernels are never "precomputed"
         self._need_every_sample(samples)
         check_n_clusters(self.n_clusters, samples.n_samples)
-        check_memory(
-            self.estimate_memory(samples.n_samples, itemsize=samples.dtype.itemsize),
-            what=f"{type(self).__name__} of {samples.n_samples} samples",
-            advice='use WeaveClustering with solver="landmark", or fewer samples or anchors',
-        )
+        self._check_size(samples)
         with threads(self.n_jobs):
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
@@ -63,6 +62,20 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     @abstractmethod
     def _cluster(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         """Return the fitted attributes, `labels_` among them."""
+
+    def _check_size(self, views: Views) -> None:
+        """Refuse samples for which there is not enough memory; k-means copies a dense table."""
+        copy = max(0 if sparse.issparse(X) else X.nbytes for X in views.tables)
+        columns = self.estimate_memory(views.n_samples, n_kernels=len(views.names))
+        check_memory(
+            copy + columns * max(1, ceil(self._n_anchors(views.n_samples) / self._usual_anchors)),
+            what=f"{type(self).__name__} of {views.n_samples} samples",
+            advice='use WeaveClustering with solver="landmark", or fewer samples or anchors',
+        )
+
+    @abstractmethod
+    def _n_anchors(self, n_samples: int) -> int:
+        """Return how many anchors are used for so many samples."""
 
     @classmethod
     def estimate_memory(cls, n_samples: int, *, n_kernels: int = 1, itemsize: int = 8) -> int:

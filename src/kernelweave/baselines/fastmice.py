@@ -100,7 +100,7 @@ class FastMICE(TableClusterer):
         "n_anchors": [AT_LEAST_ONE],
         "metric": [StrOptions({"euclidean", "cosine"})],
     }
-    _columns = 100
+    _usual_anchors, _columns = 1000, 100
 
     base_labels_: NDArray[np.int32]
 
@@ -137,10 +137,13 @@ class FastMICE(TableClusterer):
             "embedding_": P,
         }
 
+    def _n_anchors(self, n_samples: int) -> int:
+        return min(self.n_anchors, n_samples)
+
     def _base_labels(self, views: Views, rng: np.random.RandomState) -> NDArray[np.int32]:
         """Return the clusters of the bipartite graph of one random group."""
         n, group = views.n_samples, draw_group(views.widths, rng)
-        m = min(ceil(self.n_anchors / len(group.views)), n)
+        m = ceil(self._n_anchors(n) / len(group.views))
         k = min(ceil(self.n_neighbors / len(group.views)), m)
         parts = []
         for v, columns in zip(group.views, group.columns, strict=True):

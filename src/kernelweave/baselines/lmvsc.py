@@ -103,7 +103,7 @@ class LMVSC(TableClusterer):
         **KernelModel._parameter_constraints,
         "n_anchors": [AT_LEAST_ONE, StrOptions({"auto"})],
     }
-    _columns = 2 * _ANCHORS
+    _usual_anchors, _columns = _ANCHORS, 2 * _ANCHORS
 
     anchors_: list[Matrix]
     certificate_: float
@@ -133,7 +133,7 @@ class LMVSC(TableClusterer):
 
     def _cluster(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         n = views.n_samples
-        m = max(self.n_clusters, min(_ANCHORS, n // 5)) if self.n_anchors == "auto" else min(int(self.n_anchors), n)
+        m = self._n_anchors(n)
         anchors = [
             kmeans_anchors(X, m, candidates=n, n_init=_ANCHOR_STARTS, max_iter=_ANCHOR_ITERATIONS, rng=rng)
             for X in views.tables
@@ -155,6 +155,11 @@ class LMVSC(TableClusterer):
             "objective_": float(sum(codes.objective for codes in found)),
             "n_iter_": max(codes.n_iter for codes in found),
         }
+
+    def _n_anchors(self, n_samples: int) -> int:
+        if self.n_anchors == "auto":
+            return max(self.n_clusters, min(_ANCHORS, n_samples // 5))
+        return min(int(self.n_anchors), n_samples)
 
 
 class AnchorCodes(NamedTuple):

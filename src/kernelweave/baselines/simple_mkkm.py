@@ -33,7 +33,8 @@ class SimpleMKKM(UnitKernelClusterer):
     length.
 
     It is good for a moderate number of kernels of similar quality, with nothing to tune. It costs one partial
-    eigendecomposition per evaluation, :math:`O(n^3)`, about two per iteration, and memory for all kernel matrices.
+    eigendecomposition, :math:`O(n^3)`, for every step that is tried, one or two per iteration, and memory for all
+    kernel matrices.
 
     Parameters
     ----------
