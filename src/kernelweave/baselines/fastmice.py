@@ -52,7 +52,7 @@ class FastMICE(TableClusterer):
     n_neighbors : int, default=5
         To how many anchors a sample is joined in a group, divided among its views and rounded up.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        How samples are compared with anchors; the paper suggests "cosine" for text.
+        How samples are compared with anchors; the authors suggest "cosine" for text.
     n_init : int, default=5
         How often the last k-means starts; the best partition is kept.
     random_state : int, RandomState or None, default=None
@@ -75,9 +75,9 @@ class FastMICE(TableClusterer):
 
     Notes
     -----
-    The defaults are those of the paper. It searches the nearest anchors approximately, through clusters of anchors;
-    here the search is exact, which is linear in the number of samples too. The paper's figures are means over runs on
-    data that is not distributed with this package, and are not reproduced here.
+    The defaults are those of the released program. It searches the nearest anchors approximately, through clusters of
+    anchors; here the search is exact, which is linear in the number of samples too. The paper's figures were not
+    checked.
 
     References
     ----------

@@ -39,7 +39,7 @@ class LateFusion(UnitKernelClusterer):
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
         A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices. As in the paper, every kernel is centred and scaled to a unit diagonal.
+        then `fit` takes kernel matrices. Every kernel is first centred and scaled to a unit diagonal.
     max_iter : int, default=100
         The most iterations of one start.
     tol : float, default=1e-6
@@ -74,9 +74,9 @@ class LateFusion(UnitKernelClusterer):
 
     Notes
     -----
-    The paper starts from W = I, which depends on the arbitrary signs of eigenvectors. Here a start is a partition: C is
-    the identity, and the first rotations and weights are the best ones for its labels. The figures of the paper are not
-    reproduced here: its kernel matrices are not distributed with this package.
+    The released program starts from W = I, which depends on the arbitrary signs of eigenvectors. Here a start is a
+    partition: C is the identity, and the first rotations and weights are the best ones for its labels. The figures of
+    the paper are not reproduced here: its kernel matrices are not distributed with this package.
 
     References
     ----------

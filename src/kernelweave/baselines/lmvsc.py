@@ -19,7 +19,7 @@ from kernelweave.weave.clusters import kmeans
 
 __all__ = ["LMVSC", "AnchorCodes", "anchor_codes", "code_gaps"]
 
-_ANCHORS = 100  # the largest number that the paper tries
+_ANCHORS = 100  # the largest number that the released program tries
 _ANCHOR_STARTS, _ANCHOR_ITERATIONS = 10, 100  # of k-means, as in the released program
 _BLOCK = 4096  # samples whose programs are solved at once
 _CHECK_EVERY = 10
@@ -37,7 +37,7 @@ class LMVSC(TableClusterer):
     It is good for up to millions of samples in a few views of comparable quality. Time and memory are linear in the
     number of samples: :math:`O(n m (d + m))` operations for m anchors and d features, and an (n, m) matrix per view.
     All views count the same, so that a bad one does harm, and results depend on `alpha` and on the number of anchors,
-    which the paper searches with the labels.
+    which the released program searches.
 
     Parameters
     ----------
@@ -45,10 +45,11 @@ class LMVSC(TableClusterer):
         The number of clusters.
     n_anchors : int or "auto", default="auto"
         The number of anchors of every view, at most that of samples. "auto" is 100, or a fifth of the samples if that
-        is less, but at least `n_clusters`; the paper tries the number of clusters, 50 and 100.
+        is less, but at least `n_clusters`; the released program tries the number of clusters, 50 and 100.
     alpha : float, default=1.0
         Weight of the ridge, in units of :math:`s_v`, the mean squared distance of the samples of a view to their mean:
-        so the units of the features do not matter. The paper's α is this times :math:`s_v`; it tries 0.01, 1 and 100.
+        so the units of the features do not matter. The paper's α is this times :math:`s_v`; the released program tries
+        0.01, 1 and 100.
     max_iter : int, default=10000
         The most steps of the solver of the quadratic programs.
     tol : float, default=1e-6
@@ -81,9 +82,9 @@ class LMVSC(TableClusterer):
 
     Notes
     -----
-    The scaling by column sums is in the paper, but not in the released program. Published figures differ by a factor of
-    two between papers, depend on α and the number of anchors chosen with the labels, and on preprocessing that is not
-    stated: none is reproduced here.
+    The released program leaves out the scaling by column sums. Published figures differ by a factor of two
+    between papers, depend on α and the number of anchors chosen with the labels, and on preprocessing that is not
+    stated: none was checked.
 
     References
     ----------
