@@ -14,7 +14,21 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernelweave import Views, baselines
-from kernelweave.baselines import AASC, GMC, MKKM, NEMO, RMKKM, SNF, SSR, KernelKMeans, KernelSpectralClustering
+from kernelweave.baselines import (
+    AASC,
+    GMC,
+    LMVSC,
+    MKKM,
+    NEMO,
+    RMKKM,
+    SNF,
+    SSR,
+    FastMICE,
+    KernelKMeans,
+    KernelSpectralClustering,
+    LateFusion,
+    SimpleMKKM,
+)
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import CosineNormalized, Gaussian, KernelBank, Linear, bank_of
 from kernelweave.metrics import clustering_accuracy
@@ -29,11 +43,14 @@ ONE = [
     SSR(3),
 ]
 SEVERAL = [AASC(3, kernels=WIDE), AASC(3, kernels=WIDE, scheme="released"), MKKM(3), RMKKM(3)]
+SEVERAL += [SimpleMKKM(3), LateFusion(3)]
 BY_DISTANCE = [GMC(3), NEMO(3), NEMO(3, scheme="printed"), SNF(3), SNF(3, scheme="printed")]
-EVERY = ONE + SEVERAL + BY_DISTANCE
+TABLES = [LMVSC(3), FastMICE(3, n_anchors=20)]  # without kernels
+EVERY = ONE + SEVERAL + BY_DISTANCE + TABLES
 
 
 CHECKED = [ONE[0], ONE[2], ONE[4], AASC(3), MKKM(3), RMKKM(3, n_init=2), GMC(3), NEMO(3), SNF(3)]
+CHECKED += [SimpleMKKM(3), LateFusion(3), LMVSC(3), FastMICE(3, n_anchors=20)]
 
 
 def test_every_public_clusterer_is_in_both_lists():
