@@ -109,6 +109,7 @@ class SCAN(TransductiveClassifier):
         **TransductiveClassifier._parameter_constraints,
         "lam": [POSITIVE, StrOptions({"auto"})],
     }
+    _of_matrices = ("precomputed", "distances")
     _advice = "lower lam or raise n_neighbors"
 
     view_weights_: Vector
@@ -134,13 +135,11 @@ class SCAN(TransductiveClassifier):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel in ("precomputed", "distances")
-
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""
-        bank = bank_of(Linear() if self.kernel is None or self._precomputed else self._kernel_spec(), samples)
+        bank = bank_of(
+            Linear() if self.kernel is None or isinstance(samples, KernelStack) else self._kernel_spec(), samples
+        )
         self._check_memory(samples, len(bank))
         n = samples.n_samples
         if n < 3:
