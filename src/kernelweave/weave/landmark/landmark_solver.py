@@ -96,6 +96,7 @@ class Landmark:
             sample = sample[coordinate_order(sample)]
             plan.say(f"landmarks: learned on {sample.shape[0]} of {source.n} samples")
             graph = run.call(learn_graph, settings, sample)
+            attributes = _attributes(graph)
             BB = run.total(block_sums, graph, _blocks(sample))
             values, Q, centres = run.call(landmark_clusters, graph, BB, sample, c, q, reading.n_init, settings.seed)
             model = GraphModel(graph, Q, centres=Centres(centres, np.ones(c, dtype=np.intp), unit=True))
@@ -103,7 +104,7 @@ class Landmark:
                 source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (q, np.float32)], progress
             )
         z = labels.ravel()
-        return Clusters(model, z, M, *margins(M, z), P, values, None, _attributes(graph))
+        return Clusters(model, z, M, *margins(M, z), P, values, None, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""

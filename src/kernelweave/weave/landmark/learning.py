@@ -170,21 +170,20 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
     scaled = scaling.transform(sample).astype(dtype, copy=False)
-    bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
+    bank, r = settings.bank, len(settings.bank.names)
+    weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
+    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0])
+    weights: Vector
+    if not isinstance(settings.weights, str):
+        weights = np.asarray(settings.weights, dtype=np.float64)
+    elif settings.weights == "uniform":
+        weights = np.full(r, 1 / r)
+    else:
+        weights = median_weights(*kernel_moments(tiles.of(np.dtype(np.float32))))
+    del tiles  # they hold the products between samples
     landmarks = _landmarks(settings, scaled, scaling, rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
     return LandmarkRows(scaling, bank, weights, landmarks, k, dtype)
-
-
-def _weigh(settings: Settings, rows: Samples) -> tuple[KernelBank, Vector]:
-    """Return the bank fixed on these rows, and the kernels' shares."""
-    bank, r = settings.bank, len(settings.bank.names)
-    tile = bank.fit_tiles(rows)
-    if not isinstance(settings.weights, str):
-        return bank, np.asarray(settings.weights, dtype=np.float64)
-    if settings.weights == "uniform":
-        return bank, np.full(r, 1 / r)
-    return bank, median_weights(*kernel_moments(KernelTiles(tile, r, rows.shape[0]).of(np.dtype(np.float32))))
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
