@@ -13,7 +13,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Labels, Mask, Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
 from kernelweave.baselines.adaptive_neighbours import neighbour_gaps, neighbour_start, shares_of
-from kernelweave.baselines.view_distances import distance_bank, distances_by_view, is_given, need_every_sample
+from kernelweave.baselines.view_distances import distance_bank, distances_by_view, need_every_sample
 from kernelweave.core.algebra.simplex import project_simplex
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.core.paper.label_step import embedding
@@ -110,6 +110,7 @@ class GMC(KernelClusterer):
     (2, (2,))
     """
 
+    _of_matrices = ("precomputed", "distances")
     _matrices: ClassVar[float] = 9.0
 
     n_components_: int
@@ -157,10 +158,6 @@ class GMC(KernelClusterer):
             Bytes, a rough figure.
         """
         return int((n_kernels * itemsize + cls._matrices * np.dtype(np.float64).itemsize) * n_samples**2)
-
-    @property
-    def _precomputed(self) -> bool:
-        return is_given(self.kernel)
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""

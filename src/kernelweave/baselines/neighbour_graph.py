@@ -64,7 +64,8 @@ class NeighbourClassifier(TransductiveClassifier):
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Graph]:
         """Return the bank, and the mean of the graphs of all views."""
-        bank = bank_of(Linear() if self.kernel is None or self._precomputed else self._kernel_spec(), samples)
+        given = isinstance(samples, KernelStack)
+        bank = bank_of(Linear() if self.kernel is None or given else self._kernel_spec(), samples)
         self._check_memory(samples, len(bank))
         k = self.n_neighbors
         if isinstance(samples, KernelStack):

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from kernelweave._types import Matrix, RandomStateLike
 from kernelweave.baselines._spectral_step import Init, SpectralClusterer, spectral_rows
 from kernelweave.baselines.neighbour_similarity import SimilarityScheme, normal_density, pair_scales, strongest_shares
-from kernelweave.baselines.view_distances import distance_bank, distances_by_view, is_given
+from kernelweave.baselines.view_distances import distance_bank, distances_by_view
 from kernelweave.core.graphs.normalised import normalised_affinity
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
@@ -111,6 +111,7 @@ class NEMO(SpectralClusterer):
         "n_neighbors": [*SpectralClusterer._parameter_constraints["n_neighbors"], StrOptions({"auto"})],
         "scheme": [StrOptions({"released", "printed"})],
     }
+    _of_matrices = ("precomputed", "distances")
     _matrices: ClassVar[float] = 8.0
 
     n_clusters_: int
@@ -136,10 +137,6 @@ class NEMO(SpectralClusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    @property
-    def _precomputed(self) -> bool:
-        return is_given(self.kernel)
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n); NaN for a sample that the view lacks."""

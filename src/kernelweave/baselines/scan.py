@@ -16,7 +16,7 @@ from kernelweave.baselines.adaptive_neighbours import (
     view_weights,
 )
 from kernelweave.baselines.label_change import label_change, warn_if_changing
-from kernelweave.baselines.view_distances import distance_bank, distances_by_view, gap_distances, is_given
+from kernelweave.baselines.view_distances import distance_bank, distances_by_view, gap_distances
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.estimators._classifier import TransductiveClassifier
@@ -107,6 +107,7 @@ class SCAN(TransductiveClassifier):
         **TransductiveClassifier._parameter_constraints,
         "lam": [POSITIVE, StrOptions({"auto"})],
     }
+    _of_matrices = ("precomputed", "distances")
     _advice = "lower lam or raise n_neighbors"
 
     view_weights_: Vector
@@ -131,10 +132,6 @@ class SCAN(TransductiveClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
-
-    @property
-    def _precomputed(self) -> bool:
-        return is_given(self.kernel)
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from kernelweave._types import Matrix, RandomStateLike
 from kernelweave.baselines._spectral_step import Init, SpectralClusterer, spectral_rows
 from kernelweave.baselines.neighbour_similarity import SimilarityScheme, normal_density, pair_scales, strongest_shares
-from kernelweave.baselines.view_distances import distance_bank, distances_by_view, is_given, need_every_sample
+from kernelweave.baselines.view_distances import distance_bank, distances_by_view, need_every_sample
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.estimators._estimator import POSITIVE, KernelLike
 from kernelweave.kernels.view_bank import Bank
@@ -109,6 +109,7 @@ class SNF(SpectralClusterer):
         "n_iter": SpectralClusterer._parameter_constraints["max_iter"],
         "scheme": [StrOptions({"released", "printed"})],
     }
+    _of_matrices = ("precomputed", "distances")
     _matrices: ClassVar[float] = 8.0
 
     n_iter_: int
@@ -137,10 +138,6 @@ class SNF(SpectralClusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    @property
-    def _precomputed(self) -> bool:
-        return is_given(self.kernel)
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""

@@ -21,21 +21,15 @@ __all__ = [
     "distances_by_view",
     "gap_distances",
     "gram_distances",
-    "is_given",
     "need_every_sample",
 ]
 
 _FEWEST = 3  # samples: two neighbours of one can be compared
 
 
-def is_given(kernel: KernelLike) -> bool:
-    """Return whether `fit` takes matrices instead of samples: Gram matrices, or squared distances."""
-    return isinstance(kernel, str) and kernel in ("precomputed", "distances")
-
-
 def distance_bank(kernel: KernelLike, samples: Views | KernelStack) -> Bank:
     """Return the bank that names the views; without a kernel it is the linear one, whose distances are Euclidean."""
-    return bank_of(Linear() if kernel is None or is_given(kernel) else as_kernel(kernel), samples)
+    return bank_of(Linear() if kernel is None or isinstance(samples, KernelStack) else as_kernel(kernel), samples)
 
 
 def distances_by_view(model: str, kernel: KernelLike, samples: Views | KernelStack) -> list[Matrix]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
@@ -88,6 +89,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             None,
         ],
     }
+    _of_matrices: ClassVar[tuple[str, ...]] = ("precomputed",)  # the words for kernels that X holds the matrices of
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
@@ -111,18 +113,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
-    @property
-    def _precomputed(self) -> bool:
-        spec = self._kernel_spec()
-        return isinstance(spec, str) and spec == "precomputed"
-
     def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
-        return read_samples(self, X, precomputed=self._precomputed)
+        return read_samples(self, X, precomputed=get_tags(self).input_tags.pairwise)
 
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
-        return read_like(self, X, kernel_names=self.kernel_names_ if self._precomputed else None)
+        return read_like(self, X, kernel_names=self.kernel_names_ if get_tags(self).input_tags.pairwise else None)
 
     def _answers(self, X: SamplesLike) -> Answers:
         """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
@@ -237,8 +234,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
+        spec = getattr(self, "kernels", getattr(self, "kernel", None))  # models of complete tables have neither
+        tags.input_tags.pairwise = isinstance(spec, str) and spec in self._of_matrices
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
 

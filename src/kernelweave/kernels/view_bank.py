@@ -118,10 +118,10 @@ class ViewBank:
         Y = X if Y is None else Y
         if len(self.banks) == 1:
             return self._view_grams(X, Y, 0)
-        H = np.empty((len(self), X.n_samples, Y.n_samples), dtype=np.result_type(X.dtype, Y.dtype))
+        H = np.empty((len(self.names), X.n_samples, Y.n_samples), dtype=np.result_type(X.dtype, Y.dtype))
         start = 0
         for v, bank in enumerate(self.banks.values()):
-            part = slice(start, start := start + len(bank))
+            part = slice(start, start := start + len(bank.names))
             H[part] = self._view_grams(X, Y, v)
         return H
 

@@ -112,18 +112,13 @@ class Views:
     @classmethod
     def of_table(cls, table: Samples) -> Views:
         """Return a table that was already checked as a view called "X" with every sample."""
-        return cls._of(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
-
-    @classmethod
-    def _of(cls, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None) -> Views:
-        views = object.__new__(cls)
-        views._set(names, tuple(tables), present, sample_names)
-        return views
+        return object.__new__(cls)._set(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
 
     def _set(
-        self, names: tuple[str, ...], tables: tuple[Samples, ...], present: Mask, sample_names: Array | None
-    ) -> None:
-        self.names, self.tables, self.present, self.sample_names = names, tables, present, sample_names
+        self, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None
+    ) -> Views:
+        """Set all attributes, and return the views."""
+        self.names, self.tables, self.present, self.sample_names = names, tuple(tables), present, sample_names
         self.n_samples = present.shape[1]
         self.widths = tuple(table.shape[1] for table in tables)
         self.shape = (self.n_samples, sum(self.widths))
@@ -132,6 +127,7 @@ class Views:
         self.asks = {"views": "several views"} if len(names) > 1 else {}
         if not self.complete:
             self.asks["gaps"] = "views that lack some samples"
+        return self
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
@@ -140,7 +136,7 @@ class Views:
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
         """Return the views with a function applied to each table."""
         tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
-        return Views._of(self.names, tables, self.present, self.sample_names)
+        return object.__new__(Views)._set(self.names, tables, self.present, self.sample_names)
 
     def select(self, samples: RowsLike) -> Views:
         """Return some of the samples, by position or mask."""
@@ -148,7 +144,7 @@ class Views:
         place = np.cumsum(self.present, axis=1) - 1  # of a sample among the rows of a view
         tables = [table[place[v, where[self.present[v, where]]]] for v, table in enumerate(self.tables)]
         names = None if self.sample_names is None else self.sample_names[where]
-        return Views._of(self.names, tables, self.present[:, where], names)
+        return object.__new__(Views)._set(self.names, tables, self.present[:, where], names)
 
     def only(self, names: Sequence[str]) -> Views:
         """Return some of the views, in this order, with all samples; a sample that is in none of them is an error."""
@@ -158,7 +154,8 @@ class Views:
             raise InvalidInputError(msg)
         keep = [self.names.index(name) for name in names]
         need_samples(self.present[keep], tuple(names), self.sample_names, least=0)
-        return Views._of(tuple(names), [self.tables[v] for v in keep], self.present[keep], self.sample_names)
+        tables = [self.tables[v] for v in keep]
+        return object.__new__(Views)._set(tuple(names), tables, self.present[keep], self.sample_names)
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the values of every sample, and of which views have it."""
