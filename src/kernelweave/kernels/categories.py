@@ -78,13 +78,14 @@ class RareOverlap(Kernel):
         """Take the weights from the training samples, unless they were given."""
         if self.weights is not None:
             return self
-        shares = np.asarray(pair.X.mean(axis=0, dtype=np.float64)).ravel()
-        values = pair.X.data if sparse.issparse(pair.X) else pair.X
-        if values.min(initial=0) < 0 or shares.max(initial=0) > 1 + 1e-6:
-            msg = "RareOverlap compares categories, given as columns of 0 and 1; got other numbers. Use it for those only."
+        smallest = float(pair.X.min())
+        if smallest < 0:
+            msg = f"RareOverlap compares categories, which are not negative; the smallest value is {smallest:g}."
             raise InvalidInputError(msg)
+        has = pair.X.minimum(1) if sparse.issparse(pair.X) else np.minimum(pair.X, 1)
+        shares = np.asarray(has.mean(axis=0, dtype=np.float64)).ravel()
         tiny = 1 / (2 * pair.X.shape[0])  # a category that no training sample has counts like half a sample
-        return replace(self, weights=np.maximum(-np.log(np.maximum(shares, tiny)), 0))
+        return replace(self, weights=-np.log(np.clip(shares, tiny, 1)))
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the weighted cosines, to the power."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank, KernelLike
@@ -126,9 +126,9 @@ def as_bank(kernels: BankLike | Mixed) -> KernelBank:
     if isinstance(kernels, Kernel) or callable(kernels):
         return KernelBank([kernels])
     if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(cast(Sequence[KernelLike] | Mapping[str, KernelLike], kernels))  # refuses other things
+        return KernelBank(kernels)  # refuses other things
     msg = (
-        f"kernels must be a recipe's name, 'precomputed', 'mixed', a KernelBank, or a list or dict of kernels; got "
+        "kernels must be a recipe's name, 'precomputed', a KernelBank, a list or dict of kernels, or a Mixed; got "
         f"{kernels!r}."
     )
     raise InvalidInputError(msg)

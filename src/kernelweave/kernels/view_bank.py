@@ -245,9 +245,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
             f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
         )
         raise InvalidInputError(msg)
-    return ViewBank(
-        {name: bank_of_kind(cast(BankLike | Mixed, kernels[key]), kinds[name]) for name, key in keys.items()}
-    )
+    return ViewBank({name: bank_of_kind(kernels[key], kinds[name]) for name, key in keys.items()})
 
 
 def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tuple[str, ...]) -> bool:

@@ -118,9 +118,7 @@ def cells_of(kind: Kind, values: Values, name: str) -> Cells:
 
 
 def holds_numbers(series: Any) -> bool:
-    """Return whether a narwhals series can be read as numbers: also texts and objects that are all numbers."""
-    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-        return True
+    """Return whether a narwhals series of texts or objects holds numbers only."""
     if series.dtype not in (nw.String, nw.Object):
         return False
     return all(_is_missing(value) or _is_number(value) or _reads(float, value) for value in series.to_list())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from kernelweave._types import Matrix, Samples, Vector
+from kernelweave._types import Mask, Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import Seen, row_digests
 from kernelweave.samples.named_columns import fitted_places
@@ -100,7 +100,7 @@ class Placement:
     kind: ClassVar[str] = "distances"
 
     seen: Seen = field(repr=False)
-    known: NDArray[np.bool_] = field(repr=False)
+    known: Mask = field(repr=False)
     coordinates: Matrix = field(repr=False)
     means: Vector = field(repr=False)
     projection: Matrix = field(repr=False)
@@ -134,6 +134,8 @@ class Neighbourhoods:
         The rows of the graph in `fit`, whose neighbourhoods are kept.
     steps : sparse array of shape (n, n)
         The shares of the edges of every sample of `fit`, one to itself included.
+    profiles : sparse array of shape (n, n)
+        The neighbourhoods of the samples of `fit`.
     names : tuple of str or None
         The names of the samples of `fit`, if the columns have names.
     """
@@ -142,20 +144,21 @@ class Neighbourhoods:
 
     seen: Seen = field(repr=False)
     steps: Samples = field(repr=False)
+    profiles: Samples = field(repr=False)
     names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def read(self, thing: Any, view: str) -> dict[str, Table]:
         """Return the neighbourhoods of samples from their edges to those of `fit`."""
         table = _new_rows(thing, Graph, self.names, self.steps.shape[0], view)
         A = _edges(table.values, view)
+        found = _profiles(_shares(A), self.steps)
         where = self.seen.find(_Rows(A))
-        own = _shares(A)
-        if (where >= 0).any():
-            pick = sparse.diags_array((where < 0).astype(np.float64))
-            place = np.flatnonzero(where >= 0)
-            back = sparse.csr_array((np.ones(len(place)), (place, where[place])), shape=(len(where), A.shape[1]))
-            own = sparse.csr_array(pick @ own + back @ self.steps)
-        return {"": Table(_profiles(own, self.steps, _degrees(A) == 0), table.index, None, self.kind)}
+        old = np.flatnonzero(where >= 0)
+        if len(old):  # to the last digit, so that they are recognised
+            new = sparse.diags_array((where < 0).astype(np.float64))
+            pick = sparse.csr_array((np.ones(len(old)), (old, where[old])), shape=(len(where), A.shape[1]))
+            found = sparse.csr_array(new @ found + pick @ self.profiles)
+        return {"": Table(_with_gaps(found, _degrees(A) == 0), table.index, None, self.kind)}
 
 
 Comparison = Placement | Neighbourhoods
@@ -187,7 +190,7 @@ def fit_comparison(thing: Distances | Graph, view: str) -> tuple[Comparison, dic
 
 def _fit_distances(table: Table, view: str) -> tuple[Placement, dict[str, Table]]:
     whole = _dense(table.values)
-    known = ~np.isnan(whole).all(axis=1)
+    known = np.asarray(~np.isnan(whole).all(axis=1))
     D = whole[np.ix_(known, known)]
     _check_entries(D, view, "distances")
     _check_symmetric(D, view, "distances")
@@ -221,17 +224,20 @@ def _fit_graph(table: Table, view: str) -> tuple[Neighbourhoods, dict[str, Table
     _check_symmetric(A, view, "edges")
     strongest = np.asarray(A.max(axis=1).todense()).ravel()
     steps = _shares(sparse.csr_array(A + sparse.diags_array(np.where(strongest > 0, strongest, 1.0))))
-    lacking = strongest == 0
-    return Neighbourhoods(Seen(row_digests(given)), steps, table.columns), {
-        "": Table(_profiles(steps, steps, lacking), table.index, None, "graph")
-    }
+    profiles = _profiles(steps, steps)
+    reading = Neighbourhoods(Seen(row_digests(given)), steps, profiles, table.columns)
+    return reading, {"": Table(_with_gaps(profiles, strongest == 0), table.index, None, "graph")}
 
 
-def _profiles(own: Samples, steps: Samples, lacking: NDArray[np.bool_]) -> Samples:
-    """Return rows of unit length from the edges of samples and of their neighbours; NaN for samples without edges."""
+def _profiles(own: Samples, steps: Samples) -> Samples:
+    """Return rows of unit length from the edges of samples and of their neighbours."""
     P = sparse.csr_array(own + own @ steps)
     norms = np.sqrt(np.asarray(P.multiply(P).sum(axis=1)).ravel())
-    P = sparse.csr_array(sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ P)
+    return sparse.csr_array(sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ P)
+
+
+def _with_gaps(P: Samples, lacking: Mask) -> Samples:
+    """Return rows with NaN for samples that lack the view."""
     if not lacking.any():
         return P
     P = P.tolil()
@@ -249,7 +255,9 @@ def _shares(A: Samples) -> Samples:
     return sparse.csr_array(sparse.diags_array(1 / np.where(degrees > 0, degrees, 1)) @ A)
 
 
-def _new_rows(thing: Any, kind: type, names: tuple[str, ...] | None, n: int, view: str) -> Table:
+def _new_rows(
+    thing: Any, kind: type[Distances] | type[Graph], names: tuple[str, ...] | None, n: int, view: str
+) -> Table:
     """Return the comparisons of new samples with those of `fit`, with columns in the order of `fit`."""
     if not isinstance(thing, kind):
         wanted = f"{kind.__name__}(matrix)"

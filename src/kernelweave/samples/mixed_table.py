@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples.column_kinds import CATEGORICAL, Cells, Column, KindLike, cells_of, tell_apart, values_of
-from kernelweave.samples.table import Table, frame_index
+from kernelweave.samples.table import Table, as_narwhals, frame_index, is_frame
 
 __all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed"]
 
@@ -200,14 +199,14 @@ def _say(table: MixedTable, view: str, choices: ColumnChoices, *, told: bool) ->
 
 def as_frame(thing: Any, view: str) -> Any:
     """Return a data frame of any supported library as one of narwhals; its column names must differ."""
-    try:
-        frame = nw.from_native(thing, eager_only=True)
-    except TypeError as error:
+    if not is_frame(thing):
         msg = f"View {view!r} was read as a mixed table: pass a data frame in memory; got {type(thing).__name__}."
-        raise InvalidInputError(msg) from error
-    twice = [name for name, count in Counter(map(str, frame.columns)).items() if count > 1]
-    if twice:
-        msg = f"View {view!r} has several columns called {twice[0]!r}: give each its own name."
+        raise InvalidInputError(msg)
+    frame = as_narwhals(thing)
+    twice = [name for name, count in Counter(map(str, thing.columns)).items() if count > 1]
+    if frame is None or twice:
+        what = f"several columns called {twice[0]!r}" if twice else f"the type {type(thing).__name__}"
+        msg = f"View {view!r} has {what}: pass a data frame in memory with different names of columns."
         raise InvalidInputError(msg)
     return frame
 

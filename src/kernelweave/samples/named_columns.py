@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._plural import counted
 from kernelweave.errors import ColumnsWarning, InvalidInputError
-from kernelweave.samples.table import Table, is_frame, read_table
+from kernelweave.samples.table import Table, as_narwhals, is_frame, read_table
 
 __all__ = ["NamedColumns", "fitted_places", "in_fitted_order"]
 
@@ -48,8 +47,8 @@ class NamedColumns:
 
 def in_fitted_order(names: Sequence[str], thing: Any, view: str) -> Any:
     """Return a data frame with the columns of `fit` in their order; as it is if it is not in memory."""
-    frame = nw.from_native(thing, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    frame = as_narwhals(thing)
+    if frame is None:
         return thing
     places = fitted_places(names, tuple(map(str, frame.columns)), view)
     return thing if places is None else frame[:, places.tolist()].to_native()

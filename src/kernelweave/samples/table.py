@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "frame_index", "is_frame", "is_table", "read_table"]
+__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_table", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,15 @@ class Table:
 def is_table(thing: object) -> bool:
     """Return whether this is one table: a matrix, or a data frame."""
     return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or is_frame(thing)
+
+
+def as_narwhals(thing: Any) -> Any:
+    """Return a data frame in memory as one of narwhals; None for anything else, and if names of columns repeat."""
+    try:
+        frame = nw.from_native(thing, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return None
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def read_table(thing: Any, name: str) -> Table:
