@@ -21,11 +21,11 @@ __all__ = ["BankLike", "Mixed", "as_bank", "as_mixed", "bank_of_kind", "column_c
 # a recipe's name, a bank, one kernel, or several of them
 BankLike: TypeAlias = str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
 
-# as many as for numbers, so that both blocks start with the same share in the consensus
+# no narrow Gaussians: categories have few different distances, and these would only tell equal samples from others
 _FOR_CATEGORIES: tuple[Kernel, ...] = (
-    *(Gaussian(t) for t in (0.01, 0.05, 0.1, 1, 10, 50, 100)),
     *(Overlap(power) for power in (1, 2, 4)),
     *(RareOverlap(power) for power in (1, 2)),
+    *(Gaussian(t) for t in (0.3, 1, 10)),
 )
 
 
@@ -42,8 +42,8 @@ class Mixed:
     numbers : str, KernelBank, kernel, list or dict of kernels, default="released-12"
         The kernels of the numbers, and of tables that are not data frames.
     categories : str, KernelBank, kernel, list or dict of kernels, default=None
-        The kernels of the categories, which they see as columns of 0 and 1. None is twelve kernels: Gaussians of the
-        number of columns in which two samples differ, `Overlap` and `RareOverlap`.
+        The kernels of the categories, which they see as columns of 0 and 1. None is eight kernels: `Overlap` and
+        `RareOverlap` to several powers, and Gaussians of the number of columns in which two samples differ.
     kinds : dict of column name to kind, default=None
         The kinds of columns that are not told rightly by themselves: "number", "boolean", "category", "date",
         "duration", "left out", "ordered" (of a type with an order), or a list of ordered categories, lowest first.

@@ -78,7 +78,8 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         stack = read_cross_stack(_matrices(X), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if _is_streamed(X):
-        return _like_fitted_chunks(estimator, _chunks(estimator, X))
+        _check_fitted_on_one_table(estimator)
+        return _chunks(estimator, X)
     several = _tables_again(estimator, X) if _is_several(X) else None
     views = _like_fitted(estimator, _one_table(estimator, X, None, reset=False) if several is None else several)
     return views if dtype is None else views.astype(dtype, copy=False)
@@ -113,8 +114,8 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     return views
 
 
-def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
-    """Return the chunks; an error unless the model was fitted on one table."""
+def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
+    """Refuse chunks for a model that was not fitted on one table of numbers."""
     if any(isinstance(reading, MixedTable) for reading in _readings(estimator).values()):
         msg = (
             "The model was fitted on a mixed table, but X is read in chunks of numbers: pass data frames in memory, "
@@ -125,7 +126,6 @@ def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
         names = ", ".join(estimator.view_names_)
         msg = f"The model was fitted on the views {names}, but X is read in chunks of one table: pass views in memory."
         raise InvalidInputError(msg)
-    return chunks
 
 
 def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
