@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank, KernelLike
@@ -16,7 +16,7 @@ from kernelweave.samples.column_kinds import KindLike
 from kernelweave.samples.mixed_table import CATEGORIES, ColumnChoices
 from kernelweave.samples.readings import Choices
 
-__all__ = ["BankLike", "Mixed", "as_bank", "as_mixed", "bank_of_kind", "column_choices"]
+__all__ = ["BankLike", "KernelsLike", "Mixed", "as_bank", "as_mixed", "bank_of_kind", "column_choices"]
 
 # a recipe's name, a bank, one kernel, or several of them
 BankLike: TypeAlias = str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
@@ -89,6 +89,10 @@ class Mixed:
         return KernelBank(list(_FOR_CATEGORIES)) if self.categories is None else as_bank(self.categories)
 
 
+# for all views, or for each by its name
+KernelsLike: TypeAlias = BankLike | Mixed | Mapping[str, BankLike | Mixed]
+
+
 def as_mixed(kernels: object) -> Mixed | None:
     """Return the recipe for mixed tables if this is one, by name or as an object."""
     if isinstance(kernels, str) and kernels == "mixed":
@@ -114,7 +118,7 @@ def bank_of_kind(kernels: BankLike | Mixed, kind: str) -> KernelBank:
     return as_bank(kernels) if mixed is None else mixed.bank(kind)
 
 
-def as_bank(kernels: BankLike | Mixed) -> KernelBank:
+def as_bank(kernels: KernelsLike) -> KernelBank:
     """Return an unfitted bank from a recipe's name, a bank, a kernel, or a list or mapping of kernels."""
     mixed = as_mixed(kernels)
     if mixed is not None:
@@ -126,7 +130,7 @@ def as_bank(kernels: BankLike | Mixed) -> KernelBank:
     if isinstance(kernels, Kernel) or callable(kernels):
         return KernelBank([kernels])
     if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(kernels)  # refuses other things
+        return KernelBank(cast(Sequence[KernelLike] | Mapping[str, KernelLike], kernels))  # refuses other things
     msg = (
         "kernels must be a recipe's name, 'precomputed', a KernelBank, a list or dict of kernels, or a Mixed; got "
         f"{kernels!r}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
+from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -12,7 +12,7 @@ from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank
 from kernelweave.kernels.gaps import knowledge, spread
-from kernelweave.kernels.mixed import BankLike, Mixed, as_bank, as_mixed, bank_of_kind
+from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, as_mixed, bank_of_kind
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import RECIPES
@@ -21,9 +21,6 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
 __all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
-
-# a recipe's name, a bank, one kernel, several of them, or a recipe for mixed tables; for all views, or for each by name
-KernelsLike: TypeAlias = BankLike | Mixed | Mapping[str, BankLike | Mixed]
 
 
 class ViewBank:
