@@ -33,7 +33,7 @@ def test_a_missing_cell_agrees_as_often_as_a_known_one_on_average():
     shares = frame["b"].value_counts(normalize=True)
     assert (shares > 0).all()
     X = indicators(frame)
-    agree = [float(frame["b"][j] == frame["b"][j] and shares[frame["b"][j]]) for j in range(1, 30)]
+    agree = [shares[category] for category in frame["b"][1:]]
     others = (CODES[0, [0, 2]] == CODES[1:][:, [0, 2]]).sum(axis=1)
     norm = np.sqrt(2 + (shares**2).sum()) * np.sqrt(3)
     assert_allclose(Overlap().gram(X)[0, 1:], (others + agree) / norm, atol=1e-12)
