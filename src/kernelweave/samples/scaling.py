@@ -20,6 +20,12 @@ __all__ = ["SCALES", "Scale", "Scaling", "fit_scaling", "fit_scalings", "scale_m
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
+_SCALED_ALREADY = {  # kinds of views, and why they are not scaled
+    "numbers": "the columns of a mixed table are standardised when it is read",
+    "categories": "categories are compared by match",
+    "distances": "distances are used as they are given",
+    "graph": "the neighbourhoods in a graph have unit length",
+}
 _HETEROGENEOUS = 10.0  # ratio of large to small column ranges
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
@@ -108,7 +114,28 @@ def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> M
 def fit_scalings(views: Views, scale: Scale | Mapping[str, Scale]) -> dict[str, Scaling]:
     """Return how each view is scaled: one method for all, or a dict with the views' names."""
     methods = scale_methods(views.names, scale)
-    return {name: fit_scaling(X, methods[name]) for name, X in zip(views.names, views.tables, strict=True)}
+    if isinstance(scale, Mapping):
+        _check_scalable(views, methods)
+    return {
+        name: _fit_view(X, kind, methods[name])
+        for name, kind, X in zip(views.names, views.kinds, views.tables, strict=True)
+    }
+
+
+def _fit_view(X: Samples, kind: str, method: Scale) -> Scaling:
+    """Return how one view is scaled; one that was brought to a scale when it was read is left as it is."""
+    if kind == "table" or (kind == "numbers" and method != "auto"):
+        return fit_scaling(X, method)
+    return Scaling("none", _SCALED_ALREADY[kind], unit=_unit_of(X) if kind == "distances" else None)
+
+
+def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
+    """Refuse a method for a view of categories, distances or edges."""
+    for name, kind in zip(views.names, views.kinds, strict=True):
+        if kind in ("categories", "distances", "graph") and methods[name] not in ("auto", "none"):
+            given = f"scale[{name!r}] = {methods[name]!r}"
+            msg = f"{given} scales numbers, but {_SCALED_ALREADY[kind]}: use 'auto' or 'none'."
+            raise InvalidInputError(msg)
 
 
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:

@@ -50,7 +50,7 @@ class Dense:
 
     name: ClassVar[str] = "dense"
     supports: ClassVar[frozenset[str]] = frozenset(
-        {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
+        {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding", "consensus"}
     )
     up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
 

@@ -50,7 +50,7 @@ class Local:
     """
 
     name: ClassVar[str] = "local"
-    supports: ClassVar[frozenset[str]] = frozenset({"views", "auto", "graph", "gamma", "embedding"})
+    supports: ClassVar[frozenset[str]] = frozenset({"views", "mixed", "auto", "graph", "gamma", "embedding"})
     up_to: ClassVar[float] = 2_000_000  # samples; a fit of more would take most of an hour
 
     n_candidates: int | None = None
