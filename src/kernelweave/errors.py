@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BadFileError",
+    "ColumnsWarning",
     "DataUnavailableError",
     "InvalidInputError",
     "KernelweaveError",
@@ -47,6 +48,10 @@ class DataUnavailableError(KernelweaveError, OSError):
 
 class MissingPackageError(KernelweaveError, ImportError):
     """An optional package is needed for this; the error names the extra to install."""
+
+
+class ColumnsWarning(UserWarning):
+    """A table was read in a way that its user should know: columns left out, or other than those of `fit`."""
 
 
 class RecallWarning(UserWarning):

@@ -66,6 +66,7 @@ def rows(text):
 CAPABILITIES = {
     "several views": "views",
     "views that lack": "gaps",
+    "mixed tables": "mixed",
     'kernels="precomputed"': "precomputed",
     "samples in chunks": "chunks",
     'n_clusters="auto"': "auto",

@@ -8,7 +8,21 @@ from sklearn.datasets import make_blobs
 
 import kernelweave
 from kernelweave import Views, baselines
-from kernelweave.baselines import AASC, MKKM, RMKKM, SCAN
+from kernelweave.baselines import (
+    AASC,
+    GMC,
+    LMVSC,
+    MKKM,
+    NEMO,
+    RMKKM,
+    SCAN,
+    SNF,
+    FastMICE,
+    LaplaceLearning,
+    LateFusion,
+    PoissonLearning,
+    SimpleMKKM,
+)
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
@@ -19,13 +33,23 @@ SEVERAL = [
     MKKM(3, kernels=WIDE, random_state=0),
     RMKKM(3, kernels=WIDE, random_state=0),
     SCAN(),
+    GMC(3),
+    NEMO(3, random_state=0),
+    SNF(3, random_state=0),
+    SimpleMKKM(3, kernels=WIDE, random_state=0),
+    LateFusion(3, kernels=WIDE, random_state=0),
+    LaplaceLearning(),
+    PoissonLearning(),
 ]
+ANY_KERNEL = (SCAN, GMC, NEMO, SNF, LaplaceLearning, PoissonLearning)  # one `kernel`, for every view
+TABLES = [LMVSC(3, random_state=0), FastMICE(3, n_anchors=20, random_state=0)]  # no kernels
+WITHOUT_GAPS = (GMC, SNF, LMVSC, FastMICE)
 
 
 def one_kernel_models():
-    """Return every public baseline that is not in `SEVERAL`."""
+    """Return every public baseline that is neither in `SEVERAL` nor in `TABLES`."""
     models = [getattr(baselines, name) for name in baselines.__all__]
-    rest = [model() for model in models if model not in {type(several) for several in SEVERAL}]
+    rest = [model() for model in models if model not in {type(several) for several in SEVERAL + TABLES}]
     return [model if is_classifier(model) else model.set_params(n_clusters=3, random_state=0) for model in rest]
 
 
@@ -36,8 +60,13 @@ def named(estimator):
     return type(estimator).__name__
 
 
-every_model = pytest.mark.parametrize("estimator", SEVERAL + ONE, ids=named)
+every_model = pytest.mark.parametrize("estimator", SEVERAL + ONE + TABLES, ids=named)
+several_tables = pytest.mark.parametrize("estimator", SEVERAL + TABLES, ids=named)
 several_kernels = pytest.mark.parametrize("estimator", SEVERAL, ids=named)
+with_gaps = pytest.mark.parametrize("estimator", [e for e in SEVERAL if not isinstance(e, WITHOUT_GAPS)], ids=named)
+without_gaps = pytest.mark.parametrize(
+    "estimator", [e for e in SEVERAL + TABLES if isinstance(e, WITHOUT_GAPS)], ids=named
+)
 one_kernel = pytest.mark.parametrize("estimator", ONE, ids=named)
 
 
@@ -62,10 +91,11 @@ def found(model):
 
 def test_the_models_of_one_kernel_have_the_parameter_kernel_and_those_of_several_take_several():
     assert all("kernel" in model.get_params() for model in ONE)
-    assert all("kernels" in model.get_params() or isinstance(model, SCAN) for model in SEVERAL)
+    assert all("kernels" in model.get_params() or isinstance(model, ANY_KERNEL) for model in SEVERAL)
+    assert not any({"kernel", "kernels"} & set(model.get_params()) for model in TABLES)
 
 
-@several_kernels
+@several_tables
 def test_a_dict_of_tables_is_views(estimator, tables, blobs):
     model = fit(estimator, tables, blobs)
     assert clustering_accuracy(blobs[1], found(model)) == 1
@@ -79,7 +109,7 @@ def test_a_dict_of_tables_is_views(estimator, tables, blobs):
     assert (model.view_shares_ >= 0).all()
 
 
-@several_kernels
+@several_tables
 @pytest.mark.parametrize("form", [list, tuple])
 def test_a_list_of_tables_is_the_same_views_with_numbers_for_names(estimator, form, tables, blobs):
     model = fit(estimator, form(tables.values()), blobs)
@@ -88,7 +118,7 @@ def test_a_list_of_tables_is_the_same_views_with_numbers_for_names(estimator, fo
     assert_allclose(model.view_shares_, fit(estimator, tables, blobs).view_shares_, atol=1e-8)
 
 
-@several_kernels
+@with_gaps
 def test_views_may_lack_samples(estimator, tables, blobs):
     gaps = Views(tables, missing={"left": [0, 1, 30], "right": [2, 59]})
     model = fit(estimator, gaps, blobs)
@@ -97,7 +127,7 @@ def test_views_may_lack_samples(estimator, tables, blobs):
     assert_allclose(model.view_shares_.sum(), 1)
 
 
-@several_kernels
+@with_gaps
 def test_rows_of_nan_are_the_same_gaps(estimator, tables, blobs):
     spoilt = {name: table.copy() for name, table in tables.items()}
     spoilt["left"][[0, 1, 30]] = np.nan
@@ -105,7 +135,18 @@ def test_rows_of_nan_are_the_same_gaps(estimator, tables, blobs):
     assert_array_equal(found(fit(estimator, spoilt, blobs)), found(gaps))
 
 
-@several_kernels
+@without_gaps
+def test_a_method_that_cannot_take_gaps_says_which_views_have_them_and_what_can(estimator, tables, blobs):
+    gaps = Views(tables, missing={"left": [0, 1, 30]})
+    refusal = (
+        rf"^{named(estimator)} needs every sample in every view, but 'left' lacks 3 samples of 60\. Remove samples "
+        "that lack a view, or use a method that takes gaps: NEMO or WeaveClustering"
+    )
+    with pytest.raises(InvalidInputError, match=refusal):
+        fit(estimator, gaps, blobs)
+
+
+@several_tables
 def test_frames_with_an_index_are_aligned_by_it(estimator, tables, blobs):
     pd = pytest.importorskip("pandas")
     names = [f"sample {i}" for i in range(60)]

@@ -3,17 +3,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_step import kernel_step
-from kernelweave.core.paper.kernel_weights import (
+from kernelweave.core.paper.kernel_step import (
     DISTANCE_FLOOR,
     consensus_distances,
     consensus_weights,
     kernel_products,
     kernel_residuals,
+    kernel_step,
     parametrised_weights,
+    perturbation_term,
     self_weights,
 )
-from kernelweave.core.paper.objective import perturbation_term
 
 
 def test_self_weights_are_half_the_inverse_distances(small):

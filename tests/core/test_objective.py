@@ -3,13 +3,16 @@ from numpy.testing import assert_allclose
 
 from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_weights import consensus_distances, self_weights
-from kernelweave.core.paper.objective import graph_terms, perturbation_term, smoothness
+from kernelweave.core.paper.kernel_step import consensus_distances, perturbation_term, self_weights
+from kernelweave.core.paper.label_step import smoothness
+from kernelweave.solve import Problem, State
+from kernelweave.solve.schemes import Terms
 
 
 def test_terms_are_those_of_the_paper(small):
     K, S, P = small.K, small.S, small.P
-    terms = graph_terms(K, S, residual(S), 5.0, alpha=0.2, gamma=0.3)
+    state = State(S, K, np.ones(len(small.H)), P, M=residual(S), q=5.0)
+    terms = Terms(alpha=0.2, gamma=0.3)(Problem(small.H, c=2), state)
     assert_allclose(terms["fit"], np.trace(K - 2 * K @ S + S.T @ K @ S))
     assert_allclose(terms["ridge"], 0.3 * np.linalg.norm(S) ** 2)
     assert_allclose(terms["smoothness"], 0.2 * 5)

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelweave import KGLClassifier, SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
+from kernelweave.errors import ColumnsWarning
 
 X, Y = load_iris(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(150)
@@ -83,12 +84,16 @@ def test_transform_gives_data_frames_on_request(estimator):
     assert_allclose(clone(estimator).fit_transform(X[:120]), model.embedding_, rtol=0, atol=rounding)
 
 
-def test_columns_in_another_order_are_refused():
+def test_columns_are_found_by_their_names_in_any_order():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = WeaveClassifier().fit(frame, PARTIAL)
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[list("dcba")])
+    assert_array_equal(model.predict(frame[list("dcba")]), model.transduction_)
+    with pytest.warns(ColumnsWarning, match="1 column of view 'X' not seen in fit, and not used: 'e'"):
+        found = model.predict(frame.assign(e="text")[list("edcba")])
+    assert_array_equal(found, model.transduction_)
+    with pytest.raises(ValueError, match="lacks 1 column that the model was fitted on: 'c'"):
+        model.predict(frame[list("abd")])
 
 
 @pytest.mark.parametrize("estimator", [*CLUSTERERS, *CLASSIFIERS], ids=repr)

@@ -70,6 +70,7 @@ def test_the_search_of_smkl_holds_the_settings_known_to_come_near_the_published_
         ("repeats = 2\nparameters = { n_init = 2 }", "repeats = 0", r"methods\[0\].repeats: .* at least 1, got 0"),
         ("repeats = 2\nparameters = { n_init = 2 }", 'repeats = "x"', r"methods\[0\].repeats: expected int, got 'x'"),
         ('input = "each-kernel"', 'input = "one-kernel"', "input: got 'one-kernel'"),
+        ('estimator = "MKKM"', 'estimator = "LMVSC"\ninput = "kernels"', "input: LMVSC takes no kernels; possible is"),
         ("path = true\nalpha = [1e-2, 1e-5, 1e-4]", "path = true", "path: a path runs over values of alpha"),
         ('name = "MKKM"', 'name = "SC"', "two methods have the name 'SC'"),
         ("[presets.full]", "[labels]\n[presets.full]", "labels: only a classification draws labels"),

@@ -174,6 +174,13 @@ def test_an_array_of_other_dimensions_is_named(saved, tmp_path):
         load_bytes(with_value(data, ("attributes", "membership_"), labels), tmp_path)
 
 
+@pytest.mark.parametrize("name", ["weave", "smkl"])
+def test_a_consensus_without_its_samples_is_refused(saved, name, tmp_path):
+    at = ("attributes", "_graph_model", "fields", "joiner", "fields", "consensus", "fields", "training")
+    with pytest.raises(BadFileError, match="A Consensus of a ViewBank has no samples"):
+        load_bytes(with_value(saved(name), at, None), tmp_path)
+
+
 def test_a_parameter_that_no_fit_accepts_is_refused(saved, tmp_path):
     with pytest.raises(BadFileError, match="'n_jobs' parameter"):
         load_bytes(with_value(saved("weave"), ("params", "n_jobs"), "2"), tmp_path)

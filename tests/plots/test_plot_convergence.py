@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots import plot_convergence
-from kernelweave.solve.result import Outcome
+from kernelweave.solve.problem import Outcome
 
 i = np.arange(12)
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelweave import Chunks
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples import chunks as module
-from kernelweave.samples.parts import read
+from kernelweave.samples.source import read
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.utils import validation
 
 from kernelweave import Chunks, Views, WeaveClassifier, WeaveClustering
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples import KernelStack, reader
 from kernelweave.samples.reader import labels_in_order, read_like, read_samples
 from kernelweave.samples.views import Views as PlainViews
@@ -343,7 +343,7 @@ def test_views_are_read_again_in_the_order_of_fit():
     ("given", "message"),
     [
         ({"a": A, "c": B}, "fitted on the views a, b; got a, c"),
-        ({"a": A}, "fitted on the views a, b; got a"),
+        ({"a": A, "b": B, "c": B}, "fitted on the views a, b; got a, b, c"),
         ([A, B], "fitted on the views a, b; got view 0, view 1"),
         ({"a": A, "b": A}, "View 'b' has 3 features, but Model is expecting 1 features"),
     ],
@@ -351,6 +351,26 @@ def test_views_are_read_again_in_the_order_of_fit():
 def test_other_views_than_those_of_fit_are_refused(given, message):
     with pytest.raises(InvalidInputError, match=message):
         read_like(fitted_on({"a": A, "b": B}), given, kernel_names=None)
+
+
+def test_a_view_that_is_absent_lacks_every_new_sample():
+    again = read_like(fitted_on({"a": A, "b": B}), {"b": B[:3]}, kernel_names=None)
+    assert again.names == ("a", "b")
+    assert_array_equal(again.present, [[False] * 3, [True] * 3])
+    assert again.widths == (3, 1)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_views_are_found_by_their_names(make):
+    model = WeaveClustering(3, random_state=0).fit({"a": make(dict(zip("pqr", A.T, strict=True))), "b": B})
+    turned = make(dict(zip("rqp", A.T[::-1], strict=True)))
+    assert_array_equal(model.predict({"a": turned, "b": B}), model.labels_)
+    assert_array_equal(model.predict(Views({"a": turned, "b": B})), model.labels_)
+    with pytest.warns(ColumnsWarning, match="1 column of view 'a' not seen in fit, and not used: 'z'"):
+        found = model.predict({"a": make(dict(zip("rzqp", A.T[[2, 0, 1, 0]], strict=True))), "b": B})
+    assert_array_equal(found, model.labels_)
+    with pytest.raises(InvalidInputError, match="View 'a' lacks 1 column that the model was fitted on: 'q'"):
+        model.predict({"a": make(dict(zip("pr", A.T[::2], strict=True))), "b": B})
 
 
 def test_chunks_are_read_again_as_chunks():

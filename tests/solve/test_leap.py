@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 from kernelweave.kernels import recipe
 from kernelweave.solve import Outcome, Problem, Scheme, State, minimise, pmkl, smkl
-from kernelweave.solve.leap import Leaps, extrapolated
+from kernelweave.solve.loop import Leaps, extrapolated
 from kernelweave.solve.scheme import Iteration, sweeps
 
 

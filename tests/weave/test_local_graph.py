@@ -10,8 +10,7 @@ from kernelweave.core.graphs.affinity import GraphRule, KernelAffinities, ridge_
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.pair import Products, row_sqnorms
-from kernelweave.weave.local.local_graph import affinities, ridge_rows
-from kernelweave.weave.local.local_kernel import LocalKernel, gathered
+from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
 from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
 
 
@@ -111,7 +110,7 @@ def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
 def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
     rule = GraphRule(graph, 0.1, 4)
     found = affinities((X,), everyone(60), (kernel,), rule, g=0.1)
-    here, there = rule.weave(found.of(found.scale), 60), rule.weave(KernelAffinities(K, 0.1), 60)
+    here, there = rule.weave(found, 60), rule.weave(KernelAffinities(K, 0.1), 60)
     assert_allclose(here.graph.toarray(), there.graph.toarray(), atol=5e-4)
     assert_allclose(here.degrees, there.degrees, rtol=1e-4)
 
@@ -120,13 +119,13 @@ def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel
 def test_affinities_that_the_rule_does_not_use_are_not_computed(X, kernel, graph, lacking):
     found = affinities((X,), everyone(60), (kernel,), GraphRule(graph), g=0.1)
     with pytest.raises(TypeError, match="were not computed"):
-        found.of(found.scale)(lacking)
+        found(lacking)
 
 
 def test_self_tuning_leaves_the_distances_as_they_are(X, kernel):
     found = affinities((X,), everyone(60), (kernel,), GraphRule("knn"), g=0.1)
     before = found.sqdist.copy()
-    found.of(found.scale)("tuned")
+    found("tuned")
     assert_array_equal(found.sqdist, before)
 
 

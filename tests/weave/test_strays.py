@@ -11,9 +11,8 @@ from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local.local_kernel import LocalKernel
-from kernelweave.weave.local.local_weave import weave_local
+from kernelweave.weave.local.local_weave import strays, tied, weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
-from kernelweave.weave.local.strays import strays, tied
 
 SIZES = (60, 50, 12, 12)
 

@@ -16,7 +16,7 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, check_n_clusters, threads
 from kernelweave.samples.reader import SamplesLike
 
-__all__ = ["KernelClusterer", "generator", "objective_attributes", "weight_attributes"]
+__all__ = ["KernelClusterer", "generator", "objective_attributes", "warn_cut_short", "weight_attributes"]
 
 
 def generator(random_state: np.random.RandomState) -> np.random.Generator:
@@ -48,7 +48,8 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         self._validate_params()
         rng = check_random_state(self.random_state)
         samples = self._in_memory(self._read(X))
-        check_n_clusters(self.n_clusters, samples.n_samples)
+        if self.n_clusters != "auto":
+            check_n_clusters(self.n_clusters, samples.n_samples)
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
@@ -65,9 +66,14 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
 
     def _warn_cut_short(self, what: str) -> None:
         """Warn that the iterations were too few. Called by `_cluster`: the warning points at the caller of `fit`."""
-        plural = "s" if self.max_iter != 1 else ""
-        msg = f"{type(self).__name__} stopped after {self.max_iter} iteration{plural}, {what}: raise max_iter."
-        warnings.warn(msg, ConvergenceWarning, stacklevel=4)
+        warn_cut_short(self, what, stacklevel=5)
+
+
+def warn_cut_short(model: KernelModel, what: str, *, stacklevel: int = 4) -> None:
+    """Warn that the iterations were too few. Called by `_cluster`: the warning points at the caller of `fit`."""
+    plural = "s" if model.max_iter != 1 else ""
+    msg = f"{type(model).__name__} stopped after {model.max_iter} iteration{plural}, {what}: raise max_iter."
+    warnings.warn(msg, ConvergenceWarning, stacklevel=stacklevel)
 
 
 def weight_attributes(weights: Vector, coefficients: Vector) -> dict[str, Any]:

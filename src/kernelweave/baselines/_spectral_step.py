@@ -56,10 +56,10 @@ class SpectralClusterer(KernelClusterer):
         return self._rows_clustered(self.embedding_, check_random_state(random_state))
 
     def _rows_clustered(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:
-        """Return k-means clusters of the rows of P."""
+        """Return k-means clusters of the rows of P, as many as P has columns."""
         if self.init == "k-means++":
-            return kmeans(P, self.n_clusters, n_init=self.n_init, rng=rng)
-        return _released_partition(P, self.n_clusters, n_init=self.n_init, rng=rng)
+            return kmeans(P, P.shape[1], n_init=self.n_init, rng=rng)
+        return _released_partition(P, P.shape[1], n_init=self.n_init, rng=rng)
 
 
 def spectral_rows(W: Matrix, n_clusters: int, laplacian: LaplacianKind) -> Matrix:

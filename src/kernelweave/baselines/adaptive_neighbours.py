@@ -8,12 +8,20 @@ from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.algebra.simplex import project_simplex
 from kernelweave.core.paper.graph_step import label_distances
 
-__all__ = ["neighbour_objective", "neighbour_ridge", "neighbour_start", "neighbour_step", "view_weights"]
+__all__ = [
+    "neighbour_gaps",
+    "neighbour_objective",
+    "neighbour_ridge",
+    "neighbour_start",
+    "neighbour_step",
+    "shares_of",
+    "view_weights",
+]
 
 
 def neighbour_ridge(D: Matrix, k: int) -> float:
     """γ = mean_i (k d_{i,k+1} - Σ_{h<=k} d_ih)/2, with which a sample has about k neighbours; positive."""
-    gaps, _, _ = _gaps(D, k)
+    gaps, _, _ = neighbour_gaps(D, k)
     gamma = float(gaps.mean()) / 2
     # equal distances have no gap to measure: any ridge that is small compared with them will do
     return gamma if gamma > 0 else float(D.mean() * np.finfo(D.dtype).eps) or 1.0
@@ -21,7 +29,12 @@ def neighbour_ridge(D: Matrix, k: int) -> float:
 
 def neighbour_start(D: Matrix, k: int) -> Matrix:
     """s_ij = (d_{i,k+1} - d_ij)_+ / (k d_{i,k+1} - Σ_{h<=k} d_ih) over the k nearest; equal shares where all tie."""
-    gaps, nearest, reach = _gaps(D, k)
+    return shares_of(D, *neighbour_gaps(D, k))
+
+
+def shares_of(D: Matrix, gaps: Vector, nearest: Labels, reach: Matrix) -> Matrix:
+    """Return the rows s_i of the start, from the gaps of D, the samples that are nearest, and how far these reach."""
+    k = nearest.shape[1]
     values = np.take_along_axis(D, nearest, axis=1)
     shares = np.divide(reach - values, gaps[:, None], out=np.full_like(values, 1 / k), where=gaps[:, None] > 0)
     S = np.zeros_like(D)
@@ -52,7 +65,7 @@ def neighbour_objective(D: Matrix, S: Matrix, F: Matrix, *, gamma: float, lam: f
     return float(fit + gamma * np.vdot(S, S) + lam * np.vdot(S, label_distances(F, squared=True)))
 
 
-def _gaps(D: Matrix, k: int) -> tuple[Vector, Labels, Matrix]:
+def neighbour_gaps(D: Matrix, k: int) -> tuple[Vector, Labels, Matrix]:
     """Return k d_{i,k+1} - Σ_{h<=k} d_ih; which are the k nearest; d_{i,k+1} as a column."""
     far = D.copy()
     np.fill_diagonal(far, np.inf)

@@ -21,7 +21,8 @@ class GFHF(TransductiveClassifier):
     .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
 
     solved by :math:`(D_{uu} - W_{uu}) F_u = W_{ul} Y_l`, with W the kernel matrix, negative similarities set to 0. The
-    diagonal of W plays no part.
+    diagonal of W plays no part. This is also called Laplace learning, mostly on a sparse graph of nearest neighbours
+    in place of a kernel matrix: `LaplaceLearning`.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ class GFHF(TransductiveClassifier):
     See Also
     --------
     sklearn.semi_supervised.LabelPropagation : An iteration that has the same limit.
+    LaplaceLearning : The same on a sparse graph of nearest neighbours.
 
     References
     ----------

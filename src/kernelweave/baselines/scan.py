@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from kernelweave._types import Mask, Matrix, Samples, Vector
+from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.baselines.adaptive_neighbours import (
     neighbour_objective,
     neighbour_ridge,
@@ -16,14 +16,12 @@ from kernelweave.baselines.adaptive_neighbours import (
     view_weights,
 )
 from kernelweave.baselines.label_change import label_change, warn_if_changing
-from kernelweave.baselines.view_distances import checked_distances, gap_distances, gram_distances
+from kernelweave.baselines.view_distances import distance_bank, distances_by_view, gap_distances
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
-from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import POSITIVE, KernelLike
-from kernelweave.kernels import Linear, Pair
-from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
+from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -109,6 +107,7 @@ class SCAN(TransductiveClassifier):
         **TransductiveClassifier._parameter_constraints,
         "lam": [POSITIVE, StrOptions({"auto"})],
     }
+    _of_matrices = ("precomputed", "distances")
     _advice = "lower lam or raise n_neighbors"
 
     view_weights_: Vector
@@ -134,36 +133,14 @@ class SCAN(TransductiveClassifier):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel in ("precomputed", "distances")
-
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""
-        bank = bank_of(Linear() if self.kernel is None or self._precomputed else self._kernel_spec(), samples)
+        bank = distance_bank(self.kernel, samples)
         self._check_memory(samples, len(bank))
-        n = samples.n_samples
-        if n < 3:
-            msg = f"SCAN compares the neighbours of a sample, so it needs at least 3 samples; got {n}."
-            raise InvalidInputError(msg)
-        if isinstance(samples, KernelStack) and self.kernel == "distances":
-            return bank, checked_distances(samples.matrices)
-        if isinstance(samples, KernelStack):
-            return bank, np.stack([gram_distances(K) for K in samples.matrices])
-        places = [f"View {name!r}: " if len(bank) > 1 else "" for name in samples.names]
-        parts = [self._distances(table, place) for table, place in zip(samples.tables, places, strict=True)]
-        return bank, np.stack(parts) if samples.complete else gap_distances(parts, samples.present)
-
-    def _distances(self, table: Samples, place: str) -> Matrix:
-        """Return the squared distances of the samples that one view has; an error says where."""
-        if self.kernel is None:
-            return np.asarray(Pair(table).sqdist)
-        try:
-            (K,) = as_bank(self._kernel_spec()).fit_grams(table)
-        except InvalidInputError as error:
-            msg = f"{place}{error}"
-            raise InvalidInputError(msg) from error
-        return gram_distances(K)
+        parts = distances_by_view("SCAN", self.kernel, samples)
+        if isinstance(samples, Views) and not samples.complete:
+            return bank, gap_distances(parts, samples.present)
+        return bank, np.stack(parts)
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update graph, labels and weights in turn, until the labels converge; H holds squared distances D."""

@@ -14,7 +14,7 @@ from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Linear
 
-__all__ = ["SSR", "SimplexCodes", "simplex_codes"]
+__all__ = ["SSR", "SimplexCodes", "move_weight", "simplex_codes"]
 
 _CHECK_EVERY = 10  # steps: the certificate costs about as much as one
 _FORBIDDEN = 1e300  # the gradient of a sample's own entry, which must stay 0
@@ -175,7 +175,7 @@ def simplex_codes(G: Matrix, *, tol: float, max_iter: int) -> SimplexCodes:
             running, a, g = running[left], a[left], g[left]
         if not len(running) or iteration == max_iter:
             break
-        _move_weight(a, g, G, D)
+        move_weight(a, g, G, D)
         iteration += 1
     codes[running] = a
     gradient = codes @ G - G
@@ -183,7 +183,7 @@ def simplex_codes(G: Matrix, *, tol: float, max_iter: int) -> SimplexCodes:
     return SimplexCodes(codes.T, *_objectives_and_gaps(codes, gradient, G, k), iteration, not len(running))
 
 
-def _move_weight(a: Matrix, g: Matrix, G: Matrix, D: Matrix) -> None:
+def move_weight(a: Matrix, g: Matrix, G: Matrix, D: Matrix) -> None:
     """Move weight in every row a, in place, from q to p, where the gradient g is least: as much as is best, or all.
 
     Among the samples with weight, q is the one that gains most, (g_q - g_p)² / ||x_p - x_q||².

@@ -1,4 +1,4 @@
-"""Squared distances of the samples in every view, from Gram matrices or as they are given."""
+"""Squared distances of the samples in every view, from features, kernels, Gram matrices, or as they are given."""
 
 from __future__ import annotations
 
@@ -6,10 +6,69 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelweave._types import Mask, Matrix
+from kernelweave._plural import counted
+from kernelweave._types import Mask, Matrix, Samples
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._estimator import KernelLike
+from kernelweave.kernels import Linear, Pair, as_kernel
+from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
 
-__all__ = ["checked_distances", "gap_distances", "gram_distances"]
+__all__ = [
+    "checked_distances",
+    "distance_bank",
+    "distances_by_view",
+    "gap_distances",
+    "gram_distances",
+    "need_every_sample",
+]
+
+_FEWEST = 3  # samples: two neighbours of one can be compared
+
+
+def distance_bank(kernel: KernelLike, samples: Views | KernelStack) -> Bank:
+    """Return the bank that names the views; without a kernel it is the linear one, whose distances are Euclidean."""
+    return bank_of(Linear() if kernel is None or isinstance(samples, KernelStack) else as_kernel(kernel), samples)
+
+
+def distances_by_view(model: str, kernel: KernelLike, samples: Views | KernelStack) -> list[Matrix]:
+    """Return the squared distances of the samples that each view has; fewer than three samples are refused."""
+    n = samples.n_samples
+    if n < _FEWEST:
+        msg = f"{model} compares the neighbours of a sample, so it needs at least {_FEWEST} samples; got {n}."
+        raise InvalidInputError(msg)
+    if isinstance(samples, KernelStack) and kernel == "distances":
+        return list(checked_distances(samples.matrices))
+    if isinstance(samples, KernelStack):
+        return [gram_distances(K) for K in samples.matrices]
+    places = [f"View {name!r}: " if len(samples.names) > 1 else "" for name in samples.names]
+    return [_distances(kernel, table, place) for table, place in zip(samples.tables, places, strict=True)]
+
+
+def need_every_sample(model: str, samples: Views | KernelStack) -> None:
+    """Refuse views that lack samples."""
+    if isinstance(samples, KernelStack) or samples.complete:
+        return
+    lacking = [(name, n) for name, n in zip(samples.names, (~samples.present).sum(axis=1), strict=True) if n]
+    listed = ", ".join(f"{name!r} lacks {counted(int(n), 'sample')}" for name, n in lacking)
+    msg = (
+        f"{model} needs every sample in every view, but {listed} of {samples.n_samples}. Remove samples that lack a "
+        "view, or use a method that takes gaps: NEMO or WeaveClustering."
+    )
+    raise InvalidInputError(msg)
+
+
+def _distances(kernel: KernelLike, table: Samples, place: str) -> Matrix:
+    """Return the squared distances of the samples of one view; an error says where."""
+    if kernel is None:
+        return np.asarray(Pair(table).sqdist)
+    try:
+        (K,) = as_bank(as_kernel(kernel)).fit_grams(table)
+    except InvalidInputError as error:
+        msg = f"{place}{error}"
+        raise InvalidInputError(msg) from error
+    return gram_distances(K)
 
 
 def gram_distances(K: Matrix) -> Matrix:

@@ -108,8 +108,9 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
-            Labelled and unlabelled samples in any order; for SCAN also a dict or list of tables, or `Views`, which
-            samples may be missing from; or kernel matrices, if the kernel is "precomputed".
+            Labelled and unlabelled samples in any order; for SCAN, LaplaceLearning and PoissonLearning also a dict or
+            list of tables, or `Views`, which samples may be missing from; or kernel matrices, if the kernel is
+            "precomputed".
         y : array of shape (n_samples,)
             The class of every labelled sample; -1, None, NaN or an empty text for the unlabelled ones.
 

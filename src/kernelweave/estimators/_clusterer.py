@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
+from kernelweave._types import Graph, Mask, Matrix, Vector
 from kernelweave.estimators._estimator import KernelModel
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.passing import chunked_coordinates
 
-__all__ = ["GraphClusterer", "cluster_attributes"]
+__all__ = ["GraphClusterer"]
 
 
 class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
@@ -105,17 +102,3 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
-
-
-def cluster_attributes(
-    model: GraphModel, labels: Labels, membership: Matrix, confidence: Vector, margin: Vector, embedding: Matrix
-) -> dict[str, Any]:
-    """Return the fitted attributes of a clusterer."""
-    return {
-        "labels_": labels,
-        "membership_": membership,
-        "confidence_": confidence,
-        "margin_": margin,
-        "embedding_": embedding,
-        "_graph_model": model,
-    }

@@ -17,8 +17,10 @@ n_clusters : int, default=8
     "kernels": """
 kernels : str, KernelBank, list or dict of kernels, default="released-{number}"
     A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-    then `fit` takes kernel matrices. With several views a dict may give each its own, by the names of the
-    views: ``{{"words": Cosine(), "links": "released-7"}}``; anything else is used for every view.
+    then `fit` takes kernel matrices. "mixed", or `Mixed(...)` with choices, reads data frames as mixed tables of
+    numbers and categories; those with columns that are not numbers are always read so. With several views a dict
+    may give each its own, by the names of the views: ``{{"words": Cosine(), "links": "released-7"}}``; anything
+    else is used for every view.
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
     ``{{"words": slice(0, 500), "links": slice(500, None)}}``; every view gets its own kernels. Not with several
@@ -106,7 +108,10 @@ kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
 view_names_, view_shares_, kernel_views_
     The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
-    view.
+    view; a mixed table is two, "numbers" and "categories".
+readings_ : dict
+    How each table was read, by its name: columns, categories, missing cells, what was left out. One table is
+    called "X"; one that is not mixed is not listed.
 """,
     "solution": """
 graph_ : array of shape (n_samples, n_samples)
@@ -170,7 +175,10 @@ kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
 view_names_, view_shares_, kernel_views_
     The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
-    view.
+    view; a mixed table is two, "numbers" and "categories".
+readings_ : dict
+    How each table was read, by its name: columns, categories, missing cells, what was left out. One table is
+    called "X"; one that is not mixed is not listed.
 graph_ : sparse array of shape (n_samples, n_samples)
     The graph{pieces}. Not with the solver "landmark".
 consensus_kernel_ : array of shape (n_samples, n_samples)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
@@ -21,12 +22,15 @@ from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
+from kernelweave.kernels.mixed import column_choices
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
+from kernelweave.samples.readings import TableReading
 from kernelweave.samples.views import Views
+from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers
 from kernelweave.weave.progress import Reporter, StageProgress
@@ -88,6 +92,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             None,
         ],
     }
+    _of_matrices: ClassVar[tuple[str, ...]] = ("precomputed",)  # the words for kernels that X holds the matrices of
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
@@ -96,6 +101,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     view_names_: tuple[str, ...]
     view_widths_: tuple[int, ...]
     sample_names_: Array | None
+    readings_: dict[str, TableReading]
     kernel_names_: tuple[str, ...]
     kernel_views_: tuple[str, ...]
     kernel_shares_: Vector
@@ -111,18 +117,17 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
-    @property
-    def _precomputed(self) -> bool:
-        spec = self._kernel_spec()
-        return isinstance(spec, str) and spec == "precomputed"
-
     def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
-        return read_samples(self, X, precomputed=self._precomputed)
+        pairwise = get_tags(self).input_tags.pairwise
+        return read_samples(self, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
 
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
-        return read_like(self, X, kernel_names=self.kernel_names_ if self._precomputed else None)
+        samples = read_like(self, X, kernel_names=self.kernel_names_ if get_tags(self).input_tags.pairwise else None)
+        if isinstance(samples, Views) and hasattr(self, "solver_"):
+            refuse_gaps(self.solver_, samples)
+        return samples
 
     def _answers(self, X: SamplesLike) -> Answers:
         """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
@@ -237,19 +242,26 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
+        spec = getattr(self, "kernels", getattr(self, "kernel", None))  # models of complete tables have neither
+        tags.input_tags.pairwise = isinstance(spec, str) and spec in self._of_matrices
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
 
 def _layout(samples: SampleSet) -> dict[str, Any]:
     """Return the attributes that describe the samples of a fit."""
+    nameless: dict[str, Any] = {"sample_names_": None, "readings_": {}}
     if isinstance(samples, KernelStack):
-        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), "sample_names_": None}
+        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), **nameless}
     if isinstance(samples, Chunks):
         width = int(samples.source.width or 0)
-        return {"view_names_": ("X",), "view_widths_": (width,), "sample_names_": None, "n_features_in_": width}
-    return {"view_names_": samples.names, "view_widths_": samples.widths, "sample_names_": samples.sample_names}
+        return {"view_names_": ("X",), "view_widths_": (width,), "n_features_in_": width, **nameless}
+    return {
+        "view_names_": samples.names,
+        "view_widths_": samples.widths,
+        "sample_names_": samples.sample_names,
+        "readings_": dict(samples.readings),
+    }
 
 
 def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -> str:

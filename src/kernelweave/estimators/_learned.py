@@ -22,7 +22,7 @@ from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
-from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
+from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
@@ -115,7 +115,7 @@ class LearnedClusterer(GraphClusterer):
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        self._scheme()  # parameters that contradict each other fail before anything is computed
+        _check_betas(self)
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
         bank, H = self._build_kernels(samples)
@@ -126,9 +126,10 @@ class LearnedClusterer(GraphClusterer):
         rng, kmeans_rng = _draw(self.random_state)
         solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
+        found, joiner = _found(self, given, solution)
         labels = self._partition(P, kmeans_rng)
-        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
         M = memberships(S, P, labels, c)
+        confidence, margin = margins(M, labels)
         model = GraphModel(
             joiner,
             P / shrinkage(S, P),
@@ -139,8 +140,8 @@ class LearnedClusterer(GraphClusterer):
             undecided=np.zeros(len(labels), dtype=bool),
             embedding=P,
         )
-        found = cluster_attributes(model, labels, M, *margins(M, labels), P)
-        self._keep({**_solution_attributes(self, given, solution), **found}, given.samples)
+        found |= {"labels_": labels, "membership_": M, "confidence_": confidence, "margin_": margin, "embedding_": P}
+        self._keep({**found, "_graph_model": model}, given.samples)
         return solution
 
     def _partition(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:
@@ -196,12 +197,13 @@ class LearnedClassifier(GraphClassifier):
 
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        self._scheme()
+        _check_betas(self)
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
         bank, H = self._build_kernels(samples)
+        seen = Seen(samples.digests())
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, Seen(samples.digests()), bank, problem, classes)
+        return Learnable(samples, seen, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -209,10 +211,10 @@ class LearnedClassifier(GraphClassifier):
         S, P = solution.state.S, solution.state.P
         undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
         values = np.where(undecided[:, None], 0, P)
-        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
+        found, joiner = _found(self, given, solution)
         model = GraphModel(joiner, values, values, seen=given.seen)
-        found = class_attributes(np.asarray(given.classes), P, undecided, model)
-        self._keep({**_solution_attributes(self, given, solution), **found, "embedding_": P}, given.samples)
+        found |= class_attributes(np.asarray(given.classes), P, undecided, model)
+        self._keep({**found, "embedding_": P}, given.samples)
         return solution
 
     def __getstate__(self) -> dict[str, Any]:
@@ -225,14 +227,19 @@ class LearnedClassifier(GraphClassifier):
 Learner = LearnedClusterer | LearnedClassifier
 
 
-def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | None]:
-    """Return the paper's beta or the relative one, whichever was given, or the default."""
+def _check_betas(model: Learner) -> None:
+    """Refuse parameters that contradict each other, before anything is computed; SMKL alone has these."""
+    beta, relative_beta = getattr(model, "beta", None), getattr(model, "relative_beta", None)
     if beta is not None and relative_beta is not None:
         msg = (
             f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
             "give the paper's beta or the relative one, not both."
         )
         raise InvalidInputError(msg)
+
+
+def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | None]:
+    """Return the paper's beta or the relative one, whichever was given, or the default."""
     return {"beta": beta, "relative_beta": _RELATIVE_BETA if beta is relative_beta is None else relative_beta}
 
 
@@ -276,27 +283,24 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
     return watch
 
 
-def _consensus(model: Learner, given: Learnable, solution: Solution) -> Consensus:
-    w: Vector = solution.state.w
-    weights = w / w.sum() if model._weights_sum_to_one else w
-    training = given.samples if isinstance(given.samples, Views) else None
-    return Consensus(given.bank, training, {}, weights, solution.state.K)
-
-
-def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:
-    """Return the fitted attributes that describe the solution."""
+def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
+    """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
     state = solution.state
-    return {
+    shares: Vector = state.w / state.w.sum()
+    training = given.samples if isinstance(given.samples, Views) else None
+    consensus = Consensus(given.bank, training, {}, shares if model._weights_sum_to_one else state.w, state.K)
+    fitted = {
         "graph_": state.S,
         "consensus_kernel_": state.K,
         "kernel_names_": given.bank.names,
         "kernel_views_": given.bank.views,
         "kernel_weights_": state.w,
-        "kernel_shares_": state.w / state.w.sum(),
+        "kernel_shares_": shares,
         "history_": solution.history,
-        "n_iter_": solution.n_iter,
+        "n_iter_": len(solution.history.records),
         "outcome_": solution.outcome,
     }
+    return fitted, LearnedRows(consensus, state.P, model.alpha, model.gamma)
 
 
 def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
@@ -25,6 +26,7 @@ __all__ = ["CONSTRAINTS", "check_parameters", "choose"]
 
 _GAMMA = 0.1
 _NEIGHBOURS = 10
+_CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
@@ -40,24 +42,21 @@ CONSTRAINTS: dict[str, list[Any]] = {
 def check_parameters(model: WeaveClustering | WeaveClassifier) -> None:
     """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
     model._validate_params()
-    if model._precomputed and model.scale not in ("auto", "none"):
+    if get_tags(model).input_tags.pairwise and model.scale not in ("auto", "none"):
         msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
         raise InvalidInputError(msg)
 
 
 def choose(
-    model: WeaveClustering | WeaveClassifier,
-    samples: SampleSet,
-    wishes: Mapping[str, str],
-    *,
-    n_groups: int,
-    graph: GraphKind,
+    model: WeaveClustering | WeaveClassifier, samples: SampleSet, *, n_groups: int, graph: GraphKind
 ) -> tuple[SolverChoice, Plan]:
     """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
-    asked = {name: f"{name}={getattr(model, name)!r}" for name in ("graph", "gamma") if getattr(model, name) != "auto"}
+    given = model.get_params(deep=False)
+    asked = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
+    if given.get("n_clusters") == "auto":
+        asked["auto"] = 'n_clusters="auto"'
     k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
-    room = Room(available_memory(), k, n_groups)
-    choice = choose_solver(model.solver, samples, {**asked, **wishes}, room)
+    choice = choose_solver(model.solver, samples, asked, Room(available_memory(), k, n_groups))
     say = Reporter(type(model).__name__, model.verbose)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)

@@ -137,7 +137,7 @@ class WeaveClassifier(GraphClassifier):
                 classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
             else:
                 classes, codes = read_labels(y, samples)
-            choice, plan = choose(self, samples, {}, n_groups=len(classes), graph="both")
+            choice, plan = choose(self, samples, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         attributes = class_attributes(classes, found.scores, found.undecided, found.model)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Dtype, RandomStateLike, Samples, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
-from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
+from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
 from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
@@ -165,25 +165,22 @@ class WeaveClustering(GraphClusterer):
             if self.n_clusters != "auto" and not isinstance(samples, Chunks):
                 check_n_clusters(self.n_clusters, samples.n_samples)
             n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
-            choice, plan = choose(self, samples, self._wishes(), n_groups=n_groups, graph="ridge")
+            choice, plan = choose(self, samples, n_groups=n_groups, graph="ridge")
             reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init)
             found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
         attributes = {
             **found.attributes,
-            **cluster_attributes(
-                found.model, found.labels, found.membership, found.confidence, found.margin, found.embedding
-            ),
+            "_graph_model": found.model,
+            "labels_": found.labels,
+            "membership_": found.membership,
+            "confidence_": found.confidence,
+            "margin_": found.margin,
+            "embedding_": found.embedding,
+            "eigenvalues_": found.eigenvalues,
+            "n_clusters_": found.membership.shape[1],
             "solver_": choice,
         }
-        attributes |= {"n_clusters_": found.membership.shape[1], "eigenvalues_": found.eigenvalues}
         if found.evidence is not None:
             attributes["cluster_evidence_"] = found.evidence
         self._keep(attributes, samples)
         return self
-
-    def _wishes(self) -> dict[str, str]:
-        """Return what this model asks of a solver beyond defaults."""
-        wishes = {"embedding": f"embedding={self.embedding!r}"} if self.embedding != "auto" else {}
-        if self.n_clusters == "auto":
-            wishes["auto"] = 'n_clusters="auto"'
-        return wishes

@@ -199,6 +199,8 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
     parameters = table.table("parameters", {})
     parameters.only(accepted)
     given = table.word("input", INPUTS, "kernels" if "kernels" in accepted else "features")
+    if kind != "leak" and given != "features" and not {"kernel", "kernels"} & set(accepted):
+        table.fail("input", f"{estimator} takes no kernels; possible is 'features'.")
     if given == "each-kernel" and "kernel" not in accepted:
         table.fail("input", f"{estimator} takes no single kernel; possible are 'kernels' and 'features'.")
     grids = tuple(_grid(g, accepted, presets) for g in table.tables("grid"))

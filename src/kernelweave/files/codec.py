@@ -227,7 +227,10 @@ def _decode_object(value: _Tree, arrays: list[Array]) -> Any:
         raise BadFileError(msg)
     check_declared(cls, given)
     if not hasattr(cls, "__saved__"):
-        return cls(**given)
+        made = cls(**given)
+        if hasattr(made, "check_loaded"):  # what only a file can get wrong
+            made.check_loaded()
+        return made
     thing: object = object.__new__(cls)
     for field, part in given.items():
         object.__setattr__(thing, field, part)

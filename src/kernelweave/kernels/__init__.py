@@ -2,7 +2,9 @@
 
 from kernelweave.kernels.bank import KernelBank, as_kernel
 from kernelweave.kernels.base import Kernel, Product, Scaled, Sum
+from kernelweave.kernels.categories import Overlap, RareOverlap
 from kernelweave.kernels.distances import Chi2, Gaussian, Laplacian, SelfTuning
+from kernelweave.kernels.mixed import Mixed
 from kernelweave.kernels.normalise import (
     Centered,
     CosineNormalized,
@@ -30,11 +32,14 @@ __all__ = [
     "Laplacian",
     "Linear",
     "MaxNormalized",
+    "Mixed",
+    "Overlap",
     "Pair",
     "Pairwise",
     "Polynomial",
     "PrecomputedBank",
     "Product",
+    "RareOverlap",
     "Scaled",
     "SelfTuning",
     "Sum",

@@ -153,7 +153,8 @@ class KernelBank:
 def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     """Return the matrix of one kernel, or name the kernel if it is not usable."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        K = kernel.evaluate(pair)
+        products = kernel.of_products(pair)
+        K = kernel.evaluate(pair) if products is None else products
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)

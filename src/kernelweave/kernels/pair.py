@@ -28,12 +28,6 @@ def row_sqnorms(X: Samples) -> Vector:
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
-def _rounding(X: Samples) -> float:
-    """Return how far, relative to |x|², two sums of the same squares may differ when added in different orders."""
-    terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
-    return float(2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps)
-
-
 class HasProducts(Protocol):
     """What most kernels read of pairs of samples, in arrays of one shape or that broadcast to one."""
 
@@ -107,24 +101,21 @@ class Pair:
     @cached_property
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
-        near = self._near_origin()
+        near, X = self, self.X
+        if not (sparse.issparse(X) or sparse.issparse(self.Y)):
+            mean = self.Y.mean(axis=0)
+            if mean @ mean > 0.999 * self.y.mean():  # so far from 0 that the distances would cancel
+                near = Pair(X - mean, None if self.same else self.Y - mean)
         D = near.x + near.y  # first, so that D is exactly symmetric
         D -= near.inner
         D -= near.inner
-        D[_rounding(near.X) * near.x >= D] = 0
+        # two sums of the same squares, added in different orders, may differ by this share of |x|²
+        terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
+        D[2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D] = 0
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
         return D
-
-    def _near_origin(self) -> Pair:
-        """Return this pair, moved to the mean of Y if it lies so far from 0 that the distances would cancel."""
-        if sparse.issparse(self.X) or sparse.issparse(self.Y):
-            return self
-        mean = self.Y.mean(axis=0)
-        if mean @ mean <= 0.999 * self.y.mean():
-            return self
-        return Pair(self.X - mean, None if self.same else self.Y - mean)
 
 
 class Tile(Pair):
@@ -145,6 +136,7 @@ class Tile(Pair):
         self.same = whole.same and rows == cols
         self.shape = (len(range(whole.shape[0])[rows]), len(range(whole.shape[1])[cols]))
         self.dtype = np.dtype(dtype or whole.dtype)
+        self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
 
     @cached_property
     def X(self) -> Samples:
@@ -155,16 +147,6 @@ class Tile(Pair):
     def Y(self) -> Samples:
         """The samples that the rows are compared with."""
         return self.X if self.same else self._whole.Y[self._cols].astype(self.dtype, copy=False)
-
-    @cached_property
-    def x(self) -> Matrix:
-        """The squared lengths of the rows of X, as a column."""
-        return self._whole.x[self._rows].astype(self.dtype, copy=False)
-
-    @cached_property
-    def y(self) -> Matrix:
-        """The squared lengths of the rows of Y, as a row."""
-        return self._whole.y[:, self._cols].astype(self.dtype, copy=False)
 
     @cached_property
     def inner(self) -> Matrix:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, cast, overload
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import KernelBank, KernelLike
-from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.bank import KernelBank
 from kernelweave.kernels.gaps import knowledge, spread
+from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, as_mixed, bank_of_kind
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.recipes import RECIPES, recipe
+from kernelweave.kernels.recipes import RECIPES
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
 __all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
-
-# a recipe's name, a bank, one kernel, or several of them; for all views, or for each by its name
-_BankLike: TypeAlias = (
-    str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
-)
-KernelsLike: TypeAlias = _BankLike | Mapping[str, _BankLike]
 
 
 class ViewBank:
@@ -118,10 +112,10 @@ class ViewBank:
         Y = X if Y is None else Y
         if len(self.banks) == 1:
             return self._view_grams(X, Y, 0)
-        H = np.empty((len(self), X.n_samples, Y.n_samples), dtype=np.result_type(X.dtype, Y.dtype))
+        H = np.empty((len(self.names), X.n_samples, Y.n_samples), dtype=np.result_type(X.dtype, Y.dtype))
         start = 0
         for v, bank in enumerate(self.banks.values()):
-            part = slice(start, start := start + len(bank))
+            part = slice(start, start := start + len(bank.names))
             H[part] = self._view_grams(X, Y, v)
         return H
 
@@ -224,7 +218,8 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     ----------
     kernels : str, KernelBank, kernel, list or dict
         A recipe's name, a bank, one kernel, a list of kernels or a dict of kernels by name, which all views get; or a
-        dict that gives each view, by its name, one of these.
+        dict that gives each view, by its name or that of its table, one of these. A recipe's name stands for kernels
+        of numbers; the categories of a mixed table get those of `Mixed`.
     samples : Views or KernelStack
         The samples: their views get the kernels. For kernel matrices `kernels` plays no part.
 
@@ -235,40 +230,29 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     if isinstance(samples, KernelStack):
         return PrecomputedBank(samples.names)
     names = samples.names
-    if not isinstance(kernels, Mapping) or not _per_view(kernels, names):
-        return ViewBank({name: as_bank(kernels) for name in names})
-    if set(kernels) != set(names):
-        odd = sorted(set(map(str, kernels)) ^ set(names))
+    kinds = dict(zip(names, samples.kinds, strict=True))
+    if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):
+        for_all = cast(BankLike | Mixed, kernels)
+        return ViewBank({name: bank_of_kind(for_all, kind) for name, kind in kinds.items()})
+    keys = {name: name if name in kernels else source for name, source in zip(names, samples.sources, strict=True)}
+    if set(kernels) != set(keys.values()):
+        odd = sorted(set(map(str, kernels)) ^ set(keys.values()))
         msg = (
             f"kernels must name every view once, or none: the views are {', '.join(map(repr, names))}, kernels has "
             f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
         )
         raise InvalidInputError(msg)
-    return ViewBank({name: as_bank(kernels[name]) for name in names})
+    return ViewBank({name: bank_of_kind(kernels[key], kinds[name]) for name, key in keys.items()})
 
 
-def as_bank(kernels: KernelsLike) -> KernelBank:
-    """Return an unfitted bank from a recipe's name, a bank, a kernel, or a list or mapping of kernels."""
-    if isinstance(kernels, str):
-        return recipe(kernels)
-    if isinstance(kernels, KernelBank):
-        return kernels.unfitted()
-    if isinstance(kernels, Kernel) or callable(kernels):
-        return KernelBank([kernels])
-    if isinstance(kernels, Sequence | Mapping):
-        return KernelBank(cast(Sequence[KernelLike] | Mapping[str, KernelLike], kernels))  # refuses other things
-    msg = (
-        f"kernels must be a recipe's name, 'precomputed', a KernelBank, or a list or dict of kernels; got {kernels!r}."
-    )
-    raise InvalidInputError(msg)
-
-
-def _per_view(kernels: Mapping[str, object], names: tuple[str, ...]) -> bool:
+def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tuple[str, ...]) -> bool:
     """Return whether a dict gives each view its kernels; otherwise it names kernels that all views have."""
     several = [
-        isinstance(value, list | tuple | Mapping | KernelBank) or (isinstance(value, str) and value in RECIPES)
+        isinstance(value, list | tuple | Mapping | KernelBank)
+        or (isinstance(value, str) and value in RECIPES)
+        or as_mixed(value) is not None
         for value in kernels.values()
     ]
     if len(names) == 1:  # a kernel may have the name of the only view
-        return set(kernels) == set(names) and all(several)
-    return bool(set(kernels) & set(names)) or any(several)
+        return set(kernels) in (set(names), set(sources)) and all(several)
+    return bool(set(kernels) & {*names, *sources}) or any(several)

@@ -16,8 +16,7 @@ from kernelweave._plural import counted
 from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
-from kernelweave.samples.parts import Part
-from kernelweave.samples.source import Source
+from kernelweave.samples.source import Part, Source
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 

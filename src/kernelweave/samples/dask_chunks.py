@@ -16,9 +16,7 @@ from numpy.typing import DTypeLike
 from threadpoolctl import threadpool_limits
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.parts import Part
-from kernelweave.samples.running import Run, Task, chosen, tree_sum, windowed
-from kernelweave.samples.source import Source
+from kernelweave.samples.source import Part, Run, Source, Task, chosen, tree_sum, windowed
 
 __all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 

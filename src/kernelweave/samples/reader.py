@@ -12,12 +12,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kernelweave._types import Array, LabelsLike, Samples, Table, Tables
+from kernelweave._types import Array, LabelsLike, Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.comparisons import Distances, Graph
+from kernelweave.samples.mixed_table import MixedTable, as_frame
+from kernelweave.samples.named_columns import in_fitted_order
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
-from kernelweave.samples.table import is_table
+from kernelweave.samples.readings import Choices, TableReading, is_mixed
+from kernelweave.samples.table import is_frame, is_table
 from kernelweave.samples.views import Views
 
 __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples"]
@@ -31,7 +35,7 @@ SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterato
 ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
 
 
-def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool) -> SampleSet:
+def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool, choices: Choices = None) -> SampleSet:
     """Return the samples of `fit`, checked; sets the names and the number of features of the estimator.
 
     Parameters
@@ -43,6 +47,8 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool)
         function and `Chunks` are read in chunks; anything else is one table.
     precomputed : bool
         Whether X holds kernel matrices.
+    choices : ColumnChoices, or mapping of table name to ColumnChoices, optional
+        How data frames are read as mixed tables. Without, those that have columns other than numbers are.
     """
     dtype = getattr(estimator, "dtype", None)
     if precomputed:
@@ -52,9 +58,13 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool)
         vars(estimator).pop("feature_names_in_", None)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if _is_streamed(X):
+        if choices is not None:
+            msg = "kernels are 'mixed', but X is read in chunks: pass a data frame in memory."
+            raise InvalidInputError(msg)
         vars(estimator).pop("feature_names_in_", None)
         return _chunks(estimator, X)
-    views = _several_tables(estimator, X) if _is_several(X) else _one_table(estimator, X, reset=True)
+    several = _is_several(X)
+    views = _several_tables(estimator, X, choices) if several else _one_table(estimator, X, choices, reset=True)
     return views if dtype is None else views.astype(dtype, copy=False)
 
 
@@ -68,23 +78,34 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         stack = read_cross_stack(_matrices(X), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if _is_streamed(X):
-        return _like_fitted_chunks(estimator, _chunks(estimator, X))
-    several = X if isinstance(X, Views) else Views(X) if _is_several(X) else None
-    views = _like_fitted(estimator, _one_table(estimator, X, reset=False) if several is None else several)
+        _check_fitted_on_one_table(estimator)
+        return _chunks(estimator, X)
+    several = _tables_again(estimator, X) if _is_several(X) else None
+    views = _like_fitted(estimator, _one_table(estimator, X, None, reset=False) if several is None else several)
     return views if dtype is None else views.astype(dtype, copy=False)
 
 
+def _tables_again(estimator: BaseEstimator, X: Any) -> Views:
+    """Return new tables, read as those of `fit` with the same names."""
+    readings = _readings(estimator)
+    return X.fitted_to(readings) if isinstance(X, Views) else Views(X, readings=readings)
+
+
+def _readings(estimator: BaseEstimator) -> dict[str, TableReading]:
+    found: dict[str, TableReading] = getattr(estimator, "readings_", {})
+    return found
+
+
 def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
-    """Return the views in the order of `fit`; an error if their names or widths differ."""
+    """Return the views in the order of `fit`; absent ones are gaps, other names or widths an error."""
     names, widths = estimator.view_names_, estimator.view_widths_
-    if views.names == names and views.widths == widths:
-        return views
-    if set(views.names) != set(names):
-        fitted = "one table" if names == _ONE_VIEW else f"the views {', '.join(names)}"
-        got = "one table" if views.names == _ONE_VIEW else ", ".join(views.names)
-        msg = f"The model was fitted on {fitted}; got {got}."
-        raise InvalidInputError(msg)
-    views = views.only(names)
+    if views.names != names:
+        if not set(views.names) <= set(names):
+            fitted = "one table" if names == _ONE_VIEW else f"the views {', '.join(names)}"
+            got = "one table" if views.names == _ONE_VIEW else ", ".join(views.names)
+            msg = f"The model was fitted on {fitted}; got {got}."
+            raise InvalidInputError(msg)
+        views = views.with_gaps(names, widths)
     for name, width, expected in zip(names, views.widths, widths, strict=True):
         if width != expected:
             what = type(estimator).__name__
@@ -93,13 +114,18 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     return views
 
 
-def _like_fitted_chunks(estimator: BaseEstimator, chunks: Chunks) -> Chunks:
-    """Return the chunks; an error unless the model was fitted on one table."""
+def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
+    """Refuse chunks for a model that was not fitted on one table of numbers."""
+    if any(isinstance(reading, MixedTable) for reading in _readings(estimator).values()):
+        msg = (
+            "The model was fitted on a mixed table, but X is read in chunks of numbers: pass data frames in memory, "
+            "one part after the other if they are large. Every sample is predicted by itself."
+        )
+        raise InvalidInputError(msg)
     if estimator.view_names_ != _ONE_VIEW:
         names = ", ".join(estimator.view_names_)
         msg = f"The model was fitted on the views {names}, but X is read in chunks of one table: pass views in memory."
         raise InvalidInputError(msg)
-    return chunks
 
 
 def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
@@ -137,7 +163,7 @@ def _matrices(X: Any) -> Any:
     return X
 
 
-def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
+def _several_tables(estimator: BaseEstimator, X: Any, choices: Choices) -> Views:
     """Return the views of `fit`, checked."""
     if getattr(estimator, "views", None) is not None:
         msg = (
@@ -145,7 +171,7 @@ def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
             "out."
         )
         raise InvalidInputError(msg)
-    views = X if isinstance(X, Views) else Views(X)
+    views = X if isinstance(X, Views) else Views(X, choices=choices)
     if views.n_samples < 2:
         msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
         raise InvalidInputError(msg)
@@ -155,9 +181,14 @@ def _several_tables(estimator: BaseEstimator, X: Any) -> Views:
     return views
 
 
-def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
-    """Return one table as a view, or as several if the parameter `views` names columns of each."""
+def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: bool) -> Views:
+    """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
+    readings = {} if reset else _readings(estimator)
+    if _is_mixed_table(X, choices) if reset else _was_mixed(readings, columns):
+        return _mixed_table(estimator, X, choices, readings)
+    if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
+        X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     table = validate_data(
         estimator,
         X,
@@ -169,7 +200,41 @@ def _one_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Views:
     )
     if columns is None:
         return Views.of_table(table)
-    views = _column_views(table, columns, getattr(estimator, "feature_names_in_", None))
+    parts = _parts(
+        columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
+    )
+    views = Views.by_position(parts, None, {})
+    need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
+    return views
+
+
+def _is_mixed_table(X: Any, choices: Choices) -> bool:
+    return is_mixed(X) or (choices is not None and is_frame(X))
+
+
+def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:
+    """Return whether the one table of `fit` was mixed, or a part of it that the parameter `views` names."""
+    parts = list(readings.values()) if columns is not None else [readings.get("X")]
+    return any(isinstance(reading, MixedTable) for reading in parts)
+
+
+def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: dict[str, TableReading]) -> Views:
+    """Return a mixed table as views, one for the numbers and one for the categories of X, or of each of its views."""
+    columns, reset = getattr(estimator, "views", None), not readings
+    if reset:
+        validate_data(estimator, X, skip_check_array=True)  # sets the number of columns and their names
+    frame = as_frame(X, "X")
+    if len(frame) < (2 if reset else 1):
+        least = 2 if reset else 1
+        msg = f"Found {len(frame)} sample(s) in X (shape={frame.shape}) while a minimum of {least} is required."
+        raise InvalidInputError(msg)
+    if columns is None:
+        return Views.by_position({"X": X}, choices, readings)
+    if not reset and hasattr(estimator, "feature_names_in_"):
+        frame = as_frame(in_fitted_order(estimator.feature_names_in_.tolist(), X, "X"), "X")
+    names = np.asarray(frame.columns, dtype=object)
+    parts = _parts(columns, frame.shape[1], names, lambda where: frame[:, where.tolist()].to_native())
+    views = Views.by_position(parts, choices, readings)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 
@@ -180,21 +245,26 @@ def _is_streamed(X: object) -> bool:
 
 
 def _is_several(X: object) -> TypeGuard[Tables]:
-    """Return whether X holds several tables: a dict, a list of tables, Views, MuData or AnnData."""
-    if isinstance(X, Views) or hasattr(X, "obs_names"):
+    """Return whether X holds several tables: a dict, a list of tables, Views, MuData, AnnData, Distances or Graph."""
+    if isinstance(X, Views | Distances | Graph) or hasattr(X, "obs_names"):
         return True
     if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
         return True
-    return isinstance(X, list | tuple) and len(X) > 0 and any(map(is_table, X))
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and any(is_table(part) or isinstance(part, Distances | Graph) for part in X)
+    )
 
 
-def _column_views(table: Samples, columns: Any, names: Array | None) -> Views:
-    """Return one table split into views by the parameter `views`."""
+def _parts(
+    columns: Any, n_columns: int, names: Array | None, take: Callable[[NDArray[np.intp]], Any]
+) -> dict[str, Any]:
+    """Return the columns of each view in one table by the parameter `views`; `take` returns some columns."""
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)
-    parts = {str(name): table[:, _columns(name, spec, table.shape[1], names)] for name, spec in columns.items()}
-    return Views(parts)
+    return {str(name): take(_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
 
 
 def _columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:

@@ -25,6 +25,12 @@ __all__ = ["SCALES", "Scale", "Scaling", "Version", "fit_scaling", "fit_versions
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
+_SCALED_ALREADY = {  # kinds of views, and why they are not scaled
+    "numbers": "the columns of a mixed table are standardised when it is read",
+    "categories": "categories are compared by match",
+    "distances": "distances are used as they are given",
+    "graph": "the neighbourhoods in a graph have unit length",
+}
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
@@ -122,9 +128,11 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     are mostly zero, such as words, have no use for means and deviations, and below 0.18 their view stays the same.
     """
     methods = scale_methods(views.names, scale)
+    if isinstance(scale, Mapping):
+        _check_scalable(views, methods)
     tables = dict(zip(views.names, views.tables, strict=True))
-    given = {name: fit_scaling(tables[name], method) for name, method in methods.items() if method != "auto"}
-    filled = {name: _filled(tables[name]) for name, method in methods.items() if method == "auto"}
+    given = _given(views, methods)
+    filled = {name: _filled(tables[name]) for name in views.names if name not in given}
     if not filled:
         return (Version("given", given),)
     few = any(width < _FEW_COLUMNS for _, width in filled.values())
@@ -139,6 +147,18 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     share = float(np.mean(list(full.values())))
     second = Version("zscore", {name: z.get(name) or first.scalings[name] for name in views.names}, share, few)
     return first, second
+
+
+def _given(views: Views, methods: Mapping[str, Scale]) -> dict[str, Scaling]:
+    """Return the scaling of views that have one version: it was asked for, or they were scaled when they were read."""
+    found = {}
+    for name, kind, X in zip(views.names, views.kinds, views.tables, strict=True):
+        method = methods[name]
+        if method != "auto" and kind in ("table", "numbers"):
+            found[name] = fit_scaling(X, method)
+        elif kind != "table":
+            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_unit_of(X) if kind == "distances" else None)
+    return found
 
 
 def is_thin(X: Samples) -> bool:
@@ -200,6 +220,15 @@ def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> M
             msg = f"scale must be one of {', '.join(map(repr, SCALES))}; got {method!r}."
             raise InvalidInputError(msg)
     return methods
+
+
+def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
+    """Refuse a method for a view of categories, distances or edges."""
+    for name, kind in zip(views.names, views.kinds, strict=True):
+        if kind in ("categories", "distances", "graph") and methods[name] not in ("auto", "none"):
+            given = f"scale[{name!r}] = {methods[name]!r}"
+            msg = f"{given} scales numbers, but {_SCALED_ALREADY[kind]}: use 'auto' or 'none'."
+            raise InvalidInputError(msg)
 
 
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:

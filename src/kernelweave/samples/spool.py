@@ -14,8 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.parts import Part, as_rows
-from kernelweave.samples.source import Source
+from kernelweave.samples.source import Part, Source, as_rows
 
 __all__ = ["spooled"]
 

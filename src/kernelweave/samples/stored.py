@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples.parts import Part
-from kernelweave.samples.source import Source
+from kernelweave.samples.source import Part, Source
 
 __all__ = ["path_source"]
 

@@ -12,28 +12,42 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "is_table", "read_table"]
+__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_table", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers, dense or CSR, with one row per sample; names of rows and columns where the user's table has them."""
+    """Numbers, dense or CSR, with one row per sample; names of rows and columns where the user's table has them.
+
+    `kind` is "table" for numbers as given, or tells how they were made: "numbers" (standardised) and "categories"
+    (columns of 0 and 1) of a mixed table, coordinates from "distances", neighbourhoods in a "graph".
+    """
 
     values: Any
     index: Any = None
     columns: tuple[str, ...] | None = None
+    kind: str = "table"
 
 
 def is_table(thing: object) -> bool:
     """Return whether this is one table: a matrix, or a data frame."""
-    return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or _is_frame(thing)
+    return sparse.issparse(thing) or getattr(thing, "ndim", 0) == 2 or is_frame(thing)
+
+
+def as_narwhals(thing: Any) -> Any:
+    """Return a data frame in memory as one of narwhals; None for anything else, and if names of columns repeat."""
+    try:
+        frame = nw.from_native(thing, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return None
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def read_table(thing: Any, name: str) -> Table:
     """Return the table of one view, checked to hold numbers."""
     if hasattr(thing, "obs_names") and hasattr(thing, "var_names"):  # an AnnData
         return replace(read_table(thing.X, name), index=thing.obs_names, columns=tuple(map(str, thing.var_names)))
-    if _is_frame(thing):
+    if is_frame(thing):
         return _read_frame(thing, name)
     if sparse.issparse(thing):
         values = sparse.csr_array(thing)
@@ -64,7 +78,8 @@ def _as_array(thing: Any, name: str) -> Array:
         raise InvalidInputError(msg) from error
 
 
-def _is_frame(thing: object) -> bool:
+def is_frame(thing: object) -> bool:
+    """Return whether this is a data frame."""
     return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
 
 
@@ -84,12 +99,17 @@ def _read_frame(thing: Any, name: str) -> Table:
         raise InvalidInputError(msg)
     single = bool(schema) and all(kind == nw.Float32 for kind in schema.values())
     values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
-    index = nw.maybe_get_index(frame)
     return Table(
         np.asarray(values, dtype=np.float32 if single else np.float64),
-        None if index is None or _counts_rows(index) else index,
+        frame_index(frame),
         tuple(map(str, frame.columns)),
     )
+
+
+def frame_index(frame: Any) -> Any:
+    """Return the index of a narwhals frame if it names the samples, else None."""
+    index = nw.maybe_get_index(frame)
+    return None if index is None or _counts_rows(index) else index
 
 
 def _counts_rows(index: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +14,11 @@ from scipy import sparse
 from kernelweave._types import Array, Mask, RowsLike, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
+from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.digests import joined_digests, row_digests
-from kernelweave.samples.table import is_table, read_table
+from kernelweave.samples.named_columns import NamedColumns
+from kernelweave.samples.readings import Choices, TableReading, read_tables, same_reading
+from kernelweave.samples.table import Table, is_table
 
 __all__ = ["Views"]
 
@@ -32,9 +37,16 @@ class Views:
     tables : mapping of name to table, list of tables, or MuData
         A table is an array, a masked array, a sparse matrix, or a data frame of pandas, polars or any library
         that narwhals supports. In a list the views are named "view 0", "view 1" and so on; the modalities of a MuData,
-        or the `X` of an AnnData, are tables aligned by their names of observations.
+        or the `X` of an AnnData, are tables aligned by their names of observations. A data frame with columns that are
+        not numbers is a mixed table: its numbers and its categories are two views, such as "clinic: numbers" and
+        "clinic: categories". `Distances` and `Graph` compare samples with each other.
     missing : mapping of view name to mask, positions or sample names, optional
         Samples to treat as missing from a view, in addition to those that are absent or NaN.
+    choices : ColumnChoices, or mapping of table name to ColumnChoices, optional
+        How data frames are read as mixed tables, also those of numbers only.
+    readings : mapping of table name to reading, optional
+        `readings_` of a fitted model, or `readings` of other Views: how its tables were read. Tables with these names
+        are read alike.
 
     Attributes
     ----------
@@ -56,6 +68,13 @@ class Views:
         The precision: single if all views are.
     complete : bool
         Whether every view has every sample.
+    kinds : tuple of str
+        What the numbers of every view are: a "table" as given, the "numbers" (standardised) or "categories" (0 and 1)
+        of a mixed table, coordinates from "distances", or neighbourhoods in a "graph".
+    sources : tuple of str
+        The table that every view was read from.
+    readings : mapping of table name to reading
+        How every table was read: its columns, categories and constants.
     asks : dict of str
         What a solver must support for these samples: several views, gaps in them.
 
@@ -75,7 +94,7 @@ class Views:
 
     __saved__: ClassVar[tuple[str, ...]] = (
         *("names", "tables", "present", "sample_names"),
-        *("n_samples", "widths", "shape", "dtype", "complete", "asks"),
+        *("n_samples", "widths", "shape", "dtype", "complete", "kinds", "sources", "asks"),
     )
 
     names: tuple[str, ...]
@@ -87,10 +106,41 @@ class Views:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     complete: bool
+    kinds: tuple[str, ...]
+    sources: tuple[str, ...]
     asks: dict[str, str]
+    readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
 
-    def __init__(self, tables: Tables, *, missing: Mapping[str, ArrayLike] | None = None) -> None:
-        read = {name: read_table(table, name) for name, table in _named(tables).items()}
+    def __init__(
+        self,
+        tables: Tables,
+        *,
+        missing: Mapping[str, ArrayLike] | None = None,
+        choices: Choices = None,
+        readings: Mapping[str, TableReading] | None = None,
+    ) -> None:
+        self._read(_named(tables), missing or {}, choices, readings or {})
+
+    @classmethod
+    def by_position(cls, tables: Mapping[str, Any], choices: Choices, readings: Mapping[str, TableReading]) -> Views:
+        """Return the views of tables whose rows are the same samples in the same order, whatever their indexes."""
+        views = object.__new__(cls)
+        views._read(tables, {}, choices, readings, indexed=False)
+        return views
+
+    def _read(
+        self,
+        tables: Mapping[str, Any],
+        missing: Mapping[str, ArrayLike],
+        choices: Choices,
+        readings: Mapping[str, TableReading],
+        *,
+        indexed: bool = True,
+    ) -> None:
+        """Read the tables and align their samples, by their indexes if `indexed`."""
+        read, sources, found = read_tables(tables, choices, readings)
+        if not indexed:
+            read = {name: replace(table, index=None) for name, table in read.items()}
         for name, table in read.items():
             if 0 in table.values.shape:
                 msg = f"View {name!r} is empty: its shape is {table.values.shape}."
@@ -100,7 +150,7 @@ class Views:
         present = np.zeros((len(read), n), dtype=bool)
         for known, (name, table) in zip(present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
-        mark_missing(present, missing or {}, names, sample_names)
+        mark_missing(present, missing, names, sample_names)
         need_samples(present, names, sample_names, least=0)
         order = {name: np.argsort(where) for name, where in rows.items()}
         ordered = tuple(
@@ -108,30 +158,38 @@ class Views:
             for known, (name, table) in zip(present, read.items(), strict=True)
         )
         self._set(names, ordered, present, sample_names)
+        self.kinds = tuple(table.kind for table in read.values())
+        self.sources = tuple(sources.values())
+        self.readings = found
+        self._ask()
 
     @classmethod
     def of_table(cls, table: Samples) -> Views:
         """Return a table that was already checked as a view called "X" with every sample."""
-        return cls._of(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
-
-    @classmethod
-    def _of(cls, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None) -> Views:
-        views = object.__new__(cls)
-        views._set(names, tuple(tables), present, sample_names)
-        return views
+        return object.__new__(cls)._set(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
 
     def _set(
-        self, names: tuple[str, ...], tables: tuple[Samples, ...], present: Mask, sample_names: Array | None
-    ) -> None:
-        self.names, self.tables, self.present, self.sample_names = names, tables, present, sample_names
+        self, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None
+    ) -> Views:
+        """Set all attributes, and return the views."""
+        self.names, self.tables, self.present, self.sample_names = names, tuple(tables), present, sample_names
         self.n_samples = present.shape[1]
         self.widths = tuple(table.shape[1] for table in tables)
         self.shape = (self.n_samples, sum(self.widths))
         self.dtype = np.result_type(*(table.dtype for table in tables))
         self.complete = bool(present.all())
-        self.asks = {"views": "several views"} if len(names) > 1 else {}
+        self.kinds = ("table",) * len(names)
+        self.sources = names
+        self._ask()
+        return self
+
+    def _ask(self) -> None:
+        """Set what a solver must support for these samples."""
+        self.asks = {"views": "several views"} if len(self.names) > 1 else {}
         if not self.complete:
             self.asks["gaps"] = "views that lack some samples"
+        if set(self.kinds) & {"numbers", "categories"}:
+            self.asks["mixed"] = "a mixed table"
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
@@ -140,7 +198,7 @@ class Views:
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
         """Return the views with a function applied to each table."""
         tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
-        return Views._of(self.names, tables, self.present, self.sample_names)
+        return self._derived(range(len(tables)), tables, self.present, self.sample_names)
 
     def select(self, samples: RowsLike) -> Views:
         """Return some of the samples, by position or mask."""
@@ -148,7 +206,7 @@ class Views:
         place = np.cumsum(self.present, axis=1) - 1  # of a sample among the rows of a view
         tables = [table[place[v, where[self.present[v, where]]]] for v, table in enumerate(self.tables)]
         names = None if self.sample_names is None else self.sample_names[where]
-        return Views._of(self.names, tables, self.present[:, where], names)
+        return self._derived(range(len(tables)), tables, self.present[:, where], names)
 
     def only(self, names: Sequence[str]) -> Views:
         """Return some of the views, in this order, with all samples; a sample that is in none of them is an error."""
@@ -158,7 +216,45 @@ class Views:
             raise InvalidInputError(msg)
         keep = [self.names.index(name) for name in names]
         need_samples(self.present[keep], tuple(names), self.sample_names, least=0)
-        return Views._of(tuple(names), [self.tables[v] for v in keep], self.present[keep], self.sample_names)
+        return self._derived(keep, [self.tables[v] for v in keep], self.present[keep], self.sample_names)
+
+    def _derived(
+        self, which: Sequence[int], tables: Sequence[Samples], present: Mask, sample_names: Array | None
+    ) -> Views:
+        """Return views of other tables, with the names of these views at some positions and how they were read."""
+        views = object.__new__(Views)._set(tuple(self.names[v] for v in which), tables, present, sample_names)
+        views.kinds = tuple(self.kinds[v] for v in which)
+        views.sources = tuple(self.sources[v] for v in which)
+        views.readings = {name: one for name, one in self.readings.items() if name in views.sources}
+        views._ask()
+        return views
+
+    def fitted_to(self, readings: Mapping[str, TableReading]) -> Views:
+        """Return the views with columns in the order of `fit`, by their names; `readings` are those of `fit`."""
+        tables = list(self.tables)
+        for v, (name, source) in enumerate(zip(self.names, self.sources, strict=True)):
+            fitted, own = readings.get(source), self.readings.get(source)
+            if isinstance(fitted, NamedColumns) and isinstance(own, NamedColumns):
+                tables[v] = fitted.aligned(Table(tables[v], columns=own.names), name).values
+            elif fitted is not None and not same_reading(fitted, own):
+                msg = (
+                    f"These Views hold {source!r} in another form than that of fit, with categories or constants of "
+                    "its own: pass the tables themselves, or make the Views with readings=model.readings_."
+                )
+                raise InvalidInputError(msg)
+        return self._derived(range(len(tables)), tables, self.present, self.sample_names)
+
+    def with_gaps(self, names: tuple[str, ...], widths: tuple[int, ...]) -> Views:
+        """Return the views in this order; those that are absent lack every sample."""
+        place = {name: v for v, name in enumerate(self.names)}
+        none = np.zeros(self.n_samples, dtype=bool)
+        tables = [
+            self.tables[place[name]] if name in place else np.empty((0, width), dtype=self.dtype)
+            for name, width in zip(names, widths, strict=True)
+        ]
+        present = np.stack([self.present[place[name]] if name in place else none for name in names])
+        need_samples(present, names, self.sample_names, least=0)
+        return object.__new__(Views)._set(names, tables, present, self.sample_names)
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the values of every sample, and of which views have it."""
@@ -185,7 +281,7 @@ def _named(tables: Any) -> dict[str, Any]:
         named = {str(name): table for name, table in tables.items()}
     elif hasattr(tables, "mod") and hasattr(tables, "obs_names"):
         named = {str(name): part for name, part in tables.mod.items()}
-    elif hasattr(tables, "var_names") and hasattr(tables, "obs_names"):
+    elif isinstance(tables, Distances | Graph) or (hasattr(tables, "var_names") and hasattr(tables, "obs_names")):
         named = {"X": tables}
     elif isinstance(tables, list | tuple) and not is_table(tables):
         named = {f"view {i}": table for i, table in enumerate(tables)}

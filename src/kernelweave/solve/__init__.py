@@ -4,8 +4,7 @@
 """
 
 from kernelweave.solve.loop import minimise
-from kernelweave.solve.problem import Problem, State, Workspace
-from kernelweave.solve.result import History, Outcome, Record, Solution, StepError
+from kernelweave.solve.problem import History, Outcome, Problem, Record, Solution, State, StepError, Workspace
 from kernelweave.solve.scheme import Scheme
 from kernelweave.solve.schemes import VERSIONS, kgl, pmkl, smkl
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kernelweave.solve.problem import Problem, State, Workspace
-from kernelweave.solve.result import Outcome
+from kernelweave.solve.problem import Outcome, Problem, State, Workspace
 from kernelweave.solve.stopping import Change, StopRule, still_changing
 
 if TYPE_CHECKING:

@@ -18,25 +18,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 
+import numpy as np
+
 from kernelweave.core.algebra.matrices import nearest_psd
-from kernelweave.core.paper.objective import graph_terms, perturbation_term, smoothness
+from kernelweave.core.paper.kernel_step import perturbation_term, self_weighted_mean
+from kernelweave.core.paper.label_step import smoothness
 from kernelweave.errors import InvalidInputError
-from kernelweave.solve.leap import Leaps
-from kernelweave.solve.loop import Run
-from kernelweave.solve.problem import Problem, State
-from kernelweave.solve.result import Outcome
+from kernelweave.solve.loop import Leaps, Run
+from kernelweave.solve.problem import Outcome, Problem, State
 from kernelweave.solve.scheme import Advance, Finish, Partition, Scheme, Start, Step, sweeps, unchanged
-from kernelweave.solve.starts import (
-    FirstKernel,
-    IdentityStart,
-    RandomStart,
-    RidgeStart,
-    self_weighted_mean,
-    single_kernel,
-    uniform_theta,
-)
 from kernelweave.solve.steps import (
     Beta,
+    FirstKernel,
+    IdentityStart,
     Infer,
     InferLabels,
     KeepPositiveGraph,
@@ -46,6 +40,8 @@ from kernelweave.solve.steps import (
     ParametriseKernel,
     PerturbKernel,
     PerturbSafely,
+    RandomStart,
+    RidgeStart,
     SelfWeight,
     SmootherLabels,
     StopIfFar,
@@ -55,6 +51,8 @@ from kernelweave.solve.steps import (
     keep_kernel,
     propagate,
     residual_of,
+    single_kernel,
+    uniform_theta,
 )
 from kernelweave.solve.stopping import (
     Change,
@@ -68,7 +66,7 @@ from kernelweave.solve.stopping import (
     why_still_changing,
 )
 
-__all__ = ["VERSIONS", "kgl", "pmkl", "smkl"]
+__all__ = ["VERSIONS", "Terms", "kgl", "pmkl", "smkl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ def smkl(
         "SMKL",
         v,
         v.consensus(b, gamma),
-        lambda problem: self_weighted_mean(problem, v.floor(problem)),
+        lambda problem: self_weighted_mean(problem.H, v.floor(problem)),
         terms,
         classify=classify,
     )
@@ -186,9 +184,13 @@ class Terms:
     floor: Callable[[Problem], float] = attrgetter("floor")
 
     def __call__(self, problem: Problem, state: State) -> dict[str, float]:
-        """Return the terms by name."""
+        """Return the terms by name: Tr(K - 2KS + S'KS) = <K, M>, γ||S||²_F, α Tr(P'LP), and β Σ_i ||H_i - K||_F."""
         q = smoothness(state.S, state.P)[0] if state.q is None else state.q
-        terms = graph_terms(state.K, state.S, residual_of(state), q, alpha=self.alpha, gamma=self.gamma)
+        terms = {
+            "fit": float(np.vdot(state.K, residual_of(state))),
+            "ridge": self.gamma * float(np.vdot(state.S, state.S)),
+            "smoothness": self.alpha * q,
+        }
         if self.beta is not None:
             d, beta = distances_of(problem, state), self.beta.value(problem)
             terms["perturbation"] = perturbation_term(d, self.floor(problem), beta=beta)

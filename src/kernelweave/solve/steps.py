@@ -1,4 +1,8 @@
-"""The steps that models are made of: each maps (problem, state, work) to a new state and owns its parameters."""
+"""The starts and the steps that models are made of.
+
+A start is the identity graph (released), a random one (printed) or the ridge graph (exact, safeguarded). A step maps
+(problem, state, work) to a new state and owns its parameters.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,6 @@ import numpy as np
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import (
-    average_with_transpose,
     definite_inverse,
     floor_spectrum,
     outer_square,
@@ -19,23 +22,31 @@ from kernelweave.core.algebra.matrices import (
     symmetric_spectral_norm,
 )
 from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import graph_from_inverse, identity_minus, residual, unexpressed
-from kernelweave.core.paper.kernel_step import combine, kernel_step
-from kernelweave.core.paper.kernel_weights import (
+from kernelweave.core.paper.graph_step import (
+    graph_from_inverse,
+    identity_minus,
+    positive_graph,
+    residual,
+    ridge_inverse,
+    unexpressed,
+)
+from kernelweave.core.paper.kernel_step import (
+    combine,
     consensus_distances,
     consensus_weights,
     kernel_residuals,
+    kernel_step,
     parametrised_weights,
     self_weights,
 )
-from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.label_step import embedding, smoothness
 from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step
-from kernelweave.core.paper.objective import smoothness
-from kernelweave.solve.problem import Problem, State, Workspace
-from kernelweave.solve.result import Outcome, StepError
+from kernelweave.solve.problem import Outcome, Problem, State, StepError, Workspace
 
 __all__ = [
     "Beta",
+    "FirstKernel",
+    "IdentityStart",
     "Infer",
     "InferLabels",
     "KeepPositiveGraph",
@@ -45,6 +56,8 @@ __all__ = [
     "ParametriseKernel",
     "PerturbKernel",
     "PerturbSafely",
+    "RandomStart",
+    "RidgeStart",
     "SelfWeight",
     "SmootherLabels",
     "StopIfFar",
@@ -54,9 +67,12 @@ __all__ = [
     "keep_kernel",
     "propagate",
     "residual_of",
+    "single_kernel",
+    "uniform_theta",
 ]
 
 Infer: TypeAlias = Callable[[Problem, Matrix], Matrix]  # P on the positive, symmetric part of a graph
+FirstKernel: TypeAlias = Callable[[Problem], tuple[Matrix, Vector]]  # K and the weights that go with it
 
 _FAR = 1e3  # times the largest kernel
 
@@ -74,13 +90,6 @@ def propagate(problem: Problem, S: Matrix) -> Matrix:
     return harmonic(positive_graph(S), problem.Y, problem.labelled)
 
 
-def positive_graph(S: Matrix) -> Matrix:
-    """max(S, 0), averaged with its transpose, as a new matrix."""
-    S = np.maximum(S, 0)
-    average_with_transpose(S)
-    return S
-
-
 def residual_of(state: State) -> Matrix:
     """M = (I - S)(I - S)', computed if the state does not have it."""
     return residual(state.S) if state.M is None else state.M
@@ -89,6 +98,64 @@ def residual_of(state: State) -> Matrix:
 def distances_of(problem: Problem, state: State) -> Vector:
     """||H_i - K||, computed if the state does not have them."""
     return consensus_distances(problem.H, state.K) if state.d is None else state.d
+
+
+def single_kernel(problem: Problem) -> tuple[Matrix, Vector]:
+    """KGL's only kernel."""
+    return problem.H[0], np.ones(1)
+
+
+def uniform_theta(problem: Problem) -> tuple[Matrix, Vector]:
+    """PMKL's uniform feasible weights, √θ_i = 1/r, and K = Σ θ_i H_i."""
+    theta = np.full(problem.r, 1 / problem.r**2)
+    return combine(problem.H, theta), theta
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityStart:
+    """S = I, and P the known labels, 0 for the unknown; the first c unit vectors where there are none."""
+
+    kernel: FirstKernel
+
+    def __call__(self, problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        """Return the first state."""
+        K, w = self.kernel(problem)
+        P = np.eye(problem.n, problem.c, dtype=K.dtype)
+        if problem.Y is not None and problem.labelled is not None:
+            P = np.where(problem.labelled[:, None], problem.Y, 0).astype(K.dtype)
+        return State(S=np.eye(problem.n, dtype=K.dtype), K=K, w=w, P=P)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomStart:
+    """S uniform in [0, 1], and P from it, which the printed order needs: its first step is that of S."""
+
+    kernel: FirstKernel
+    infer: Infer
+
+    def __call__(self, problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        """Return the first state."""
+        K, w = self.kernel(problem)
+        S = rng.random((problem.n, problem.n)).astype(K.dtype)
+        return State(S=S, K=K, w=w, P=self.infer(problem, S))
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeStart:
+    """S = max(I - γA, 0), the graph of K without labels, and P from it: the same for every order of the samples."""
+
+    kernel: FirstKernel
+    infer: Infer
+    gamma: float
+
+    def __call__(self, problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        """Return the first state, with A = (K + γI)^-1 kept in the work space."""
+        K, w = self.kernel(problem)
+        A = ridge_inverse(K, gamma=self.gamma)
+        S = identity_minus(self.gamma * A)
+        np.maximum(S, 0, out=S)
+        work.keep_inverse(A, K, self.gamma)
+        return State(S=S, K=K, w=w, P=self.infer(problem, S))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +321,7 @@ class PerturbSafely:
         """Return the optimum over all K, or None if there is none or it is out of bounds."""
         H, M, beta = problem.H, residual_of(state), self.beta.value(problem)
         m = float(np.vdot(M, M))
-        if beta * problem.r <= m**0.5:  # <K, M> decreases faster than the distances grow
+        if beta * len(H) <= m**0.5:  # <K, M> decreases faster than the distances grow
             return None
         h = kernel_residuals(H, M)
         w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)

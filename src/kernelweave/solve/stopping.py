@@ -10,8 +10,7 @@ import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.core.algebra.matrices import symmetric_spectral_norm
-from kernelweave.solve.problem import State
-from kernelweave.solve.result import Outcome, Record
+from kernelweave.solve.problem import Outcome, Record, State
 
 __all__ = [
     "Change",

@@ -6,8 +6,8 @@ from kernelweave.weave.consensus_kernel import Consensus
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.dense_graphs import DenseRows, RowPart, SumOfRows
 from kernelweave.weave.graph_model import Centres, GraphModel
-from kernelweave.weave.landmark.landmark_rows import LandmarkRows
 from kernelweave.weave.landmark.landmark_solver import Landmark
+from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_solver import Local, LocalRows

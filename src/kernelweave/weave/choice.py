@@ -12,20 +12,21 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.memory import gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
+from kernelweave.samples.views import Views
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.local.local_solver import Local
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, has_pynndescent
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 
-__all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver"]
+__all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
 
 
 class Solver(Protocol):
     """Builds the graph of a Weave model.
 
     A solver declares in `supports` which of these it supports: "views" (several), "gaps" in them, "precomputed"
-    kernels, "chunks", "auto" number of clusters, a "graph" kind, "gamma" and an "embedding".
+    kernels, "mixed" tables, "chunks", "auto" number of clusters, a "graph" kind, "gamma" and an "embedding".
     """
 
     name: ClassVar[str]
@@ -130,6 +131,19 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     if free is not None and need > free:
         raise _too_large(smallest, samples, need, free, _advice(smallest, wishes, [smallest]))
     return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
+
+
+def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
+    """Refuse new samples that lack a view, if the solver of the fit does not take them, and name one that does."""
+    if not samples.complete and "gaps" not in choice.solver.supports:
+        able = " or ".join(f'"{one.name}"' for one in SOLVERS.values() if "gaps" in one.supports)
+        lacking = [name for name, known in zip(samples.names, samples.present, strict=True) if not known.all()]
+        msg = (
+            f"Some new samples lack the view {lacking[0]!r}, but the model was fitted with "
+            f'solver="{choice.solver.name}", which does not take {samples.asks["gaps"]}: fit it with solver={able}, or '
+            "pass all views."
+        )
+        raise InvalidInputError(msg)
 
 
 def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> None:

@@ -46,7 +46,8 @@ class Consensus:
     weights: Vector
     matrix: Matrix
 
-    def __post_init__(self) -> None:
+    def check_loaded(self) -> None:
+        """Refuse the parts of a model file that do not belong together."""
         if (self.training is None) != isinstance(self.bank, PrecomputedBank):
             msg = f"A Consensus of a {type(self.bank).__name__} has {'no' if self.training is None else 'its'} samples."
             raise TypeError(msg)

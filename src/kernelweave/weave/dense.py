@@ -43,7 +43,7 @@ class Dense:
 
     name: ClassVar[str] = "dense"
     supports: ClassVar[frozenset[str]] = frozenset(
-        {"views", "gaps", "precomputed", "auto", "graph", "gamma", "embedding"}
+        {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding"}
     )
     up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
 

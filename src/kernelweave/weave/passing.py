@@ -15,9 +15,7 @@ from kernelweave._types import Array, HasShape, Progress
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks, sliced
 from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
-from kernelweave.samples.parts import Part, read
-from kernelweave.samples.running import Run, in_process
-from kernelweave.samples.source import Source, count_rows
+from kernelweave.samples.source import Part, Run, Source, count_rows, in_process, read
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
 

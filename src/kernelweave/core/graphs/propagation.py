@@ -27,7 +27,9 @@ __all__ = [
     "consistent_scores",
     "harmonic",
     "harmonic_scores",
+    "normalised_solve",
     "reached",
+    "without_loops",
 ]
 
 LGC_SHARE = 0.99  # a: the share of a sample's score that comes from its neighbours, as in Zhou et al. (2004)
@@ -64,7 +66,7 @@ def harmonic_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
     rows = without_loops(S)[unknown]
     known = np.column_stack([Y[labelled], np.ones(np.count_nonzero(labelled), dtype=F.dtype)])
     root = 1 / np.sqrt(np.asarray(rows.sum(axis=1)).ravel())
-    F_u, converged, n_iter = _solve(rows[:, unknown], root, (rows[:, labelled] @ known) * root[:, None], 1.0)
+    F_u, converged, n_iter = normalised_solve(rows[:, unknown], root, (rows[:, labelled] @ known) * root[:, None], 1.0)
     # the last column is the harmonic function 1: dividing by it cancels errors in nearly disconnected groups
     F[unknown] = np.divide(F_u[:, :-1], F_u[:, -1:], out=np.zeros_like(F_u[:, :-1]), where=F_u[:, -1:] > 0)
     return LabelScores(F, converged, n_iter)
@@ -74,7 +76,7 @@ def consistent(W: Graph, Y: Matrix, share: float = LGC_SHARE) -> LabelScores:
     """F = (I - aN)^-1 Y for W >= 0 (Zhou et al., 2004), a = `share`; a sample without similarities keeps its label."""
     d = np.asarray(W.sum(axis=1)).ravel()
     root = np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
-    return LabelScores(*_solve(W, root, Y, share))
+    return LabelScores(*normalised_solve(W, root, Y, share))
 
 
 def consistent_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
@@ -96,7 +98,7 @@ def without_loops(S: Graph) -> Graph:
     return W
 
 
-def _solve(W: Graph, root: Vector, right: Matrix, share: float) -> tuple[Matrix, bool, int]:
+def normalised_solve(W: Graph, root: Vector, right: Matrix, share: float) -> tuple[Matrix, bool, int]:
     """(I - aN)^-1 right, N = diag(root) W diag(root), whether it converged, and the iterations (0: direct)."""
     if not sparse.issparse(W):
         system = -share * W * root * root[:, None]

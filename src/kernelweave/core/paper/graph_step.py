@@ -8,12 +8,13 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from kernelweave._types import Matrix
-from kernelweave.core.algebra.matrices import outer_square, shifted, symmetric_inverse
+from kernelweave.core.algebra.matrices import average_with_transpose, outer_square, shifted, symmetric_inverse
 
 __all__ = [
     "graph_from_inverse",
     "identity_minus",
     "label_distances",
+    "positive_graph",
     "residual",
     "ridge_inverse",
     "unexpressed",
@@ -70,6 +71,13 @@ def identity_minus(E: Matrix) -> Matrix:
     np.negative(E, out=E)
     E.flat[:: len(E) + 1] += 1
     return E
+
+
+def positive_graph(S: Matrix) -> Matrix:
+    """max(S, 0), averaged with its transpose, as a new matrix."""
+    S = np.maximum(S, 0)
+    average_with_transpose(S)
+    return S
 
 
 def residual(S: Matrix) -> Matrix:

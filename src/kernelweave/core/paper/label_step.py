@@ -1,4 +1,4 @@
-"""The relaxed labels P for clustering: eigenvectors of the smallest eigenvalues of a dense graph's Laplacian."""
+"""The relaxed labels P: how smooth they are on a graph, and the smoothest, for clustering: eigenvectors of L."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from kernelweave._types import Matrix
 from kernelweave.core.algebra.matrices import SymmetricOperator, average_with_transpose, eigenvectors
 
-__all__ = ["embedding"]
+__all__ = ["embedding", "smoothness"]
 
 _ARPACK_FROM = 400  # samples; LAPACK is faster below
 _ARPACK_RESTARTS = 60  # where eigenvalues are close it may take thousands, and LAPACK is faster
@@ -38,6 +38,15 @@ def embedding(S: Matrix, c: int, *, overwrite: bool = False) -> Matrix:
             pass
     np.negative(W, out=W)
     return eigenvectors(W, 0, c - 1)
+
+
+def smoothness(S: Matrix, *labels: Matrix) -> list[float]:
+    """q = Tr(P'LP) = Σ_i D_ii ||P_i||² - <P, SP> for every P, D_ii the mean of the degrees by row and by column."""
+    ones = np.ones((len(S), 1), dtype=S.dtype)
+    *products, by_row = np.split(S @ np.hstack([*labels, ones]), np.cumsum([P.shape[1] for P in labels]), axis=1)
+    degrees = (by_row.ravel() + ones.ravel() @ S) / 2
+    pairs = zip(labels, products, strict=True)
+    return [float(degrees @ np.einsum("ij,ij->i", P, P) - np.vdot(P, SP)) for P, SP in pairs]
 
 
 def _top_eigenvectors(W: Matrix, c: int, *, shift: float) -> Matrix:

@@ -14,22 +14,20 @@ from kernelweave.core.graphs.coordinates import margins
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.parts import Part, read
-from kernelweave.samples.running import Run
-from kernelweave.samples.sampling import coordinate_order, draw_rows, take
 from kernelweave.samples.scaling import scale_methods
-from kernelweave.samples.source import Source
+from kernelweave.samples.source import Part, Run, Source, coordinate_order, draw_rows, read, take
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import given_weights, kernel_attributes
 from kernelweave.weave.graph_model import Centres, GraphModel
-from kernelweave.weave.landmark.landmark_rows import LandmarkRows
-from kernelweave.weave.landmark.landmark_values import landmark_classes, landmark_clusters
 from kernelweave.weave.landmark.learning import (
+    LandmarkRows,
     LandmarksLike,
     Settings,
     block_sums,
     class_sums,
     default_landmarks,
+    landmark_classes,
+    landmark_clusters,
     landmark_memory,
     learn_graph,
     sample_size,
@@ -98,7 +96,7 @@ class Landmark:
             sample = sample[coordinate_order(sample)]
             plan.say(f"landmarks: learned on {sample.shape[0]} of {source.n} samples")
             graph = run.call(learn_graph, settings, sample)
-            _check_enough(graph, max(c, q))
+            attributes = _attributes(graph)
             BB = run.total(block_sums, graph, _blocks(sample))
             values, Q, centres = run.call(landmark_clusters, graph, BB, sample, c, q, reading.n_init, settings.seed)
             model = GraphModel(graph, Q, centres=Centres(centres, np.ones(c, dtype=np.intp), unit=True))
@@ -106,7 +104,7 @@ class Landmark:
                 source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (q, np.float32)], progress
             )
         z = labels.ravel()
-        return Clusters(model, z, M, *margins(M, z), P, values, None, _attributes(graph))
+        return Clusters(model, z, M, *margins(M, z), P, values, None, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
@@ -132,11 +130,12 @@ class Landmark:
     def _settings(self, plan: Plan, source: Source, n_groups: int, rng: np.random.RandomState) -> Settings:
         """Return the parameters of the fit, with the number of landmarks for these samples."""
         seed = int(rng.randint(np.iinfo(np.int32).max))
+        n_landmarks = self._number(source, n_groups)
         bank = as_bank(plan.kernels)
         return Settings(
             bank=bank,
             landmarks=self.landmarks,
-            n_landmarks=self._number(source, n_groups),
+            n_landmarks=n_landmarks,
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
             scale=scale_methods(("X",), plan.scale)["X"],
@@ -174,7 +173,8 @@ def _part_scores(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
 
 
 def _attributes(graph: LandmarkRows) -> dict[str, Any]:
-    found = kernel_attributes(graph.bank.names, ("X",) * len(graph.bank), graph.weights, (graph.version,))
+    names = graph.bank.names
+    found = kernel_attributes(names, ("X",) * len(names), graph.weights, (graph.version,))
     return {**found, "landmarks_": graph.landmarks}
 
 
@@ -189,12 +189,6 @@ def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width
         msg = "landmarks hold NaN or infinite values; kernels need finite numbers."
         raise InvalidInputError(msg)
     return int(shape[0])
-
-
-def _check_enough(graph: LandmarkRows, wanted: int) -> None:
-    if wanted > graph.m:
-        msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
-        raise InvalidInputError(msg)
 
 
 def _check_labels(task: LabelTask, source: Source) -> None:

@@ -1,33 +1,50 @@
-"""What is learned on a sample of the rows: the scale, the kernels' shares, the landmarks, and sums over their graph."""
+"""What is learned on a sample of the rows: the scale, the kernels' shares, the landmarks, and values at these.
+
+Each sample is joined to its nearest landmarks in the consensus kernel. Sums over the sample's part of that graph give
+coordinates and cluster centres, or label scores.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Dtype, HasShape, Matrix, Samples, Vector, WeightsLike
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
-from kernelweave.core.graphs.bipartite import bipartite_sums
+from kernelweave.core.graphs.affinity import Affinity, join_pieces
+from kernelweave.core.graphs.bipartite import (
+    bipartite_harmonic,
+    bipartite_sums,
+    landmark_embedding,
+    nearest_columns,
+    relative_affinity,
+)
 from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.core.graphs.propagation import LGC_SHARE
+from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import KernelBank
-from kernelweave.samples.scaling import Scale, Scaling
+from kernelweave.samples.scaling import Scale, Scaling, Version
 from kernelweave.samples.views import Views
-from kernelweave.weave.landmark.landmark_rows import LandmarkRows
+from kernelweave.weave.plan import Propagation
 from kernelweave.weave.version_choice import best_version
 
 __all__ = [
+    "LandmarkRows",
     "LandmarksLike",
     "Settings",
     "block_sums",
     "class_sums",
     "default_landmarks",
+    "landmark_classes",
+    "landmark_clusters",
     "landmark_memory",
     "learn_graph",
     "sample_size",
@@ -40,6 +57,7 @@ _PER_LANDMARK = 20  # rows of the sample
 _LEAST_SAMPLE = 10_000
 _WEIGHED = 2000  # rows on which the kernels are weighed
 _TILE = 512
+_TILE_BYTES = 2**20  # of one kernel with all landmarks, so that several of them fit in the processor's cache
 _KMEANS_STEPS = 10  # k-means need not converge: landmarks only have to cover the samples
 
 
@@ -56,6 +74,77 @@ class Settings:
     n_groups: int = 10
     dtype: Dtype = None
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LandmarkRows:
+    """The landmarks, and the consensus kernel that joins a sample to the nearest of them.
+
+    Parameters
+    ----------
+    version : Version
+        How samples are scaled.
+    bank : KernelBank
+        The kernels, fixed on a sample of the rows.
+    weights : array of shape (n_kernels,)
+        Their shares in the consensus.
+    landmarks : array or sparse array of shape (n_landmarks, n_features)
+        The landmarks, scaled like the samples.
+    n_neighbors : int
+        How many landmarks a sample is joined to.
+    dtype : dtype
+        The precision of the kernels.
+    """
+
+    chunked: ClassVar[bool] = True
+
+    version: Version
+    bank: KernelBank
+    weights: Vector
+    landmarks: Samples
+    n_neighbors: int
+    dtype: np.dtype[Any]
+
+    @property
+    def m(self) -> int:
+        """The number of landmarks."""
+        return int(self.landmarks.shape[0])
+
+    def rows(self, new: Views) -> sparse.csr_array:
+        """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
+        J, B = self.joined(new.tables[0])
+        indptr = np.arange(0, J.size + 1, J.shape[1], dtype=np.int32)
+        return sparse.csr_array((B.ravel().astype(np.float64), J.ravel(), indptr), shape=(len(J), self.m))
+
+    def joined(self, rows: Samples) -> tuple[NDArray[np.int32], Matrix]:
+        """Return the columns J of the nearest landmarks of samples, and the affinities B, computed tile by tile."""
+        rows = self.version.scalings["X"].transform(rows).astype(self.dtype, copy=False)
+        size = max(64, _TILE_BYTES // (self.m * self.dtype.itemsize))
+        theirs = self._diagonal(self.landmarks)
+        columns, values = [], []
+        for i in range(0, rows.shape[0], size):
+            tile = rows[i : i + size]
+            D = self.consensus(tile)
+            D *= -2
+            D += self._diagonal(tile)[:, None]
+            D += theirs
+            np.maximum(D, 0, out=D)
+            J, least = nearest_columns(D, min(self.n_neighbors, self.m))
+            columns.append(J)
+            values.append(relative_affinity(least))
+        return np.concatenate(columns), np.concatenate(values)
+
+    def consensus(self, rows: Samples) -> Matrix:
+        """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
+        K: Matrix | None = None
+        for p, H in zip(self.weights, self.bank.each(rows, self.landmarks), strict=True):
+            H *= H.dtype.type(p)
+            K = H if K is None else np.add(K, H, out=K)
+        return np.asarray(K)
+
+    def _diagonal(self, rows: Samples) -> Vector:
+        diagonals = (p * kernel.diag(rows) for p, kernel in zip(self.weights, self.bank.kernels, strict=True))
+        return np.asarray(sum(diagonals), dtype=self.dtype)
 
 
 def default_landmarks(n: int, n_clusters: int) -> int:
@@ -85,22 +174,20 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
     scaled = scaling.transform(sample).astype(dtype, copy=False)
-    bank, weights = _weigh(settings, scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]])
+    bank, r = settings.bank, len(settings.bank.names)
+    weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
+    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0])
+    weights: Vector
+    if not isinstance(settings.weights, str):
+        weights = np.asarray(settings.weights, dtype=np.float64)
+    elif settings.weights == "uniform":
+        weights = np.full(r, 1 / r)
+    else:
+        weights = median_weights(*kernel_moments(tiles.of(np.dtype(np.float32))))
+    del tiles  # they hold the products between samples
     landmarks = _landmarks(settings, scaled, scaling, rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
     return LandmarkRows(version, bank, weights, landmarks, k, dtype)
-
-
-def _weigh(settings: Settings, rows: Samples) -> tuple[KernelBank, Vector]:
-    """Return the bank fixed on these rows, and the kernels' shares."""
-    bank = settings.bank.unfitted()
-    tile = bank.fit_tiles(rows)
-    r = len(bank)
-    if not isinstance(settings.weights, str):
-        return bank, np.asarray(settings.weights, dtype=np.float64)
-    if settings.weights == "uniform":
-        return bank, np.full(r, 1 / r)
-    return bank, median_weights(*kernel_moments(KernelTiles(tile, r, rows.shape[0]).of(np.dtype(np.float32))))
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
@@ -122,16 +209,46 @@ def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.ra
 
 def block_sums(graph: LandmarkRows, rows: Samples) -> Matrix:
     """Return BB = B'B of a block of the sample."""
-    J, B = graph.joined(graph.scaled(rows))
+    J, B = graph.joined(rows)
     return bipartite_sums(J, B, graph.m)
 
 
 def class_sums(graph: LandmarkRows, block: tuple[Samples, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
     """Return [BB_u | BB_l | BY], BY = B_l'Y_l, of a block of the sample, scaled to the rows that it represents."""
     rows, codes, (share_l, share_u), n_classes = block
-    J, B = graph.joined(graph.scaled(rows))
+    J, B = graph.joined(rows)
     known = codes >= 0
     BY = np.zeros((graph.m, n_classes))
     np.add.at(BY, (J[known], codes[known, None]), B[known])
     BB_u, BB_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
     return np.hstack([share_u * BB_u, share_l * BB_l, share_l * BY])
+
+
+def landmark_clusters(
+    graph: LandmarkRows, BB: Matrix, sample: Samples, n_clusters: int, n_components: int, n_init: int, seed: int
+) -> tuple[Vector, Matrix, Matrix]:
+    """Return eigenvalues, the landmarks' coordinates Q, and the centres of k-means on the sample's rows of BQ."""
+    wanted = max(n_clusters, n_components)
+    if wanted > graph.m:
+        msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
+        raise InvalidInputError(msg)
+    joined = join_pieces(sparse.csr_array(BB), Affinity(graph.consensus(graph.landmarks)))
+    # a single component is not the constant one
+    values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
+    Q = Q[:, -n_components:]
+    rows = unit_rows(graph.rows(Views.of_table(sample)) @ Q)
+    kmeans = KMeans(n_clusters, n_init=n_init, random_state=np.random.RandomState(seed)).fit(rows)
+    return values, Q, kmeans.cluster_centers_
+
+
+def landmark_classes(sums: Matrix, n_classes: int, method: Propagation, class_mass: bool) -> Matrix:
+    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY] with BY = B_l'Y_l."""
+    m = len(sums)
+    BB_u, BB_l, BY = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m :]
+    e = BB_u.sum(axis=1) + BB_l.sum(axis=1)
+    damped = method == "lgc"
+    U = bipartite_harmonic(BB_u + BB_l if damped else BB_u, e, BY, alpha=LGC_SHARE if damped else 1.0)
+    if class_mass:
+        mass, expected = BB_u.sum(axis=1) @ U, BY.sum(axis=0)
+        U = U * np.divide(expected, mass, out=np.zeros_like(mass), where=mass > 0)
+    return np.asarray(U)

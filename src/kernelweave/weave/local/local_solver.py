@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -50,7 +51,7 @@ class Local:
     """
 
     name: ClassVar[str] = "local"
-    supports: ClassVar[frozenset[str]] = frozenset({"views", "auto", "graph", "gamma", "embedding"})
+    supports: ClassVar[frozenset[str]] = frozenset({"views", "mixed", "auto", "graph", "gamma", "embedding"})
     up_to: ClassVar[float] = 2_000_000  # samples; a fit of more would take most of an hour
 
     n_candidates: int | None = None
@@ -61,7 +62,8 @@ class Local:
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""
         n, n_features = samples.shape
-        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self._candidates(n, n_neighbors) + 2 * 4 * n_features)
+        candidates = self.n_candidates or default_candidates(n, n_neighbors)
+        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
 
     def cluster(self, samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
@@ -80,9 +82,6 @@ class Local:
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
-    def _candidates(self, n: int, n_neighbors: int) -> int:
-        return self.n_candidates or default_candidates(n, n_neighbors)
-
     def _weave(
         self, samples: Views, plan: Plan, n_groups: int, rng: np.random.RandomState, *, join: bool, least: float
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]]]:
@@ -90,18 +89,18 @@ class Local:
 
         Pieces smaller than `least` samples get several edges.
         """
-        n = samples.n_samples
+        n, seen = samples.n_samples, Seen(samples.digests())
         version = best_version(samples, plan.scale, plan.kernels, plan.weights, n_groups, rng)
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
-        training = _scaled(samples, scalings)
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
+        training = _scaled(samples, scalings)
         found, near = weave_local(
             training.tables,
             kernels,
             plan.rule,
-            n_candidates=self._candidates(n, plan.rule.n_neighbors),
+            n_candidates=self.n_candidates or default_candidates(n, plan.rule.n_neighbors),
             join=join,
             least=least,
             seed=rng.randint(np.iinfo(np.int32).max),
@@ -116,7 +115,7 @@ class Local:
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
         fitted = kernel_attributes(bank.names, bank.views, shares, (version,))
         attributes = {**fitted, "graph_": found.graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, Seen(samples.digests()), attributes), others
+        return WovenGraph(found.graph, joiner, seen, attributes), others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,28 +155,27 @@ def _threads(n_jobs: int | None) -> int:
 def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
-    p = weigh(KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples), plan.weights, bank, sample)
+    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
+    fixed = [one.kernels for one in bank.banks.values()]
+    p = weigh(tiles, plan.weights, bank, sample)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
-        LocalKernel.fixed_on(table.astype(np.float32), bank.banks[name].kernels, p[views == name])
-        for name, table in zip(sample.names, sample.tables, strict=True)
+        LocalKernel.fixed_on(table.astype(np.float32), kernels, p[views == name])
+        for name, table, kernels in zip(sample.names, sample.tables, fixed, strict=True)
     ]
     return bank, p, tuple(parts)
 
 
 def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
     """Return scaled samples in single precision, converted block by block to save memory."""
+    return views.map({name: partial(_single, one) for name, one in scalings.items()})
 
-    def single(one: Scaling) -> Any:
-        def transform(X: Samples) -> Samples:
-            if sparse.issparse(X):
-                return sparse.csr_array(one.transform(X), dtype=np.float32)
-            rows = np.empty(X.shape, dtype=np.float32)
-            for i in range(0, len(X), _BLOCK):
-                rows[i : i + _BLOCK] = one.transform(X[i : i + _BLOCK])
-            return rows
 
-        return transform
-
-    return views.map({name: single(one) for name, one in scalings.items()})
+def _single(scaling: Scaling, X: Samples) -> Samples:
+    if sparse.issparse(X):
+        return sparse.csr_array(scaling.transform(X), dtype=np.float32)
+    rows = np.empty(X.shape, dtype=np.float32)
+    for i in range(0, len(X), _BLOCK):
+        rows[i : i + _BLOCK] = scaling.transform(X[i : i + _BLOCK])
+    return rows

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Progress, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
 from kernelweave.errors import InvalidInputError
-from kernelweave.weave.local.local_graph import Index, Kernels, Tables, affinities
+from kernelweave.weave.local.local_kernel import Index, Kernels, Tables, affinities
 from kernelweave.weave.local.neighbours import nearest, nearest_among, nearest_outside
-from kernelweave.weave.local.strays import strays, tied
 
-__all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
+__all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "strays", "tied", "weave_local"]
 
 _FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
 
@@ -84,7 +85,7 @@ def weave_local(
     index = _best(tables, [one.index for one in found], kernels, None, progress)
     del found
     near = affinities(tables, index, kernels, rule, g=g, progress=progress)
-    S, degrees, last = rule.weave(near.of(near.scale), len(index))
+    S, degrees, last = rule.weave(near, len(index))
     if join:
         S = _whole(S, last, tables, kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
     return LocalWeave(S, kernels, rule, g, degrees, n_candidates, near.scale, recall, seed), index
@@ -96,7 +97,7 @@ def perturbed(
     """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
     rule = woven.rule.perturbed(*factors)
     near = affinities(tables, index, woven.kernels, rule, g=factors[0] * woven.g)
-    S, _, last = rule.weave(near.of(near.scale), len(index))
+    S, _, last = rule.weave(near, len(index))
     return _whole(S, last, tables, woven.kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
 
 
@@ -109,8 +110,10 @@ def new_rows(
         for X, x in zip(tables, new, strict=True)
     ]
     index = _best(tables, found, woven.kernels, new, progress)
-    near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, progress=progress)
-    return woven.rule.rows(near.of(woven.scale), tables[0].shape[0], woven.degrees)
+    near = affinities(
+        tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale, progress=progress
+    )
+    return woven.rule.rows(near, tables[0].shape[0], woven.degrees)
 
 
 def _whole(
@@ -155,3 +158,19 @@ def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
         raise InvalidInputError(msg)
     return mean
+
+
+def strays(S: sparse.csr_array, least: float) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return the piece of every sample, and the samples in pieces smaller than `least`, except the largest piece."""
+    piece = connected_components(S, directed=False)[1]
+    size = np.bincount(piece)[piece]
+    return piece, np.flatnonzero(size < min(least, size.max()))
+
+
+def tied(S: sparse.csr_array, rows: NDArray[np.intp], to: Index) -> sparse.csr_array:
+    """Return S with edges of the median weight from these samples to those at `to` (len(rows), k)."""
+    weights = np.full(to.size, np.median(S.data), dtype=S.dtype)
+    edges = sparse.csr_array((weights, (np.repeat(rows, to.shape[1]), to.ravel())), shape=S.shape)
+    S = sparse.csr_array(S.maximum(edges.maximum(edges.T)))
+    S.sort_indices()
+    return S
