@@ -11,6 +11,7 @@ import numpy as np
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
+from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
@@ -84,10 +85,16 @@ def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views |
     if weights == "uniform":
         return np.full(tiles.r, 1 / tiles.r)
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
-    if isinstance(samples, KernelStack) or samples.complete:
+    if isinstance(samples, KernelStack):
         return median_weights(*kernel_moments(single))
     view = np.array([samples.names.index(name) for name in bank.views])
-    return known_weights(*known_moments(single, samples.present, view), view)
+    relations = ViewRelations(view, samples.present)
+    seen = relations.watch(single)
+    if samples.complete:
+        G, R = kernel_moments(seen)
+        return median_weights(G, R, relations.trust())
+    G, R = known_moments(seen, samples.present, view)
+    return known_weights(G, R, view, relations.trust())
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:

@@ -56,8 +56,9 @@ def masked_distances(G: Matrix, view: NDArray[np.intp], p: Vector) -> Vector:
     return np.asarray(np.sqrt(np.maximum(G[view, i, i] - 2 * Gp[view, i] + Gp[view] @ p, 0)))
 
 
-def known_weights(G: Matrix, R: Matrix, view: NDArray[np.intp]) -> Vector:
+def known_weights(G: Matrix, R: Matrix, view: NDArray[np.intp], view_trust: Vector | float = 1.0) -> Vector:
     """The weights of `median_weights`, with the distances of each kernel over the pairs in its view."""
     i = np.arange(len(view))
     least = float(np.sqrt(np.finfo(np.float64).eps * G[view, i, i].max()))
-    return fixed_point_weights(lambda p: masked_distances(G, view, p), trust(R, len(view)), least=least)
+    t = trust(R, len(view)) * view_trust
+    return fixed_point_weights(lambda p: masked_distances(G, view, p), t, least=least)

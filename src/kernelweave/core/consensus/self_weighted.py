@@ -140,14 +140,18 @@ def agreement(R: Matrix) -> Vector:
     return full
 
 
-def median_weights(G: Matrix, R: Matrix | None = None, *, floor: float = _FLOOR) -> Vector:
+def median_weights(
+    G: Matrix, R: Matrix | None = None, view_trust: Vector | float = 1.0, *, floor: float = _FLOOR
+) -> Vector:
     """p_i ∝ t_i / max(||H_i - K||_F, δ), Σp = 1, K = Σ p_i H_i: the geometric median of the kernels, to a fixed point.
 
     δ = floor · the median distance to the mean, so that K does not collapse to the nearest kernel; t = min(1,
-    agreement/0.1) removes kernels that are correlated with no other, and is 1 without R.
+    agreement/0.1) removes kernels that are correlated with no other, and is 1 without R; it is multiplied by the trust
+    in the kernel's view.
     """
     least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
-    return fixed_point_weights(lambda p: gram_distances(G, p), trust(R, len(G)), least=least, floor=floor)
+    t = trust(R, len(G)) * view_trust
+    return fixed_point_weights(lambda p: gram_distances(G, p), t, least=least, floor=floor)
 
 
 def trust(R: Matrix | None, r: int) -> Vector:
