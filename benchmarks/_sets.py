@@ -12,10 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_digits
 
+from kernelweave import Views
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.kernels.pair import row_sqnorms
-from kernelweave.samples.scaling import fit_scaling
+from kernelweave.weave.version_choice import best_version
 
 PAPER = ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")
 OTHERS = ("mfeat", "msrcv1", "bbcsport", "3sources", "breast_tcga", "sc_buettner", "webkb", "orl", "digits")
@@ -48,8 +49,8 @@ class DataSet:
 
     @cached_property
     def scaled(self) -> list[Any]:
-        """The views on the scale that the library chooses for each."""
-        return [fit_scaling(X).transform(X) for X in self.views]
+        """The views on the scale that the library chooses for each where it takes one only."""
+        return [usual_scale(X, self.c) for X in self.views]
 
     @cached_property
     def joined(self) -> Any:
@@ -67,10 +68,14 @@ class DataSet:
         return self._stacks[name]
 
     def for_weave(self) -> tuple[Any, dict[str, Any]]:
-        """Return what WeaveClustering and WeaveClassifier are given: the samples, or the kernels of several views."""
-        if len(self.views) == 1:
-            return self.views[0], {}
-        return self.kernels(), {"kernels": "precomputed"}
+        """Return what WeaveClustering and WeaveClassifier are given: the samples as they are, and options."""
+        return (self.views[0] if len(self.views) == 1 else Views(self.views)), {}
+
+
+def usual_scale(X: Any, n_groups: int) -> Any:
+    """Return a table on the scale that the solvers for many samples choose."""
+    version = best_version(Views.of_table(X), "auto", "released-12", "self", n_groups, np.random.RandomState(0))
+    return version.scalings["X"].transform(X)
 
 
 def load(name: str) -> DataSet:

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._sets import ROOT, DataSet, load
+from benchmarks._sets import ROOT, DataSet, load, usual_scale
 from kernelweave import SMKLClustering, Views, WeaveClustering
 from kernelweave.metrics import normalized_mutual_information
-from kernelweave.samples.scaling import fit_scaling
 
 RESULTS = ROOT / "benchmarks" / "results"
 SETS = ("msrcv1", "mfeat", "breast_tcga", "3sources", "bbcsport")
@@ -38,7 +37,7 @@ def smkl(data: DataSet, views: Views) -> np.ndarray:
 
 
 def _to_scale(table: Any) -> Any:
-    return fit_scaling(table).transform(table)
+    return usual_scale(table, 10)
 
 
 METHODS = {"WeaveClustering": weave, "SMKLClustering": smkl}

@@ -24,10 +24,9 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.semi_supervised import LabelSpreading
 from threadpoolctl import threadpool_limits
 
-from benchmarks._sets import DATA, ROOT, load
+from benchmarks._sets import DATA, ROOT, load, usual_scale
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
-from kernelweave.samples.scaling import fit_scaling
 from kernelweave.weave.local.neighbours import nearest
 
 RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
@@ -81,7 +80,7 @@ def clusterings(name: str) -> dict[str, Any]:
     """Cluster a large set by Weave with its defaults, and by what else is at hand at that size."""
     X, y = large(name)
     c = len(np.unique(y))
-    scaled = fit_scaling(X).transform(X)
+    scaled = usual_scale(X, c)
     rows = []
     for s in SEEDS if len(y) < 50_000 else range(1):
         model, cpu, wall = timed(lambda s=s: WeaveClustering(c, random_state=s, verbose=1).fit(X))
@@ -106,7 +105,7 @@ def _nystroem(X: Any, c: int) -> Any:
 def labels() -> dict[str, Any]:
     """Classify MNIST from 7 and 70 labels of each class, beside scikit-learn's LabelSpreading on its kNN graph."""
     X, y = large("mnist")
-    unit = fit_scaling(X).transform(X)
+    unit = usual_scale(X, len(np.unique(y)))
     rows = [classified("Weave", WeaveClassifier(random_state=0, verbose=1), X, y, each) for each in (7, 70)]
     index = nearest(unit, 7, seed=0).index  # scikit-learn's own search for 7 neighbours takes many minutes
     for each in (7, 70):

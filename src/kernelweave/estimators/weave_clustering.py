@@ -58,7 +58,7 @@ class WeaveClustering(GraphClusterer):
     n_components : int or None, default=None
         The number of eigenvectors; None takes `n_clusters`.
     n_init : int, default=10
-        How often k-means starts; the best partition is kept. A third as often for each embedding that is merged.
+        How often k-means starts; the best partition is kept. A quarter as often for each embedding that is merged.
     random_state : int, RandomState or None, default=None
         Seed of k-means, and of the samples without structure for `n_clusters="auto"`.
     %(solver)

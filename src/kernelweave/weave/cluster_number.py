@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
 from kernelweave.select import CLEAR, CLEAR_OF_FEW, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import partitions, spectrum
@@ -52,9 +52,8 @@ def _tried(
     """Return the eigenvalues of every graph, and the agreement and the modularity of each number of clusters."""
     values: list[Vector] = []
     found: dict[int, list[Partitions]] = {k: [] for k in numbers}
-    block: Matrix | None = None
     for S in graphs:
-        small, V, block = spectrum(S, (most or numbers[-1]) + 1, None, block)
+        small, V = spectrum(S, (most or numbers[-1]) + 1)
         values.append(small)
         for k in numbers:
             found[k].append(partitions(small, V, [("unit", k)], k, n_init=_STARTS, rng=rng)[0])

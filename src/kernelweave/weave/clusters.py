@@ -27,16 +27,18 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         evidence = count_clusters(several, plan.say, rng)
         c = evidence.chosen
     q = reading.n_components or c
-    found, weights, block = [], several.priors.copy(), None
+    found, weights, start, most = [], several.priors.copy(), None, 0.0
     for i, S in enumerate(several.graphs):
-        z, agreement, block = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say, block)
+        z, agreement, V = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say)
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
+        if weights[i] > most:
+            most, start = weights[i], V
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
         found.append(z)
     weights /= weights.sum()
     labels, M = merge(np.concatenate(found), np.repeat(weights, len(found[0])), c)
     woven = several.weave(weights)
-    values, V, _ = spectrum(woven.graph, q + 1, plan.say, block)
+    values, V = spectrum(woven.graph, q + 1, plan.say, start)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     model = GraphModel(
         woven.joiner,

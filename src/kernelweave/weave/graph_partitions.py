@@ -39,17 +39,13 @@ def agreeing_partitions(
     n_init: int,
     rng: np.random.RandomState,
     say: Callable[[str], None] | None = None,
-    start: Matrix | None = None,
-) -> tuple[Partitions, float, Matrix | None]:
-    """Return partitions of one graph, one per embedding of q eigenvectors, how well they agree, and the eigenvectors.
-
-    The eigenvectors of another graph of the same samples are where to `start`.
-    """
+) -> tuple[Partitions, float, Matrix]:
+    """Return partitions of one graph, one per embedding of q eigenvectors, their agreement, and the eigenvectors."""
     rows = _rows(kind, q)
-    values, V, block = spectrum(S, wide(q) + 1, say, start)
-    starts = n_init if len(rows) == 1 else ceil(n_init / 3)
+    values, V = spectrum(S, wide(q) + 1, say)
+    starts = n_init if len(rows) == 1 else ceil(n_init / 4)
     z = partitions(values, V, rows, n_clusters, n_init=starts, rng=rng)
-    return z, mean_agreement(z), block
+    return z, mean_agreement(z), V
 
 
 def trusted(agreement: float, *, few_columns: bool = False) -> float:
@@ -66,10 +62,10 @@ def _rows(kind: EmbeddingKind, q: int) -> list[tuple[EmbeddingKind, int]]:
 
 def spectrum(
     S: sparse.csr_array, q: int, say: Callable[[str], None] | None = None, start: Matrix | None = None
-) -> tuple[Vector, Matrix, Matrix | None]:
+) -> tuple[Vector, Matrix]:
     """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors.
 
-    The third value has some more eigenvectors, from which those of a similar graph can `start`.
+    More than q eigenvectors of a similar graph are where to `start`, which is faster.
     """
     found = bottom_spectrum(S, q, start=start, progress=None if say is None else StageProgress(say))
     if not found.converged:
@@ -79,7 +75,7 @@ def spectrum(
             "or lower n_components."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors, found.block
+    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
 
 
 def wide(q: int) -> int:

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.core.graphs.filtered import SPARE, Spectrum, filtered_eigenpairs
+from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 
 __all__ = [
     "bottom_eigenpairs",
@@ -27,7 +27,6 @@ __all__ = [
 
 _FACTORISED_UP_TO = 10_000  # samples; shift and invert is accurate, but slow for more
 _DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
-_FACTORISED_ANYWAY = 2500  # samples; a factorisation is as fast as filters for fewer, and more accurate
 _WARM_TOL, _WARM_ITER = 1e-4, 12  # of the filters that start from the eigenvectors of a similar graph
 _SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
 
@@ -47,18 +46,17 @@ def bottom_spectrum(
 ) -> Spectrum:
     """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above.
 
-    With `start`, the block of eigenvectors of a similar graph, they are filtered from there above 2500 samples, faster
-    than to factorise again.
+    With `start`, more than q eigenvectors of a similar graph, they are filtered from there, which is faster.
     """
     n = S.shape[0]
     q = min(q, n)
-    if start is not None and n > _FACTORISED_ANYWAY and start.shape[1] >= q + SPARE:
+    if start is not None and n >= _DENSE_BELOW and start.shape[1] > q:
         found = filtered_eigenpairs(S, q, start=start, tol=_WARM_TOL, max_iter=_WARM_ITER, progress=progress)
         if found.converged:
             return found
     if n <= _FACTORISED_UP_TO:
-        values, V = bottom_eigenpairs(S, min(q + SPARE if n > _FACTORISED_ANYWAY else q, n))
-        return Spectrum(values[:q], V[:, :q], converged=True, residual=0.0, n_iter=0, block=V)
+        values, V = bottom_eigenpairs(S, q)
+        return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
     return filtered_eigenpairs(S, q, seed=seed, progress=progress)
 
 

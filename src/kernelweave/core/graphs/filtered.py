@@ -9,10 +9,10 @@ from scipy import linalg, sparse
 
 from kernelweave._types import Matrix, Progress, Vector
 
-__all__ = ["SPARE", "Spectrum", "filtered_eigenpairs"]
+__all__ = ["Spectrum", "filtered_eigenpairs"]
 
 
-SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
+_SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
 _MAX_ITER = 40
 _TOL = 1e-2  # relative to the largest eigenvalue requested
 
@@ -33,8 +33,6 @@ class Spectrum:
         The largest ||LV_j - λ_j V_j||, relative to the largest of the eigenvalues.
     n_iter : int
         Number of filters applied; 0 for the direct solver.
-    block : array (n, q + 8) or None
-        These eigenvectors and some more, to start from for a similar graph.
     """
 
     values: Vector
@@ -42,7 +40,6 @@ class Spectrum:
     converged: bool
     residual: float
     n_iter: int
-    block: Matrix | None = None
 
 
 def filtered_eigenpairs(
@@ -66,7 +63,7 @@ def filtered_eigenpairs(
     d = np.asarray(W.sum(axis=1)).ravel()
     top = _largest(W, d)
     if start is None:
-        V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q + SPARE, n)))
+        V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q + _SPARE, n)))
         V[:, 0] = 1  # the first eigenvector
         edge = 0.2 * float(d.mean())
     else:
@@ -86,8 +83,9 @@ def filtered_eigenpairs(
         if worst < tol:
             break
         edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
+    V = V[:, :q]
     V *= np.where((V**3).sum(axis=0) < 0, -1, 1)
-    return Spectrum(np.maximum(values[:q], 0), V[:, :q], converged=worst < tol, residual=worst, n_iter=n_iter, block=V)
+    return Spectrum(np.maximum(values[:q], 0), V, converged=worst < tol, residual=worst, n_iter=n_iter)
 
 
 def _largest(W: sparse.csr_array, d: Vector) -> float:
