@@ -37,7 +37,7 @@ class WeaveClustering(GraphClusterer):
 
     with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
     scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
-    versions of the samples are compared, with three to five graphs each, and every graph is clustered in five ways. A
+    versions of the samples are compared, with four to six graphs each, and every graph is clustered in five ways. A
     graph counts by how well its five partitions agree (the eighth power of their mean adjusted Rand index), and the
     clusters are what all partitions agree on, by average linkage of their weighted co-association.
 
@@ -57,7 +57,7 @@ class WeaveClustering(GraphClusterer):
         again.
     n_components : int or None, default=None
         The number of eigenvectors; None takes `n_clusters`.
-    n_init : int, default=10
+    n_init : int, default=12
         How often k-means starts; the best partition is kept. A quarter as often for each embedding that is merged.
     random_state : int, RandomState or None, default=None
         Seed of k-means, and of the samples without structure for `n_clusters="auto"`.
@@ -119,7 +119,7 @@ class WeaveClustering(GraphClusterer):
         n_neighbors: int | Literal["auto"] = "auto",
         embedding: EmbeddingKind = "auto",
         n_components: int | None = None,
-        n_init: int = 10,
+        n_init: int = 12,
         random_state: RandomStateLike = None,
         solver: SolverLike = "auto",
         n_jobs: int | None = None,

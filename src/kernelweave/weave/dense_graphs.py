@@ -35,10 +35,10 @@ __all__ = ["DenseRows", "Family", "RowPart", "SumOfRows", "mean_degree", "one_gr
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
-    "ridge": (Cut(10), Cut(10, shared=True), Cut(30, shared=True)),
+    "ridge": (Cut(10), Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
     "tuned": (Cut(5), Cut(15)),
 }
-_KEPT: dict[Kind, int] = {"ridge": 10, "tuned": 15}  # entries per row for new samples
+_KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 15}  # entries per row for new samples
 
 
 @dataclass(frozen=True, slots=True)
