@@ -24,11 +24,11 @@ def views(n, d=0):
 
 
 @pytest.mark.parametrize(
-    ("solver", "consensus", "power"),
-    [(Dense(), False, 2), (Dense(), True, 2), (Local(), False, 1), (Local(15), False, 1)],
+    ("solver", "power"),
+    [(Dense(), 2), (Local(), 1), (Local(15), 1)],
 )
-def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n(solver, consensus, power):
-    few, many = (solver.memory(views(n), 10, 3, consensus=consensus) for n in (1000, 2000))
+def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n(solver, power):
+    few, many = (solver.memory(views(n), 10, 3) for n in (1000, 2000))
     assert many == 2**power * few
 
 
@@ -37,9 +37,8 @@ def test_the_estimate_of_the_landmark_solver_grows_less_than_one_of_all_pairs():
     assert few < many < 10 * few
 
 
-def test_the_members_of_a_consensus_take_as_much_again():
-    dense = [Dense().memory(views(1000), 10, 3, consensus=consensus) for consensus in (False, True)]
-    assert dense == [4 * 8 * 1000**2, 8 * 8 * 1000**2]
+def test_the_dense_solver_takes_memory_for_six_matrices_of_all_pairs():
+    assert Dense().memory(views(1000), 10, 3) == 6 * 8 * 1000**2
 
 
 def test_the_local_solver_takes_memory_for_candidates_and_a_copy_of_the_samples():

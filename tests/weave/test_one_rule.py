@@ -63,7 +63,8 @@ def test_the_rows_of_new_samples_are_equal_for_several_views(graph):
     X, new = SETS["blobs"]
     y = np.where(np.arange(len(X)) % 4 == 0, np.arange(len(X)) % 3, -1)
     dense, local = (
-        WeaveClassifier(solver=solver, graph=graph, **ONE_GRAPH).fit([X[:, :2], X[:, 2:]], y) for solver in ("dense", Local(120))
+        WeaveClassifier(solver=solver, graph=graph, **ONE_GRAPH).fit([X[:, :2], X[:, 2:]], y)
+        for solver in ("dense", Local(120))
     )
     assert_allclose(local.graph_.toarray(), dense.graph_.toarray(), atol=1e-3 * dense.graph_.max())
     here, there = (rows(model, [new[:, :2], new[:, 2:]]) for model in (dense, local))
