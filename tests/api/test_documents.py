@@ -72,7 +72,6 @@ CAPABILITIES = {
     "graph`": "graph",
     "gamma`": "gamma",
     "embedding`": "embedding",
-    "consensus=True": "consensus",
 }
 
 
