@@ -24,33 +24,32 @@ def views(n, d=0):
 
 
 @pytest.mark.parametrize(
-    ("solver", "consensus", "power"),
-    [(Dense(), False, 2), (Dense(), True, 2), (Local(), False, 1), (Local(15), False, 1)],
+    ("solver", "power"),
+    [(Dense(), 2), (Local(), 1), (Local(15), 1)],
 )
-def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n(solver, consensus, power):
-    few, many = (solver.memory(views(n), 10, 3, consensus=consensus) for n in (1000, 2000))
+def test_dense_estimates_grow_with_the_square_of_n_and_local_ones_with_n(solver, power):
+    few, many = (solver.memory(views(n), 10, 3) for n in (1000, 2000))
     assert many == 2**power * few
 
 
 def test_the_estimate_of_the_landmark_solver_grows_less_than_one_of_all_pairs():
-    few, many = (Landmark().memory(views(n, 5), 10, 3, consensus=False) for n in (10**5, 10**6))
+    few, many = (Landmark().memory(views(n, 5), 10, 3) for n in (10**5, 10**6))
     assert few < many < 10 * few
 
 
-def test_the_members_of_a_consensus_take_as_much_again():
-    dense = [Dense().memory(views(1000), 10, 3, consensus=consensus) for consensus in (False, True)]
-    assert dense == [4 * 8 * 1000**2, 8 * 8 * 1000**2]
+def test_the_dense_solver_takes_memory_for_six_matrices_of_all_pairs():
+    assert Dense().memory(views(1000), 10, 3) == 6 * 8 * 1000**2
 
 
 def test_the_local_solver_takes_memory_for_candidates_and_a_copy_of_the_samples():
-    assert Local(16).memory(views(1000), 10, 3, consensus=False) > Local(15).memory(views(1000), 10, 3, consensus=False)
-    wide, narrow = (Local(15).memory(views(1000, d), 10, 3, consensus=False) for d in (7, 5))
+    assert Local(16).memory(views(1000), 10, 3) > Local(15).memory(views(1000), 10, 3)
+    wide, narrow = (Local(15).memory(views(1000, d), 10, 3) for d in (7, 5))
     assert wide - narrow == 1000 * 2 * 2 * 4
 
 
 def test_single_precision_takes_half_of_the_dense_memory():
     single = views(1000).astype(np.float32)
-    assert 2 * Dense().memory(single, 10, 3, consensus=False) == Dense().memory(views(1000), 10, 3, consensus=False)
+    assert 2 * Dense().memory(single, 10, 3) == Dense().memory(views(1000), 10, 3)
 
 
 def test_the_smkl_family_keeps_every_kernel(monkeypatch):

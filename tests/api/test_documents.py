@@ -73,7 +73,6 @@ CAPABILITIES = {
     "graph`": "graph",
     "gamma`": "gamma",
     "embedding`": "embedding",
-    "consensus=True": "consensus",
 }
 
 

@@ -66,6 +66,8 @@ c: int = WeaveClustering("auto").fit(X).n_clusters_ + model.n_features_in_
 rows, columns = model.membership_.shape
 model.cluster_evidence_, model.eigenvalues_, model.embedding_, model.graph_, model.consensus_kernel_
 model.kernel_weights_, model.kernel_views_, model.scaling_
+versions: dict[str, float] = {version.name: version.share for version in model.scaling_}
+sure: str = model.cluster_evidence_.words
 new: npt.NDArray[np.int32] = model.predict(X + 0.1)
 proba: npt.NDArray[np.floating] = model.predict_proba(X)
 lost: npt.NDArray[np.bool_] = model.undecided(X)
@@ -194,7 +196,7 @@ def _estimators():
         yield WeaveClustering(solver=solver)
         yield WeaveClassifier(solver=solver)
     yield WeaveClustering(n_clusters="auto")
-    yield WeaveClustering(consensus=True)
+    yield WeaveClustering(n_neighbors=10)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

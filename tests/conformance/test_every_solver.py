@@ -209,6 +209,7 @@ def test_a_model_of_precomputed_kernels_does_not_keep_them(cls, tmp_path):
 @pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
 def test_a_scale_by_view_must_name_the_view_for_every_solver(solver):
     model = WeaveClustering(3, random_state=0, solver=solver, scale={"X": "unit"}).fit(X)
-    assert model.scaling_.method == "unit"
+    (version,) = model.scaling_
+    assert version.scalings["X"].method == "unit"
     with pytest.raises(InvalidInputError, match="scale must name every view: the views are X; got a"):
         WeaveClustering(3, solver=solver, scale={"a": "unit"}).fit(X)

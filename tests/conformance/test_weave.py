@@ -3,7 +3,6 @@
 import inspect
 import warnings
 
-import pytest
 from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -42,12 +41,6 @@ def test_scikit_learn_s_checks_pass_for_weave(estimator, check):
         # the checks label a handful of random samples only
         warnings.simplefilter("ignore", UndecidedWarning)
         check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([WeaveClustering(3, consensus=True)], expected_failed_checks=expected_failures)
-def test_scikit_learn_s_checks_pass_for_weave_with_consensus(estimator, check):
-    check(estimator)
 
 
 def exported(condition):

@@ -138,9 +138,9 @@ def test_a_second_fit_leaves_what_a_first_one_would(model):
 
 
 def test_a_refit_forgets_what_only_the_first_fit_had():
-    model = WeaveClustering("auto", consensus=True, random_state=0).fit(X)
+    model = WeaveClustering("auto", random_state=0).fit(X)
     assert hasattr(model, "cluster_evidence_")
-    assert hasattr(model, "co_association_")
-    model.set_params(n_clusters=2, consensus=False).fit(X)
+    assert hasattr(model, "consensus_kernel_")
+    model.set_params(n_clusters=2, solver="local").fit(X)
     assert not hasattr(model, "cluster_evidence_")
-    assert not hasattr(model, "co_association_")
+    assert not hasattr(model, "consensus_kernel_")

@@ -151,7 +151,8 @@ def test_every_view_may_have_its_own_kernels_and_scale():
     model = fit(WeaveClustering(3), TABLES, kernels=kernels, scale={"left": "zscore", "right": "none"})
     assert model.kernel_views_ == ("left",) * 7 + ("right",)
     assert model.kernel_names_[-1] == "right: cosine"
-    assert {name: scaling.method for name, scaling in model.scaling_.items()} == {"left": "zscore", "right": "none"}
+    (version,) = model.scaling_
+    assert {name: scaling.method for name, scaling in version.scalings.items()} == {"left": "zscore", "right": "none"}
 
 
 def test_a_dict_of_named_kernels_goes_for_every_view():

@@ -109,29 +109,27 @@ def test_the_graph_is_sparse_symmetric_and_in_one_piece(far_blobs):
     assert connected_components(S)[0] == 1
 
 
-def test_consensus_tells_sure_samples_from_doubtful_ones():
+def test_the_default_tells_sure_samples_from_doubtful_ones():
     X, _ = make_blobs([50, 50], centers=[[-4, 0], [4, 0]], random_state=0)
     X = np.vstack([X, [[0, 0]]])  # half way
-    model = WeaveClustering(2, consensus=True, random_state=0).fit(X)
-    assert_allclose(model.co_association_.diagonal(), 1, atol=1e-6)
+    model = WeaveClustering(2, random_state=0).fit(X)
     assert model.confidence_.min() >= 0
     assert model.confidence_.max() <= 1 + 1e-6
     assert model.confidence_[-1] < np.median(model.confidence_)
 
 
-@pytest.mark.slow
-def test_consensus_does_not_depend_on_how_many_processes_share_it(far_blobs):
-    one = WeaveClustering(3, consensus=True, random_state=0, n_jobs=1).fit(far_blobs[0])
-    two = WeaveClustering(3, consensus=True, random_state=0, n_jobs=2).fit(far_blobs[0])
-    assert_array_equal(one.co_association_, two.co_association_)
-
-
 def test_progress_is_written_to_the_error_stream_when_asked_for(far_blobs, capsys):
-    WeaveClustering(3, consensus=True, random_state=0, verbose=1).fit(far_blobs[0])
+    WeaveClustering(3, random_state=0, verbose=1).fit(far_blobs[0])
     said = capsys.readouterr()
     assert said.out == ""
-    assert "scale of X: none, since" in said.err
-    assert "consensus: graph 24 of 24" in said.err
+    assert "scale: direction, share " in said.err
+    assert "scale: zscore, share " in said.err
+    assert "graph 16 of 16: agreement of 5 partitions" in said.err
+
+
+def test_the_choice_of_a_number_is_told_when_asked_for(far_blobs, capsys):
+    model = WeaveClustering("auto", scale="unit", n_neighbors=10, random_state=0, verbose=1).fit(far_blobs[0])
+    assert f"number of clusters: {model.cluster_evidence_.words}" in capsys.readouterr().err
 
 
 def test_nothing_is_written_unless_asked_for(far_blobs, capsys):
@@ -293,5 +291,4 @@ def test_one_component_alone_is_not_the_constant_one(far_blobs):
 
 
 def test_one_cluster_holds_everyone(far_blobs):
-    for consensus in (False, True):
-        assert set(WeaveClustering(1, consensus=consensus, random_state=0).fit(far_blobs[0]).labels_) == {0}
+    assert set(WeaveClustering(1, random_state=0).fit(far_blobs[0]).labels_) == {0}

@@ -41,7 +41,7 @@ MODELS = [
     PMKLClassifier(kernels="released-7"),
     WeaveClustering(3, random_state=0),
     WeaveClustering("auto", random_state=0, dtype=np.float32),
-    WeaveClustering(3, consensus=True, random_state=0),
+    WeaveClustering(3, n_neighbors=10, scale="zscore", random_state=0),
     WeaveClustering(3, solver="local", random_state=0),
     WeaveClustering(3, solver="landmark", random_state=0),
     WeaveClustering(3, views={"sepal": slice(0, 2), "petal": [2, 3]}, random_state=0),

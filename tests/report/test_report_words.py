@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from kernelweave.report import model_report
 from kernelweave.report._facts import read_facts
 from kernelweave.report._words import story
-from kernelweave.samples.scaling import Scaling
+from kernelweave.samples.scaling import Scaling, Version
 
 
 class Model(BaseEstimator):
@@ -34,7 +34,7 @@ def made():
             "kernel_shares": np.ones(1),
             "view_names": ("X",),
             "view_shares": np.ones(1),
-            "scaling": Scaling("none", "it was asked for"),
+            "scaling": (Version("given", {"X": Scaling("none", "it was asked for")}),),
             "n_features_in": 2,
         }
         for name, value in (given | attributes).items():
@@ -86,9 +86,40 @@ def test_one_view_is_not_mentioned(made):
     assert "Share of every view" not in model_report(model)
 
 
-def test_the_scaling_of_one_view_may_be_a_dict(made):
-    sentences = told(made([0, 1], scaling={"X": Scaling("unit", "it was asked for")}))
+def test_the_scaling_of_one_view_is_told_without_its_name(made):
+    sentences = told(made([0, 1], scaling=(Version("given", {"X": Scaling("unit", "it was asked for")}),)))
     assert "The samples were scaled to unit length, since it was asked for." in sentences
+
+
+def test_versions_are_told_with_their_shares(made):
+    unit, zscore, none = (Scaling(method, "nobody knows") for method in ("unit", "zscore", "none"))
+    versions = Version("direction", {"X": unit}, 0.3), Version("zscore", {"X": zscore}, 0.7)
+    expected = (
+        "The samples were compared in 2 versions: scaled to unit length (30% of the weight) and standardised column "
+        "by column (70% of the weight)."
+    )
+    assert expected in told(made([0, 1], scaling=versions))
+    versions = (
+        Version("direction", {"a": unit, "b": none}, 0.25),
+        Version("zscore", {"a": zscore, "b": zscore}, 0.75),
+    )
+    expected = (
+        "in 2 versions: view 'a' scaled to unit length, view 'b' not scaled (25% of the weight) and standardised "
+        "column by column (75% of the weight)."
+    )
+    assert expected in told(made([0, 1], scaling=versions))
+
+
+def test_samples_that_were_not_scaled_are_not_mentioned(made):
+    model = made([0, 1])
+    del model.scaling_
+    assert "scaled" not in told(model)
+
+
+def test_why_the_number_of_clusters_was_chosen_is_told(made):
+    model = made([0, 1], cluster_evidence=SimpleNamespace(words="2 clusters stand out"))
+    story_of_it = " ".join(story(model, read_facts(model)))
+    assert "were found. The number was chosen from the data; 2 clusters stand out." in story_of_it
 
 
 def test_every_view_has_its_own_scaling(made):
@@ -99,7 +130,9 @@ def test_every_view_has_its_own_scaling(made):
         kernel_names=("words: a", "links: a"),
         kernel_shares=np.array([0.7, 0.3]),
         kernel_views=("words", "links"),
-        scaling={"words": Scaling("unit", "it is text"), "links": Scaling("zscore", "the ranges differ")},
+        scaling=(
+            Version("given", {"words": Scaling("unit", "it is text"), "links": Scaling("zscore", "the ranges differ")}),
+        ),
     )
     sentences = told(model)
     assert "2 samples with 2 features in 2 views were compared by 2 kernels." in sentences

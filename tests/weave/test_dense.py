@@ -1,18 +1,28 @@
-"""The solver "dense": its graph, its rows for new samples, the consensus kernel, perturbed members."""
+"""The solver "dense": its graphs, their rows for new samples, the consensus kernel, copies of samples."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave import Views, WeaveClassifier, WeaveClustering
-from kernelweave.core.graphs.affinity import Affinity, GraphRule, KernelAffinities, join_pieces, ridge_affinity
+from kernelweave.core.graphs.affinity import Cut, GraphRule, KernelAffinities, cut_graphs, join_pieces, ridge_affinity
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import recipe
-from kernelweave.weave.consensus_kernel import given_weights, kernel_attributes
-from kernelweave.weave.dense import weave_kernel
-from kernelweave.weave.ensemble import draw_members
+from kernelweave.samples.scaling import Scaling, Version, fit_scaling
+from kernelweave.weave.consensus_kernel import combine, given_weights, kernel_attributes
+from kernelweave.weave.dense_graphs import (
+    DenseRows,
+    RowPart,
+    SumOfRows,
+    mean_degree,
+    one_graph,
+    several_cuts,
+    weighted_sum,
+)
 
 X, Y = make_blobs(90, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = X[:5] + 0.3
@@ -28,48 +38,144 @@ def K():
 def test_the_graph_is_that_of_the_rule_joined_if_asked_for(K, graph):
     rule = GraphRule(graph, 0.1, 1)
     expected = rule.weave(KernelAffinities(K, 0.1), 90)
-    loose, degrees = weave_kernel(K, rule, join=False)
-    whole, _ = weave_kernel(K, rule)
+    (loose,), parts, _ = one_graph(K, rule, join=False)
+    (whole,), _, degree = one_graph(K, rule)
     assert_array_equal(loose.toarray(), expected.graph.toarray())
-    assert degrees == expected.degrees
+    weights = [1 / d for d in expected.degrees] if graph == "both" else [1]
+    assert [(part.kind, part.k, part.weight) for part in parts] == [
+        (kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True)
+    ]
     assert connected_components(whole)[0] == 1
     assert_array_equal(whole.toarray(), join_pieces(expected.graph, expected.last).toarray())
+    assert degree == pytest.approx(whole.sum() / 90)
 
 
 def test_kernels_without_a_diagonal_are_refused(K):
-    with pytest.raises(InvalidInputError, match=r"trace 0, but k\(x, x\) is positive"):
-        weave_kernel(np.zeros_like(K), GraphRule())
+    for make in (lambda K: one_graph(K, GraphRule()), lambda K: several_cuts(K, ("ridge",), 0.1)):
+        with pytest.raises(InvalidInputError, match=r"trace 0, but k\(x, x\) is positive"):
+            make(np.zeros_like(K))
 
 
 def test_a_singular_system_is_said_to_be_one():
     K = np.diag([3.0, -1.0, 1.0, 1.0])
-    with pytest.raises(NotFiniteError, match=r"K \+ gamma I is singular at gamma=1: raise gamma"):
-        weave_kernel(K, GraphRule("ridge", 1.0))
+    for make in (lambda K: one_graph(K, GraphRule("ridge", 1.0)), lambda K: several_cuts(K, ("ridge",), 1.0)):
+        with pytest.raises(NotFiniteError, match=r"K \+ gamma I is singular at gamma=1: raise gamma"):
+            make(K)
+
+
+# several graphs of one kernel
+
+
+def test_every_kind_of_affinity_is_cut_at_several_numbers_of_neighbours(K):
+    ridge, tuned = several_cuts(K, ("ridge", "tuned"), 0.1)
+    assert (len(ridge.graphs), len(tuned.graphs)) == (5, 3)
+    cuts = [Cut(10), Cut(15), Cut(10, shared=True), Cut(20, shared=True), Cut(30, shared=True)]
+    affinities = KernelAffinities(K, 0.1)
+    for found, expected in zip(ridge.graphs, cut_graphs(affinities("ridge"), cuts, 90), strict=True):
+        assert_array_equal(found.toarray(), expected.toarray())
+    for found, k in zip(tuned.graphs, (5, 10, 15), strict=True):
+        alone = GraphRule("knn", 0.1, k).weave(affinities, 90)
+        assert_allclose(found.toarray(), join_pieces(alone.graph, alone.last).toarray())
+    for family, (kind, k), plain in ((ridge, ("ridge", 15), 1), (tuned, ("tuned", 10), 1)):
+        assert [(part.kind, part.k, part.weight) for part in family.parts] == [(kind, k, 1)]
+        assert family.degree == pytest.approx(family.graphs[plain].sum() / 90)
+
+
+def test_the_mean_degree_of_a_graph_without_edges_is_one():
+    assert mean_degree(sparse.csr_array((4, 4))) == 1
+    assert mean_degree(sparse.csr_array(np.ones((4, 4)))) == 4
+
+
+def test_the_weighted_sum_of_graphs_has_each_at_mean_degree_one(K):
+    graphs = several_cuts(K, ("ridge",), 0.1)[0].graphs[:3]
+    w = np.array([0.5, 0.0, 0.5])
+    expected = sum(wg * S.toarray() / S.sum() * 90 for wg, S in zip(w, graphs, strict=True))
+    total = weighted_sum(graphs, w)
+    assert_allclose(total.toarray(), expected)
+    assert total.has_sorted_indices
+    assert total.sum() / 90 == pytest.approx(1)
+    assert weighted_sum(graphs[:1], np.ones(1)) is graphs[0]
+
+
+# rows of new samples
+
+
+def bordered(scaling):
+    """Return the affinities of one new sample in the graph of all samples and it, by brute force."""
+    Z, z = scaling.transform(X), scaling.transform(NEW[:1])
+    whole = recipe("released-7").fit(Z).grams(np.vstack([Z, z])).mean(axis=0)
+    d = whole.diagonal()
+    D = d[:, None] + d - 2 * whole
+    own, theirs = np.sort(D[90, :90])[6], np.sort(D[:90, :90], axis=1)[:, 7]
+    return {
+        "ridge": ridge_affinity(whole, gamma=0.1)[90:, :90],
+        "tuned": np.exp(-D[90:, :90] / np.sqrt(own * theirs)),
+    }
+
+
+def kept(values, k):
+    """Return the k largest positive entries of a row, the others 0."""
+    return np.where(values >= np.sort(values, axis=1)[:, -k][:, None], np.maximum(values, 0), 0)
 
 
 @pytest.mark.parametrize("graph", KINDS)
 def test_a_new_row_is_that_of_the_graph_with_the_new_sample_in_it(graph):
     options = {"kernels": "released-7", "weights": "uniform", "scale": "none"}
     model = WeaveClassifier(graph=graph, solver="dense", **options).fit(X, Y)
-    bank = recipe("released-7").fit(X)
-    whole = bank.grams(np.vstack([X, NEW[:1]])).mean(axis=0)
-    D = 2 - 2 * whole  # the diagonal is 1
-    own, theirs = np.sort(D[90, :90])[6], np.sort(D[:90, :90], axis=1)[:, 7]
-    affinity = {
-        "ridge": Affinity(ridge_affinity(whole, gamma=0.1)[90:, :90]),
-        "tuned": Affinity(np.exp(-D[90:, :90] / np.sqrt(own * theirs))),
-    }
-    expected = GraphRule(graph, 0.1, 10).rows(affinity.get, 90, model._graph_model.joiner.degrees)
+    (joiner,) = model._graph_model.joiner.joiners
+    affinity = bordered(Scaling("none", ""))
+    expected = sum(part.weight * kept(affinity[part.kind], part.k) for part in joiner.parts)
     found = model._graph_model.rows(Views.of_table(NEW[:1]))
-    assert_allclose(found.toarray(), expected.toarray(), atol=1e-9)
+    assert_allclose(found.toarray(), expected, atol=1e-9)
+
+
+def consensus_of(scaling):
+    return combine(Views.of_table(X), Version("given", {"X": scaling}), recipe("released-7"), "uniform")
+
+
+def test_the_rows_of_several_graphs_are_the_sum_of_the_rows_of_each():
+    none, zscore = fit_scaling(X, "none"), fit_scaling(X, "zscore")
+    first = DenseRows(consensus_of(none), 0.1, (RowPart("ridge", 15, 0.2),))
+    second = DenseRows(consensus_of(zscore), 0.1, (RowPart("ridge", 8, 0.5), RowPart("tuned", 10, 0.3)))
+    expected = 0.2 * kept(bordered(none)["ridge"], 15)
+    expected = expected + 0.5 * kept(bordered(zscore)["ridge"], 8) + 0.3 * kept(bordered(zscore)["tuned"], 10)
+    found = SumOfRows((first, second)).rows(Views.of_table(NEW[:1]))
+    assert_allclose(found.toarray(), expected, atol=1e-9)
+    assert_allclose(SumOfRows((first,)).rows(Views.of_table(NEW)).toarray(), first.rows(Views.of_table(NEW)).toarray())
+
+
+def test_new_rows_of_the_default_weigh_every_version_by_its_share():
+    model = WeaveClustering(3, kernels="released-7", weights="uniform", random_state=0).fit(X)
+    joiners = model._graph_model.joiner.joiners
+    assert len(joiners) == len(model.scaling_) == 2
+    for version, joiner in zip(model.scaling_, joiners, strict=True):
+        families = several_cuts(joiner.consensus.matrix, ("ridge", "tuned"), 0.1)
+        assert [(part.kind, part.k) for part in joiner.parts] == [("ridge", 15), ("tuned", 10)]
+        shares = [part.weight * family.degree for part, family in zip(joiner.parts, families, strict=True)]
+        assert sum(shares) == pytest.approx(version.share)
+    assert sum(version.share for version in model.scaling_) == pytest.approx(1)
 
 
 def test_the_consensus_of_new_samples_is_the_weighted_sum_of_their_kernels():
     model = WeaveClustering(3, kernels="released-7", scale="none", random_state=0).fit(X)
-    consensus = model._graph_model.joiner.consensus
+    (joiner,) = model._graph_model.joiner.joiners
+    consensus = joiner.consensus
     H = recipe("released-7").fit(X).grams(NEW, X)
     assert_allclose(consensus.rows(Views.of_table(NEW)), np.tensordot(model.kernel_shares_, H, axes=1), atol=1e-12)
     assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=1e-12)
+
+
+def test_kernels_and_graphs_of_several_versions_are_summed_by_their_shares():
+    model = WeaveClustering(3, kernels="released-7", random_state=0).fit(X)
+    parts = [consensus_of(version.scalings["X"]) for version in model.scaling_]
+    joiners = model._graph_model.joiner.joiners
+    K = sum(v.share * one.consensus.matrix for v, one in zip(model.scaling_, joiners, strict=True))
+    p = sum(v.share * one.consensus.weights for v, one in zip(model.scaling_, joiners, strict=True))
+    assert_allclose(model.consensus_kernel_, K)
+    assert_allclose(model.kernel_shares_, p)
+    for part, joiner in zip(parts, joiners, strict=True):
+        assert_allclose(joiner.consensus.training.tables[0], part.training.tables[0])
+    assert model.graph_.sum() / 90 == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -91,21 +197,51 @@ def test_given_weights_become_shares():
     assert_allclose(given_weights([2, 1, 1], ("a", "b", "c")), [0.5, 0.25, 0.25])
 
 
-def test_a_model_of_one_view_has_one_scaling_and_one_of_several_has_one_for_each():
+def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_samples():
     names, shares = ("a", "b"), np.array([0.5, 0.5])
-    assert kernel_attributes(names, ("X", "X"), shares, {"X": "unit"})["scaling_"] == "unit"
-    assert kernel_attributes(names, ("u", "v"), shares, {"u": 1, "v": 2})["scaling_"] == {"u": 1, "v": 2}
-    assert "scaling_" not in kernel_attributes(names, ("X", "X"), shares, {})
+    versions = (Version("given", {"X": Scaling("unit", "it was asked for")}),)
+    assert kernel_attributes(names, ("X", "X"), shares, versions)["scaling_"] is versions
+    assert "scaling_" not in kernel_attributes(names, ("X", "X"), shares, (Version("given", {}),))
 
 
-def test_members_perturb_weights_gamma_and_neighbours_and_keep_the_kind_of_graph():
-    members = draw_members(np.array([0.7, 0.2, 0.1]), GraphRule("both", 0.1, 10), np.random.RandomState(0))
-    assert len(members) == 24
-    for member in members:
-        assert member.shares.sum() == pytest.approx(1)
-        assert member.rule.graph == "both"
-        assert 0.03 <= member.rule.gamma <= 0.3
-        assert 7 <= member.rule.n_neighbors <= 20
-    assert len({member.seed for member in members}) == 24
-    again = draw_members(np.array([0.7, 0.2, 0.1]), GraphRule("both", 0.1, 10), np.random.RandomState(0))
-    assert [member.rule for member in again] == [member.rule for member in members]
+# copies of a sample
+
+
+def test_copies_of_samples_do_not_change_the_clusters_of_the_others():
+    order = np.r_[np.arange(90), 5, 5, 17, 80]
+    once, again = (WeaveClustering(3, random_state=0).fit(X[rows]) for rows in (np.arange(90), order))
+    for name in ("labels_", "membership_", "confidence_", "embedding_"):
+        assert_array_equal(getattr(again, name), getattr(once, name)[order])
+    assert_array_equal(again.graph_.toarray(), once.graph_.toarray()[np.ix_(order, order)])
+    assert_array_equal(again.consensus_kernel_, once.consensus_kernel_[np.ix_(order, order)])
+    assert_array_equal(again.predict(X[order]), again.labels_)
+    assert_allclose(again.predict_proba(NEW), once.predict_proba(NEW))
+
+
+def test_many_copies_of_one_sample_are_no_cluster():
+    order = np.r_[np.arange(90), np.full(60, 7)]
+    labels = WeaveClustering(3, random_state=0).fit(X[order]).labels_
+    assert len(set(labels[order == 7])) == 1
+    assert np.count_nonzero(labels[:90] == labels[7]) > 10
+
+
+def test_copies_of_samples_with_gaps_are_found_too():
+    views = Views({"left": X[:, :2], "right": X[:, 2:]}, missing={"right": [3, 50]})
+    order = np.r_[np.arange(90), 3, 4]
+    once = WeaveClustering(3, random_state=0).fit(views)
+    again = WeaveClustering(3, random_state=0).fit(views.select(order))
+    assert_array_equal(again.labels_, once.labels_[order])
+
+
+def test_fewer_distinct_samples_than_clusters_are_told():
+    with pytest.warns(ConvergenceWarning, match="only 2 distinct samples for n_clusters=3"):
+        model = WeaveClustering(3, random_state=0).fit(np.repeat(X[:2], 10, axis=0))
+    assert model.n_clusters_ == 2
+    assert_array_equal(model.labels_, np.repeat(model.labels_[[0, 10]], 10))
+
+
+def test_kernel_matrices_keep_their_copies():
+    K = recipe("released-7").fit_grams(X[np.r_[np.arange(90), 5]]).mean(axis=0)
+    model = WeaveClustering(3, kernels="precomputed", random_state=0).fit(K)
+    assert model.graph_.shape == (91, 91)
+    assert not hasattr(model, "scaling_")

@@ -142,14 +142,15 @@ def test_copies_and_pickles_give_the_same_answers(case, estimator):
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("dense")])
 def test_copies_and_pickles_hold_the_fields_only(name):
     model, _, new = fit(name)
-    joiner = model._graph_model.joiner
-    names = {field.name for field in fields(joiner)}
+    joiners = model._graph_model.joiner.joiners
     before = len(pickle.dumps(model))
     model.predict(new)
-    assert isinstance(joiner, Lean)
-    assert vars(joiner).keys() > names  # what was computed for new samples is kept for the next ones
-    for again in (copy.copy(joiner), copy.deepcopy(joiner), pickle.loads(pickle.dumps(joiner))):
-        assert vars(again).keys() == names
+    for joiner in joiners:
+        names = {field.name for field in fields(joiner)}
+        assert isinstance(joiner, Lean)
+        assert vars(joiner).keys() > names  # what was computed for new samples is kept for the next ones
+        for again in (copy.copy(joiner), copy.deepcopy(joiner), pickle.loads(pickle.dumps(joiner))):
+            assert vars(again).keys() == names
     assert abs(len(pickle.dumps(model)) - before) < 1000  # without the inverse, of 115 kB
 
 
@@ -157,7 +158,8 @@ def test_what_was_computed_for_new_samples_is_computed_once(monkeypatch):
     model, _, new = fit("dense, both")
     first = model.predict_proba(new)
     for name in ("ridge_inverse", "kernel_sqdist"):
-        monkeypatch.setattr(f"kernelweave.weave.dense.{name}", lambda *args, **options: pytest.fail("computed again"))
+        path = f"kernelweave.weave.dense_graphs.{name}"
+        monkeypatch.setattr(path, lambda *args, **options: pytest.fail("computed again"))
     assert_array_equal(model.predict_proba(new), first)
 
 
@@ -165,8 +167,10 @@ def test_a_fitted_graph_cannot_be_changed():
     model, _, _ = fit("dense")
     with pytest.raises(AttributeError, match="cannot assign to field 'values'"):
         model._graph_model.values = None
-    with pytest.raises(AttributeError, match="cannot assign to field 'rule'"):
-        model._graph_model.joiner.rule = None
+    with pytest.raises(AttributeError, match="cannot assign to field 'joiners'"):
+        model._graph_model.joiner.joiners = ()
+    with pytest.raises(AttributeError, match="cannot assign to field 'parts'"):
+        model._graph_model.joiner.joiners[0].parts = ()
 
 
 # the object itself

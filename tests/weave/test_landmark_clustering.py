@@ -139,8 +139,8 @@ def test_progress_tells_stage_and_rows(groups, fit, capsys):
 
 
 def test_memory_beyond_answers_and_chunks_does_not_grow_with_the_samples():
-    plan = Plan("released-7", "self", "auto", GraphRule(), None, 1, lambda text: None)
-    reading = Reading(4, "auto", None, 10, consensus=False)
+    plan = Plan("released-7", "self", "auto", GraphRule(), "auto", True, None, 1, lambda text: None)
+    reading = Reading(4, "auto", None, 10)
 
     def blocks(count):
         return lambda: (make_groups(4000, seed=i)[0] for i in range(count))

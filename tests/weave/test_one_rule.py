@@ -8,11 +8,12 @@ from sklearn.datasets import load_digits, make_blobs
 from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.kernels import Gaussian, Linear, recipe
-from kernelweave.weave.dense import weave_kernel
+from kernelweave.weave.dense_graphs import one_graph
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import perturbed, weave_local
 
 KINDS = ["ridge", "knn", "both"]
+ONE_GRAPH = {"n_neighbors": 10, "scale": "unit", "random_state": 0, "kernels": "released-7"}
 BLOBS, _ = make_blobs(150, n_features=5, centers=4, cluster_std=2.0, random_state=0)
 DIGITS = load_digits().data
 SETS = {"blobs": (BLOBS[:120], BLOBS[120:]), "digits": (DIGITS[:140], DIGITS[140:170])}
@@ -21,7 +22,7 @@ SETS = {"blobs": (BLOBS[:120], BLOBS[120:]), "digits": (DIGITS[:140], DIGITS[140
 def models(graph, estimator=WeaveClustering, samples="blobs", **options):
     X, _ = SETS[samples]
     y = np.where(np.arange(len(X)) % 4 == 0, np.arange(len(X)) % 3, -1)
-    options = {"graph": graph, "random_state": 0, "kernels": "released-7"} | options
+    options = ONE_GRAPH | {"graph": graph} | options
     options |= {"n_clusters": 3} if estimator is WeaveClustering else {}
     solvers = "dense", Local(n_candidates=len(X))  # of a training sample, all others; of a new one, all
     return [estimator(solver=solver, **options).fit(X, y) for solver in solvers]
@@ -61,9 +62,9 @@ def test_the_answers_for_new_samples_are_equal_to_rounding(graph):
 def test_the_rows_of_new_samples_are_equal_for_several_views(graph):
     X, new = SETS["blobs"]
     y = np.where(np.arange(len(X)) % 4 == 0, np.arange(len(X)) % 3, -1)
-    options = {"graph": graph, "random_state": 0, "kernels": "released-7"}
     dense, local = (
-        WeaveClassifier(solver=solver, **options).fit([X[:, :2], X[:, 2:]], y) for solver in ("dense", Local(120))
+        WeaveClassifier(solver=solver, graph=graph, **ONE_GRAPH).fit([X[:, :2], X[:, 2:]], y)
+        for solver in ("dense", Local(120))
     )
     assert_allclose(local.graph_.toarray(), dense.graph_.toarray(), atol=1e-3 * dense.graph_.max())
     here, there = (rows(model, [new[:, :2], new[:, 2:]]) for model in (dense, local))
@@ -73,8 +74,14 @@ def test_the_rows_of_new_samples_are_equal_for_several_views(graph):
 @pytest.mark.parametrize("graph", KINDS)
 def test_the_rows_of_both_have_the_proportions_of_the_training_graph(graph):
     dense, local = models(graph)
-    assert_allclose(local._graph_model.joiner.woven.degrees, dense._graph_model.joiner.degrees, rtol=1e-4)
-    assert dense._graph_model.joiner.rule == local._graph_model.joiner.woven.rule == GraphRule(graph, 0.1, 10)
+    (joiner,) = dense._graph_model.joiner.joiners
+    woven = local._graph_model.joiner.woven
+    assert woven.rule == GraphRule(graph, 0.1, 10)
+    assert {part.kind: part.k for part in joiner.parts} == woven.rule.kept
+    if graph == "both":
+        assert_allclose([part.weight for part in joiner.parts], 1 / np.array(woven.degrees), rtol=1e-4)
+    else:
+        assert joiner.parts[0].weight == 1
 
 
 @pytest.mark.parametrize("graph", KINDS)
@@ -85,7 +92,7 @@ def test_perturbed_graphs_are_equal_to_rounding(graph, factors):
     kernel = LocalKernel.fixed_on(X, bank.kernels, np.full(7, 1 / 7))
     rule = GraphRule(graph, 0.1, 10)
     woven, index = weave_local((X,), (kernel,), rule, n_candidates=149, join=True, seed=0)
-    expected = weave_kernel(bank.grams(BLOBS).mean(axis=0), rule.perturbed(*factors))[0]
+    (expected,) = one_graph(bank.grams(BLOBS).mean(axis=0), rule.perturbed(*factors)).graphs
     found = perturbed((X,), woven, index, factors)
     assert_allclose(found.toarray(), expected.toarray(), atol=1e-3 * expected.max())
 

@@ -18,6 +18,7 @@ from kernelweave.metrics import clustering_accuracy, normalized_mutual_informati
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
+from kernelweave.samples.scaling import Version
 
 __all__ = ["agreement", "settings", "snippet", "story", "versions"]
 
@@ -37,7 +38,9 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
     if facts.within is not None:
         same = f"joins samples of the same {facts.kind}"
         sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
-    sentences.append(_found(model, facts))
+    sentences.append(_found(facts))
+    if (evidence := getattr(model, "cluster_evidence_", None)) is not None:
+        sentences.append(f"The number was chosen from the data; {evidence.words}.")
     if (outcome := getattr(model, "outcome_", None)) is not None:
         sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
     return sentences
@@ -53,26 +56,34 @@ def _compared(model: BaseEstimator, facts: Facts) -> str:
 
 
 def _scaled(model: BaseEstimator) -> list[str]:
-    """Return how the samples were scaled, one sentence per view."""
-    scaling = getattr(model, "scaling_", None)
-    if scaling is None:
-        return []
-    views = scaling if isinstance(scaling, Mapping) else {"": scaling}
+    """Return how the samples were scaled: one sentence per view, or one for all versions of the samples."""
+    versions = getattr(model, "scaling_", ())
+    if len(versions) > 1:
+        parts = [f"{_how(each)} ({each.share:.0%} of the weight)" for each in versions]
+        return [f"The samples were compared in {len(versions)} versions: {' and '.join(parts)}."]
+    scalings = versions[0].scalings if versions else {}
     return [
-        f"The samples{f' of view {view!r}' if len(views) > 1 else ''} were {_SCALED[each.method]}, since {each.reason}."
-        for view, each in views.items()
+        f"The samples{f' of view {view!r}' if len(scalings) > 1 else ''} were {_SCALED[each.method]}, "
+        f"since {each.reason}."
+        for view, each in scalings.items()
     ]
 
 
-def _found(model: BaseEstimator, facts: Facts) -> str:
+def _how(version: Version) -> str:
+    """Return how the samples of one version are scaled, view by view if that differs."""
+    methods = {view: _SCALED[each.method] for view, each in version.scalings.items()}
+    if len(set(methods.values())) == 1:
+        return next(iter(methods.values()))
+    return ", ".join(f"view {view!r} {method}" for view, method in methods.items())
+
+
+def _found(facts: Facts) -> str:
     sizes = [group.size for group in facts.groups]
     if min(sizes) < max(sizes):
         size = f"{min(sizes):,} to {max(sizes):,} samples"
     else:
         size = counted(sizes[0], "sample") + (" each" if len(sizes) > 1 else "")
     found = f"{counted(len(facts.names), facts.kind)} of {size} {_were(len(facts.names))} found"
-    if hasattr(model, "cluster_evidence_"):
-        found += "; the number was chosen from the data"
     if facts.labelled is not None:
         found += f", from {counted(int(facts.labelled.sum()), 'label')}"
     return found + "."

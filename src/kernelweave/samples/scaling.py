@@ -34,7 +34,7 @@ _SCALED_ALREADY = {  # kinds of views, and why they are not scaled
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
-_UNIT, _SPARSE_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
+_UNIT, _THIN_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
@@ -53,8 +53,8 @@ class Scaling:
     mean, deviation : array of shape (n_features,) or None
         Of the training samples, for "zscore".
     unit : float or None
-        The largest power of two that is not above the largest absolute value of the training samples. Samples are
-        divided by it, and multiplied by 4 unless they are sparse, before anything else. It is given where "auto" leaves
+        Samples are divided by it before anything else: the largest power of two that is not above the largest absolute
+        value of the training samples, or a quarter of it unless they are mostly zero. It is given where "auto" leaves
         samples as they are, so that their unit does not matter to polynomial kernels, and for "zscore" where their
         squares might not be finite.
     """
@@ -258,19 +258,21 @@ def _dense(X: Samples) -> npt.NDArray[Any]:
 
 
 def _unit_of(X: Samples) -> float | None:
-    """Return the largest power of two that is not above the largest absolute value of a table, None if that is 0."""
+    """Return the power of two that brings the largest absolute value to 1 to 2, or 4 to 8; None if all are 0."""
     values = X.data if sparse.issparse(X) else X
     largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    return math.ldexp(1, math.frexp(largest)[1] - 1) if largest > 0 else None
+    if largest == 0:
+        return None
+    return math.ldexp(1, math.frexp(largest)[1] - 1) / (_THIN_UNIT if is_thin(X) else _UNIT)
 
 
 def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit, times 4 unless it is sparse: powers of two, which change no digit."""
+    """Return a table in this unit, a power of two, which changes no digit."""
     if sparse.issparse(X):
         X = X.copy()
-        X.data = (X.data / unit * _SPARSE_UNIT).astype(X.dtype, copy=False)
+        X.data = (X.data / unit).astype(X.dtype, copy=False)
         return X
-    return (X / unit * _UNIT).astype(X.dtype, copy=False)
+    return (X / unit).astype(X.dtype, copy=False)
 
 
 def _unit(X: Samples) -> Samples:

@@ -6,7 +6,10 @@ adjusted Rand index of its partitions. Letters: P the embedding, M memberships.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave.core.graphs.coordinates import margins, shrinkage
@@ -26,6 +29,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     if c == "auto":
         evidence = count_clusters(several, plan.say, rng)
         c = evidence.chosen
+    c = _at_most(c, several.graphs[0].shape[0])
     q = reading.n_components or c
     found, weights, start, most = [], several.priors.copy(), None, 0.0
     for i, S in enumerate(several.graphs):
@@ -53,3 +57,14 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     return Clusters(
         model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, woven.attributes
     )
+
+
+def _at_most(c: int, n_distinct: int) -> int:
+    """Return the number of clusters, but not more than there are distinct samples."""
+    if c > n_distinct:
+        msg = (
+            f"There are only {counted(n_distinct, 'distinct sample')} for n_clusters={c}, so there will be as many "
+            "clusters: remove copies from X, or lower n_clusters."
+        )
+        warnings.warn(msg, ConvergenceWarning, stacklevel=5)
+    return min(c, n_distinct)

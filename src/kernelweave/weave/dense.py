@@ -100,24 +100,20 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
     """Return the graphs of all versions of the samples."""
     built = _built(samples, _versions(samples, plan), plan)
     families = [(version, family) for version, _, found in built for family in found]
-    graphs = _graphs(built)
     priors = np.array([version.share for version, family in families for _ in family.graphs])
-
-    def perturbed() -> list[sparse.csr_array]:
-        K = built[0][1].matrix
-        return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
     def null(views: Views, rng: np.random.RandomState, kind: NullKind) -> tuple[sparse.csr_array, ...]:
         other = without_structure(views, rng, kind)
         found = _built(other, [version.refitted(other) for version, _, _ in built], plan.silent())
-        return _graphs(found)
+        graphs = _graphs(found)
+        return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
     return SeveralGraphs(
-        graphs,
+        _graphs(built),
         priors / priors.sum(),
         any(version.few_columns for version, _, _ in built),
         lambda weights: _woven(samples, copies, built, weights, plan),
-        perturbed,
+        lambda: _perturbed(built, plan),
         partial(null, samples) if isinstance(samples, Views) else None,
         copies,
     )
@@ -125,6 +121,12 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
 
 def _graphs(built: Sequence[_Built]) -> tuple[sparse.csr_array, ...]:
     return tuple(S for _, _, families in built for family in families for S in family.graphs)
+
+
+def _perturbed(built: Sequence[_Built], plan: Plan) -> list[sparse.csr_array]:
+    """Return graphs with more and with fewer edges than the only one."""
+    K = built[0][1].matrix
+    return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
 
 def _built(samples: Views | KernelStack, versions: Sequence[Version], plan: Plan) -> list[_Built]:
@@ -161,7 +163,8 @@ def _woven(
         start = done
         for family in families:
             share = float(weights[done : (done := done + len(family.graphs))].sum())
-            parts += [replace(part, weight=share * part.weight) for part in family.parts if share >= _NEGLIGIBLE]
+            factor = 1.0 if len(weights) == 1 else share / family.degree  # as in `weighted_sum`
+            parts += [replace(part, weight=factor * part.weight) for part in family.parts if share >= _NEGLIGIBLE]
         shares.append(float(weights[start:done].sum()))
         if parts:
             joiners.append(DenseRows(consensus, plan.rule.gamma, tuple(parts)))

@@ -51,10 +51,11 @@ class RowPart:
 
 
 class Family(NamedTuple):
-    """Graphs of one consensus kernel that new samples join by the same rows."""
+    """Graphs of one consensus kernel that new samples join by the same rows: those of a graph of this mean degree."""
 
     graphs: tuple[sparse.csr_array, ...]
     parts: tuple[RowPart, ...]
+    degree: float
 
 
 def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Family]:
@@ -64,7 +65,7 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
         affinity = _affinity(K, gamma, kind)
         graphs = cut_graphs(affinity, _CUTS[kind], len(K))
         plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
-        found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1 / mean_degree(plain)),)))
+        found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1.0),), mean_degree(plain)))
     return found
 
 
@@ -75,8 +76,10 @@ def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
         S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
     except linalg.LinAlgError as error:
         raise _singular(rule.gamma) from error
-    parts = tuple(RowPart(kind, k, 1 / d) for (kind, k), d in zip(rule.kept.items(), degrees, strict=True))
-    return Family((join_pieces(S, last) if join else S,), parts)
+    weights = [1.0] if len(degrees) == 1 else [1 / d for d in degrees]  # as in the graph
+    parts = tuple(RowPart(kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True))
+    S = join_pieces(S, last) if join else S
+    return Family((S,), parts, mean_degree(S))
 
 
 def _affinity(K: Matrix, gamma: float, kind: Kind) -> Affinity:

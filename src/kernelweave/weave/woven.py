@@ -58,7 +58,7 @@ class SeveralGraphs:
     perturbed : function without arguments
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
-        Returns the graphs of samples without structure, of either kind.
+        Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
     copies : array of shape (n_samples,)
         The position of every sample in the graphs, which have at most four copies of it.
     """
