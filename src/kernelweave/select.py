@@ -9,7 +9,15 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CLEAR", "CLEAR_OF_FEW", "ClusterEvidence", "Found", "candidate_numbers", "cluster_evidence"]
+__all__ = [
+    "CLEAR",
+    "CLEAR_OF_FEW",
+    "ClusterEvidence",
+    "Found",
+    "candidate_numbers",
+    "cluster_evidence",
+    "eigenvalue_gaps",
+]
 
 Found: TypeAlias = Literal["gap", "agreement", "nothing"]
 
@@ -134,10 +142,7 @@ def cluster_evidence(
     ClusterEvidence
     """
     numbers = np.array(sorted(agreement))
-    ratios = np.array([_ratios(values, numbers) for values in eigenvalues])
-    if without is not None:
-        ratios = ratios / np.maximum([_ratios(values, numbers) for values in without], 1)
-    gap = np.quantile(ratios, _QUANTILE, axis=0)
+    gap = eigenvalue_gaps(eigenvalues, without, numbers)
     a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
     score = np.maximum(a, 0) * np.maximum(m, 0)
     chance = np.array([_chance(by_chance, k) for k in numbers])
@@ -148,6 +153,18 @@ def cluster_evidence(
         enough = not a[place] < chance[place] + _MORE  # true where there is nothing to compare with
         chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
     return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)  # type: ignore[arg-type]
+
+
+def eigenvalue_gaps(
+    eigenvalues: Sequence[npt.NDArray[Any]],
+    without: Sequence[npt.NDArray[Any]] | None,
+    numbers: npt.NDArray[np.intp],
+) -> npt.NDArray[Any]:
+    """Return how far the eigenvalue after each number stands out: λ_{k+1}/λ_k, relative to that without structure."""
+    ratios = np.array([_ratios(values, numbers) for values in eigenvalues])
+    if without is not None:
+        ratios = ratios / np.maximum([_ratios(values, numbers) for values in without], 1)
+    return np.asarray(np.quantile(ratios, _QUANTILE, axis=0))
 
 
 def _chance(by_chance: Sequence[Mapping[int, float]], k: int) -> float:

@@ -67,6 +67,10 @@ class WeaveClustering(GraphClusterer):
     Attributes
     ----------
     %(memberships: how=the mean share of the partitions that join it to a member.)
+    clarity_ : float
+        How far the clusters stand out from those of samples without structure, from 0 to 1, measured on at most 300
+        samples. Below 1, memberships are drawn towards equal shares. It is 1 with precomputed kernels, where it is not
+        measured. Not with "landmark".
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence
@@ -98,6 +102,7 @@ class WeaveClustering(GraphClusterer):
         "n_components": [AT_LEAST_ONE, None],
     }
 
+    clarity_: float
     n_clusters_: int
     cluster_evidence_: ClusterEvidence
     eigenvalues_: Vector

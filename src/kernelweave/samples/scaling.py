@@ -123,9 +123,10 @@ class Version:
 def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Version, ...]:
     """Return the versions of the samples to compare: one where `scale` is given, two where it is "auto".
 
-    The first has the directions of the rows, or rows as they are where a table has fewer than ten columns. The second
-    has z-scores. Its share is the fourth power of how full the columns are, relative to 1 for the first: columns that
-    are mostly zero, such as words, have no use for means and deviations, and below 0.18 their view stays the same.
+    The first has the directions of the rows, or rows as they are where a table has fewer than ten columns. It counts
+    less where few columns have most of the size of the rows: columns in different units, whose directions mean little.
+    The second has z-scores. They count less where columns are mostly zero, such as words, which have no use for means
+    and deviations; where columns are filled to less than 0.18 their view stays the same.
     """
     methods = scale_methods(views.names, scale)
     if isinstance(scale, Mapping):
@@ -138,7 +139,8 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     few = any(width < _FEW_COLUMNS for _, width in filled.values())
     ordered = [name for name in views.names if name in filled]
     direction = {name: _direction(tables[name], filled[name][1]) for name in ordered}
-    first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, 1.0, few)
+    even = float(np.mean([_evenness(tables[name], filled[name][1]) ** 4 for name in ordered]))
+    first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
     full = {name: share**4 for name, (share, _) in filled.items() if share >= _THIN}
     if not full:
         return (first,)
@@ -175,6 +177,20 @@ def _filled(X: Samples) -> tuple[float, float]:
     f = (np.count_nonzero(X, axis=0) if counts is None else counts) / X.shape[0]
     total, squares = float(f.sum()), float(f @ f)
     return (squares / total, total**2 / squares) if total > 0 else (0.0, 0.0)
+
+
+def _evenness(X: Samples, columns: float) -> float:
+    """Return min(1, 2 e / min(columns, 10)), e = (Σ m)² / Σ m² and m_j the mean square of column j.
+
+    e is the number of columns that have most of the size of the rows: all of them if their sizes are equal.
+    """
+    unit = _unit_of(X)
+    if unit is None:
+        return 1.0
+    table = _in_unit(X, unit)
+    m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
+    m = m.ravel().astype(np.float64) / X.shape[0]
+    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(columns, 1.0), _FEW_COLUMNS)))
 
 
 def _direction(X: Samples, columns: float) -> Scaling:

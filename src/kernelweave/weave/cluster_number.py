@@ -14,7 +14,7 @@ from kernelweave.select import CLEAR, CLEAR_OF_FEW, ClusterEvidence, candidate_n
 from kernelweave.weave.graph_partitions import partitions, spectrum
 from kernelweave.weave.woven import SeveralGraphs
 
-__all__ = ["count_clusters"]
+__all__ = ["count_clusters", "tried"]
 
 _STARTS = 2  # of k-means, for each number of clusters that is tried
 _EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
@@ -27,13 +27,13 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         graphs = (*graphs, *several.perturbed())
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
-    values, agreement, within = _tried(graphs, priors, numbers, rng, say)
+    values, agreement, within = tried(graphs, priors, numbers, rng, say)
     without: list[Vector] | None = None
     by_chance: tuple[dict[int, float], ...] = ()
     if several.null is not None:
         some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        without, normal, _ = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
-        _, permuted, _ = _tried(several.null(rng, "permuted"), priors, some, rng, say)
+        without, normal, _ = tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        _, permuted, _ = tried(several.null(rng, "permuted"), priors, some, rng, say)
         by_chance = (normal, permuted)
     clear = CLEAR_OF_FEW if several.few_columns and without is not None else CLEAR
     evidence = cluster_evidence(agreement, within, values, without, by_chance, clear)
@@ -41,12 +41,12 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
     return evidence
 
 
-def _tried(
+def tried(
     graphs: Sequence[sparse.csr_array],
     priors: Vector,
     numbers: Sequence[int],
     rng: np.random.RandomState,
-    say: Callable[[str], None],
+    say: Callable[[str], None] | None = None,
     most: int | None = None,
 ) -> tuple[list[Vector], dict[int, float], dict[int, float]]:
     """Return the eigenvalues of every graph, and the agreement and the modularity of each number of clusters."""
@@ -57,7 +57,8 @@ def _tried(
         values.append(small)
         for k in numbers:
             found[k].append(partitions(small, V, [("unit", k)], k, n_init=_STARTS, rng=rng)[0])
-        say(f"number of clusters: graph {len(values)} of {len(graphs)}")
+        if say is not None:
+            say(f"number of clusters: graph {len(values)} of {len(graphs)}")
     agreement = {k: _agreement(found[k], priors) for k in numbers}
     within = {
         k: float(np.average([modularity(*pair) for pair in zip(graphs, found[k], strict=True)], weights=priors))

@@ -41,21 +41,25 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         found.append(z)
     weights /= weights.sum()
     labels, M = merge(np.concatenate(found), np.repeat(weights, len(found[0])), c)
+    clear = 1.0 if several.clarity is None or c == 1 else several.clarity(c, rng)
+    plan.say(f"clarity: {clear:.2f} (0 for samples without structure, 1 for clusters that stand out)")
+    M = clear * M + (1 - clear) / M.shape[1]
     woven = several.weave(weights)
     values, V = spectrum(woven.graph, q + 1, plan.say, start)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     model = GraphModel(
         woven.joiner,
         P / shrinkage(woven.graph, P),
-        np.eye(M.shape[1], dtype=M.dtype)[labels],
+        clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1],
         seen=woven.seen,
         distributions=M,
         undecided=np.zeros(len(M), dtype=bool),
         embedding=P,
     )
     every = several.copies
+    attributes = {**woven.attributes, "clarity_": clear}
     return Clusters(
-        model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, woven.attributes
+        model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, attributes
     )
 
 

@@ -21,6 +21,7 @@ from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
 from kernelweave.weave.dense_graphs import DenseRows, Family, RowPart, SumOfRows, one_graph, several_cuts, weighted_sum
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.structure import clarity
 from kernelweave.weave.structureless import Kind as NullKind
 from kernelweave.weave.structureless import without_structure
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
@@ -115,6 +116,7 @@ def _several(samples: Views | KernelStack, copies: Labels, plan: Plan) -> Severa
         lambda weights: _woven(samples, copies, built, weights, plan),
         lambda: _perturbed(built, plan),
         partial(null, samples) if isinstance(samples, Views) else None,
+        partial(clarity, samples, [version for version, _, _ in built], plan) if isinstance(samples, Views) else None,
         copies,
     )
 

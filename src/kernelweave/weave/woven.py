@@ -59,6 +59,8 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
+    clarity : function of a number of clusters and a RandomState, or None
+        Returns how far clusters stand out from samples without structure, from 0 to 1.
     copies : array of shape (n_samples,)
         The position of every sample in the graphs, which have at most four copies of it.
     """
@@ -69,4 +71,5 @@ class SeveralGraphs:
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, Kind], tuple[sparse.csr_array, ...]] | None
+    clarity: Callable[[int, np.random.RandomState], float] | None
     copies: Labels

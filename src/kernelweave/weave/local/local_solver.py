@@ -25,6 +25,7 @@ from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
+from kernelweave.weave.structure import clarity
 from kernelweave.weave.version_choice import best_version
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
@@ -70,8 +71,9 @@ class Local:
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         woven, perturbed_graphs = self._weave(samples, plan, c, rng, join=True, least=min(n / (4 * c), 1000))
+        stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
         several = SeveralGraphs(
-            (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, np.arange(n)
+            (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, stands_out, np.arange(n)
         )
         return cluster_graphs(several, reading, plan, rng)
 

@@ -1,0 +1,59 @@
+"""Whether clusters stand out at all: a sample of the rows beside rows without structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave._types import Vector
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.samples.scaling import Version
+from kernelweave.samples.views import Views
+from kernelweave.select import CLEAR_OF_FEW, eigenvalue_gaps
+from kernelweave.weave.cluster_number import tried
+from kernelweave.weave.consensus_kernel import combine
+from kernelweave.weave.dense_graphs import one_graph
+from kernelweave.weave.plan import Plan
+from kernelweave.weave.structureless import without_structure
+
+__all__ = ["clarity"]
+
+_SAMPLED = 300  # rows: enough to tell clusters from one cloud, and quick
+_ENOUGH = 0.2  # agreement above chance that shows structure beyond doubt
+_FEWEST_MEMBERS = 8
+
+
+def clarity(
+    views: Views, versions: Sequence[Version], plan: Plan, n_clusters: int, rng: np.random.RandomState
+) -> float:
+    """Return how far `n_clusters` clusters stand out from samples without structure, from 0 to 1.
+
+    On at most 300 samples: the larger of how far graphs agree on the clusters beyond chance, and how far a gap between
+    eigenvalues, after this or a smaller number, exceeds that of one cloud with the same means and covariances.
+    """
+    drawn = np.sort(rng.choice(views.n_samples, min(views.n_samples, _SAMPLED), replace=False))
+    sample = views.select(drawn)
+    c = min(n_clusters, sample.n_samples // _FEWEST_MEMBERS)
+    if c < 2:
+        return 1.0
+    values, agreement = _measured(sample, versions, plan, c, rng)
+    cloud, chance = _measured(without_structure(sample, rng, "normal"), versions, plan, c, rng)
+    _, permuted = _measured(without_structure(sample, rng, "permuted"), versions, plan, c, rng)
+    gap = eigenvalue_gaps(values, cloud, np.arange(2, c + 1)).max()
+    beyond = (agreement - max(chance, permuted)) / _ENOUGH
+    return float(np.clip(max(beyond, (gap - 1) / (CLEAR_OF_FEW - 1)), 0, 1))
+
+
+def _measured(
+    views: Views, versions: Sequence[Version], plan: Plan, c: int, rng: np.random.RandomState
+) -> tuple[list[Vector], float]:
+    """Return the eigenvalues of two graphs of each version, and how far their partitions agree."""
+    graphs: list[sparse.csr_array] = []
+    for version in versions:
+        K = combine(views, version.refitted(views), plan.kernels, plan.weights).matrix
+        for rule in (GraphRule("ridge", plan.rule.gamma, 10), GraphRule("knn", plan.rule.gamma, 10)):
+            graphs += one_graph(K, rule).graphs
+    values, agreement, _ = tried(graphs, np.ones(len(graphs)), [c], rng)
+    return values, agreement[c]
