@@ -1,50 +1,142 @@
+"""The number of clusters: what several graphs say, beside samples without structure."""
+
 import numpy as np
 import pytest
-from scipy import sparse
+from numpy.testing import assert_allclose
 
-from kernelweave.core.partitions.agreement import modularity
-from kernelweave.select import candidate_numbers, cluster_evidence
+from kernelweave.select import CLEAR, CLEAR_OF_FEW, candidate_numbers, cluster_evidence
 
-CLIQUES = sparse.csr_array(np.kron(np.eye(4), np.ones((5, 5)) - np.eye(5)))
-FOUR = np.repeat(np.arange(4), 5).astype(np.int32)
+NUMBERS = range(2, 9)
 
 
-def test_the_modularity_of_cliques_is_what_newman_and_girvan_say():
-    assert modularity(CLIQUES, FOUR) == pytest.approx(1 - 4 * 0.25**2)
-    assert modularity(CLIQUES, np.zeros(20, dtype=int)) == pytest.approx(0)
+def spectrum(k, gap, n=10):
+    """Return eigenvalues, each 1.1 times the one before, but for a gap after number k."""
+    steps = np.full(n, 1.1)
+    steps[0] = 0.01
+    steps[k] = gap
+    return np.cumprod(steps)
 
 
-def test_the_modularity_of_random_labels_is_near_zero():
-    rng = np.random.default_rng(0)
-    S = rng.uniform(size=(300, 300)) < 0.1
-    S = sparse.csr_array((S | S.T).astype(float))
-    assert abs(modularity(S, rng.integers(4, size=300))) < 0.02
+def weighed(agreement, eigenvalues, without=None, by_chance=(), modularity=None, **options):
+    within = modularity or dict.fromkeys(agreement, 0.5)
+    return cluster_evidence(agreement, within, eigenvalues, without, by_chance, **options)
 
 
-def test_a_graph_without_edges_has_no_modularity():
-    assert modularity(sparse.csr_array((4, 4)), np.arange(4)) == 0
+def flat(value):
+    return dict.fromkeys(NUMBERS, value)
 
 
-def partitions():
-    two, eight = FOUR // 2, np.arange(20, dtype=np.int32) * 8 // 20
-    return {2: np.stack([two] * 3), 4: np.stack([FOUR] * 3), 8: np.stack([eight, np.roll(eight, 1), np.roll(eight, 2)])}
+def test_a_clear_gap_decides_whatever_graphs_agree_on():
+    agreement = flat(0.4) | {6: 0.9}
+    found = weighed(agreement, [spectrum(3, 5.0)] * 4, [spectrum(0, 0.01)] * 4, [flat(0.9)])
+    assert (found.chosen, found.found) == (3, "gap")
+    assert found.gap[1] == pytest.approx(5 / 1.1)
+    assert_allclose(np.delete(found.gap, 1), 1)
+    assert found.words.startswith("3 clusters stand out (the gap between eigenvalues is 4.5 times that of samples")
 
 
-def test_the_number_of_cliques_is_chosen():
-    evidence = cluster_evidence(CLIQUES, partitions())
-    assert evidence.chosen == 4
-    assert evidence.n_clusters.tolist() == [2, 4, 8]
-    assert evidence.stability[1] == 1 > evidence.stability[2]
-    assert evidence.score.argmax() == 1
+def test_a_gap_that_samples_without_structure_have_too_does_not_count():
+    same = [spectrum(3, 5.0)] * 4
+    assert weighed(flat(0.4) | {6: 0.9}, same, same).chosen == 6
+    assert weighed(flat(0.4) | {6: 0.9}, same).chosen == 3  # nothing to compare with
+
+
+def test_samples_without_structure_never_raise_a_gap():
+    falling = [np.array([0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01])] * 2
+    found = weighed(flat(0.4), [spectrum(3, 2.0)] * 2, falling)
+    assert found.gap[1] == pytest.approx(2)
+
+
+def test_a_gap_that_a_fifth_of_the_graphs_see_counts():
+    graphs = [spectrum(3, 4.0)] * 3 + [spectrum(0, 0.01)] * 7
+    assert weighed(flat(0.4), graphs).found == "gap"
+    assert weighed(flat(0.4), graphs[2:] + graphs[-3:]).found != "gap"
+
+
+@pytest.mark.parametrize(("clear", "found"), [(CLEAR, "agreement"), (CLEAR_OF_FEW, "gap")])
+def test_a_smaller_gap_is_clear_where_columns_are_few(clear, found):
+    assert weighed(flat(0.4), [spectrum(3, 2.0)], clear=clear).found == found
+
+
+def test_without_a_clear_gap_the_number_that_graphs_agree_on_is_chosen():
+    found = weighed(flat(0.4) | {5: 0.85}, [spectrum(3, 1.5)] * 3, None, [flat(0.3)])
+    assert (found.chosen, found.found) == (5, "agreement")
+    assert_allclose(found.score, found.agreement * found.modularity)
+    assert_allclose(found.chance, 0.3)
+    assert "agree well on 5 clusters (adjusted Rand index 0.85), but no number stands out" in found.words
+
+
+@pytest.mark.parametrize(("agreement", "word"), [(0.85, "well"), (0.7, "fairly well"), (0.5, "weakly")])
+def test_how_far_graphs_agree_is_told(agreement, word):
+    assert f"agree {word} on 4 clusters" in weighed(flat(0.2) | {4: agreement}, [spectrum(3, 1.1)]).words
+
+
+def test_agreement_on_clusters_of_a_poor_modularity_counts_less():
+    agreement = flat(0.1) | {2: 0.9, 5: 0.8}
+    within = flat(0.6) | {2: 0.2}
+    assert weighed(agreement, [spectrum(3, 1.1)], modularity=within).chosen == 5
 
 
 def test_of_numbers_that_score_alike_the_smaller_is_chosen():
-    same = {k: np.stack([FOUR] * 2) for k in (4, 5, 6)}
-    assert cluster_evidence(CLIQUES, same).chosen == 4
+    assert weighed(flat(0.4) | {4: 0.78, 7: 0.8}, [spectrum(3, 1.1)]).chosen == 4
+    assert weighed(flat(0.4) | {4: 0.75, 7: 0.8}, [spectrum(3, 1.1)]).chosen == 7
 
 
-def test_one_graph_alone_is_stable():
-    assert cluster_evidence(CLIQUES, {4: FOUR[None]}).stability.tolist() == [1]
+def test_agreement_that_samples_without_structure_reach_too_is_no_structure():
+    chance = flat(0.3) | {5: 0.8}
+    found = weighed(flat(0.4) | {5: 0.85}, [spectrum(3, 1.5)], None, [flat(0.1), chance])
+    assert (found.chosen, found.found) == (1, "nothing")
+    assert found.words.startswith("no structure was found")
+    assert weighed(flat(0.4) | {5: 0.95}, [spectrum(3, 1.5)], None, [flat(0.1), chance]).chosen == 5
+
+
+def test_chance_is_the_largest_at_a_number_and_those_beside_it():
+    tried = {2: 0.1, 4: 0.6, 8: 0.2}
+    found = weighed(flat(0.4), [spectrum(3, 1.1)], None, [tried, {2: 0.3}])
+    # the nearest to 2 is 2 itself, with 4 beside it; the nearest to 7 and 8 is 8, with 4 beside it
+    assert_allclose(found.chance, [0.6] * 7)
+    wide = weighed(flat(0.4), [spectrum(3, 1.1)], None, [{2: 0.5, 3: 0.1, 4: 0.1, 5: 0.1, 6: 0.1, 7: 0.2, 8: 0.1}])
+    assert_allclose(wide.chance, [0.5, 0.5, 0.1, 0.1, 0.2, 0.2, 0.2])
+
+
+def test_without_samples_to_compare_with_chance_is_unknown_and_something_is_found():
+    found = weighed(flat(0.05), [spectrum(3, 1.1)])
+    assert np.isnan(found.chance).all()
+    assert (found.chosen, found.found) == (2, "agreement")
+
+
+def test_runners_up_by_gap_are_other_gaps_at_least_half_as_clear():
+    values = spectrum(3, 5.0)
+    values[6:] *= 2  # a second gap after number 6
+    values[8:] *= 1.3
+    found = weighed(flat(0.4), [values], [spectrum(0, 0.01)])
+    assert found.runners_up == (6,)
+    assert found.words.endswith("; 6 would be nearly as good")
+
+
+def test_runners_up_by_agreement_are_other_peaks_near_the_best():
+    agreement = flat(0.4) | {3: 0.74, 5: 0.8, 8: 0.77}
+    found = weighed(agreement, [spectrum(3, 1.1)])
+    assert found.chosen == 5
+    assert found.runners_up == (8, 3)
+    assert found.words.endswith("; 8 or 3 would be nearly as good")
+
+
+def test_partitions_that_agree_less_than_by_chance_have_no_score():
+    found = weighed(flat(-0.1), [spectrum(3, 1.1)])
+    assert_allclose(found.score, 0)
+    assert np.isfinite(found.score).all()
+
+
+def test_numbers_without_an_eigenvalue_after_them_have_no_gap():
+    found = weighed(flat(0.4), [spectrum(3, 1.1)[:5]])
+    assert_allclose(found.gap[3:], 1)
+
+
+def test_pieces_that_are_not_connected_give_a_finite_gap():
+    found = weighed(flat(0.4), [np.r_[np.zeros(4), np.ones(6)]])
+    assert (found.chosen, found.found) == (4, "gap")
+    assert np.isfinite(found.gap).all()
 
 
 @pytest.mark.parametrize(("n", "last"), [(2, 2), (20, 2), (80, 10), (213, 26), (10_000, 50)])

@@ -8,13 +8,16 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave.core.graphs.affinity import (
     Affinity,
+    Cut,
     GraphRule,
     KernelAffinities,
+    cut_graphs,
     join_pieces,
     kernel_sqdist,
     neighbour_scales,
     ridge_affinity,
     self_tuned,
+    shared_neighbours,
     top_rows,
 )
 
@@ -236,3 +239,65 @@ def test_self_tuned_similarities_are_written_into_the_distances(rng):
     found = self_tuned(D, np.arange(1.0, 5), np.arange(1.0, 6))
     assert_allclose(found, expected)
     assert np.shares_memory(found, D)
+
+
+# several graphs of the same affinities
+
+
+def jaccard(S):
+    """Return S with every weight multiplied by the Jaccard index of the two neighbourhoods, by sets."""
+    around = [set(np.flatnonzero(row)) | {i} for i, row in enumerate(S)]
+    index = [[len(a & b) / len(a | b) for b in around] for a in around]
+    return S * np.array(index)
+
+
+@pytest.fixture
+def affinities(rng):
+    X = rng.normal(size=(40, 3))
+    return KernelAffinities(X @ X.T + np.eye(40), 0.1)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "tuned"])
+def test_shared_neighbours_weigh_an_edge_by_the_jaccard_index_of_both_sides(affinities, kind):
+    S = sparse.csr_array(cut(affinities(kind).values, 6))
+    found = shared_neighbours(S)
+    assert_allclose(found.toarray(), jaccard(S.toarray()), rtol=1e-6)
+    assert_array_equal(found.indptr, S.indptr)
+    assert found.dtype == S.dtype
+    assert shared_neighbours(S.astype(np.float32)).dtype == np.float32
+    assert abs(found - found.T).max() < 1e-12
+
+
+def test_two_samples_with_the_same_neighbours_keep_their_weight_and_others_lose_some():
+    triangle = np.zeros((4, 4))
+    triangle[:3, :3] = 1 - np.eye(3)
+    triangle[2, 3] = triangle[3, 2] = 1
+    found = shared_neighbours(sparse.csr_array(triangle)).toarray()
+    assert found[0, 1] == 1  # both have the neighbourhood {0, 1, 2}
+    assert found[0, 2] == pytest.approx(3 / 4)
+    assert found[2, 3] == pytest.approx(2 / 4)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "tuned"])
+def test_every_cut_is_the_graph_of_its_own_number_of_neighbours(affinities, kind):
+    cuts = [Cut(3), Cut(7), Cut(5, shared=True)]
+    values = affinities(kind)
+    for one, found in zip(cuts, cut_graphs(values, cuts, 40), strict=True):
+        alone = cut(values.values, one.k)
+        expected = jaccard(alone.toarray()) if one.shared else alone.toarray()
+        whole = join_pieces(sparse.csr_array(expected), values)
+        assert_allclose(found.toarray(), whole.toarray(), rtol=1e-6)
+        assert connected_components(found)[0] == 1
+
+
+def test_cuts_with_more_neighbours_than_samples_keep_all_of_them(affinities):
+    few, many = cut_graphs(affinities("tuned"), [Cut(39), Cut(100)], 40)
+    assert_array_equal(few.toarray(), many.toarray())
+
+
+def test_pieces_are_joined_in_graphs_of_shared_neighbours_too():
+    X = np.r_[np.zeros((6, 1)), np.full((6, 1), 50.0)] + np.linspace(0, 1, 12)[:, None]
+    K = np.exp(-((X - X.T) ** 2))
+    for found in cut_graphs(KernelAffinities(K, 0.1)("ridge"), [Cut(2), Cut(2, shared=True)], 12):
+        assert connected_components(found)[0] == 1
+        assert (found.data > 0).all()

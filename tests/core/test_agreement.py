@@ -1,12 +1,20 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave.core.partitions import agreement
-from kernelweave.core.partitions.agreement import co_association, cut_tree, mean_agreement, merge, rand_index
+from kernelweave.core.partitions.agreement import (
+    co_association,
+    cut_tree,
+    mean_agreement,
+    merge,
+    modularity,
+    rand_index,
+)
 
 THREE = np.array([[0, 0, 1, 1, 2], [0, 0, 0, 1, 2], [1, 1, 0, 0, 2]], dtype=np.int32)
 
@@ -108,3 +116,25 @@ def test_small_clusters_remain_where_there_are_no_others():
 def test_fewer_groups_than_clusters_stay_as_they_are():
     labels = np.array([[0, 0, 1, 1]], dtype=np.int32)
     assert same(merge(labels, np.ones(1), 3).labels, labels[0])
+
+
+# modularity
+
+
+CLIQUES = sparse.csr_array(np.kron(np.eye(4), np.ones((5, 5)) - np.eye(5)))
+
+
+def test_the_modularity_of_cliques_is_what_newman_and_girvan_say():
+    assert modularity(CLIQUES, np.repeat(np.arange(4), 5)) == pytest.approx(1 - 4 * 0.25**2)
+    assert modularity(CLIQUES, np.zeros(20, dtype=int)) == pytest.approx(0)
+
+
+def test_the_modularity_of_random_labels_is_near_zero():
+    rng = np.random.default_rng(0)
+    S = rng.uniform(size=(300, 300)) < 0.1
+    S = sparse.csr_array((S | S.T).astype(float))
+    assert abs(modularity(S, rng.integers(4, size=300))) < 0.02
+
+
+def test_a_graph_without_edges_has_no_modularity():
+    assert modularity(sparse.csr_array((4, 4)), np.arange(4)) == 0
