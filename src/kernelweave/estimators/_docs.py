@@ -29,6 +29,20 @@ kernel : kernel, str or callable, default=None
     The kernel: a `Kernel`, the name of a scikit-learn metric, a function of two samples, or "precomputed":
     then `fit` takes an (n, n) matrix. None is `Gaussian(t=1)`.
 """,
+    "scale": """
+scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
+    What happens to the samples before the kernels see them: rows at unit length, columns standardised, or
+    nothing. "auto" decides from the data, and `scaling_` says what it chose and why; with the schemes "released"
+    and "printed" it is "none", as in the paper. Where a scaling is in force, the unit of X does not matter; with
+    "none", polynomial kernels depend on it. Every view is scaled for itself; a dict gives each its method.
+""",
+    "n_neighbors": """
+n_neighbors : int, "auto" or None, default="auto"
+    How many of its largest entries each row of the last graph keeps before it is made symmetric, with the entries
+    that hold its parts together; labels are inferred on these. None keeps all entries, as the paper does: half of
+    all pairs are then joined, and with few labels every sample gets nearly the same scores. "auto" is 10, and None
+    with the schemes "released" and "printed".
+""",
     "alpha": """
 alpha : float, default=1e-5
     Weight of the smoothness of the {P} P on the graph; at least 0.
@@ -111,7 +125,7 @@ view_names_, view_shares_, kernel_views_
 """,
     "solution": """
 graph_ : array of shape (n_samples, n_samples)
-    The learned graph S.
+    The learned graph S, with the entries that `n_neighbors` keeps.
 consensus_kernel_ : array of shape (n_samples, n_samples)
     The learned kernel K.
 embedding_ : array of shape (n_samples, {width})
@@ -123,6 +137,8 @@ history_ : History
 outcome_ : Outcome
     Why the solver stopped, with a sentence as its value: `outcome_.converged` tells whether it converged. If not,
     ON_BOUND means that beta is too small, OVERRULED that alpha is too large for gamma.
+scaling_ : Scaling
+    What was done to the samples, and why; a dict with several views; not with precomputed kernels.
 n_features_in_ : int
     The number of features seen in `fit`; of samples, if kernels are "precomputed".
 """,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -23,37 +23,52 @@ from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
 from kernelweave.estimators._clusterer import GraphClusterer, cluster_attributes
-from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._weaving import check_parameters
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
+from kernelweave.samples.scaling import SCALES, Scale, Scaling, fit_scalings, scale_methods, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.clusters import kmeans
-from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.learned_rows import LearnedRows
+from kernelweave.weave.progress import Reporter
 
-__all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "SchemeName", "betas"]
+__all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "NeighborsLike", "SchemeName", "betas", "neighbors"]
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
+NeighborsLike: TypeAlias = int | Literal["auto"] | None
+
+_PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
 _RELATIVE_BETA = 30.0
+_NEIGHBORS = 10
+_NOT_SCALED: Scale = "none"
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [POSITIVE, None],
     "relative_beta": [POSITIVE, None],
+    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"}), None],
+    "scale": [StrOptions(set(SCALES)), Mapping],
     "scheme": [StrOptions(set(VERSIONS))],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Learnable:
-    """What a run starts from, and what several runs can share: the samples, their kernels, the labels."""
+    """What a run starts from, and what several runs can share: the samples, their kernels, the labels.
+
+    `training` are the samples after `scalings`, which is empty for kernel matrices.
+    """
 
     samples: Views | KernelStack
     seen: Seen
+    scalings: Mapping[str, Scaling]
+    training: Views | KernelStack
     bank: Bank
     problem: Problem
     classes: Array | None = None
@@ -69,6 +84,7 @@ class LearnedClusterer(GraphClusterer):
     history_: History
     n_iter_: int
     outcome_: Outcome
+    scaling_: Scaling | dict[str, Scaling]
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -89,7 +105,7 @@ class LearnedClusterer(GraphClusterer):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             self._learn(self._prepare(X))
         return self
@@ -118,8 +134,10 @@ class LearnedClusterer(GraphClusterer):
         self._scheme()  # parameters that contradict each other fail before anything is computed
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
-        bank, H = self._build_kernels(samples)
-        return Learnable(samples, Seen(samples.digests()), bank, Problem(H, self.n_clusters))
+        scalings, training = _scaled(self, samples)
+        bank, H = self._build_kernels(training)
+        problem = Problem(H, self.n_clusters)
+        return Learnable(samples, Seen(samples.digests()), scalings, training, bank, problem)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
@@ -127,7 +145,7 @@ class LearnedClusterer(GraphClusterer):
         solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
         labels = self._partition(P, kmeans_rng)
-        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
+        joiner = _joiner(self, given, solution)
         M = memberships(S, P, labels, c)
         model = GraphModel(
             joiner,
@@ -168,6 +186,7 @@ class LearnedClassifier(GraphClassifier):
     history_: History
     n_iter_: int
     outcome_: Outcome
+    scaling_: Scaling | dict[str, Scaling]
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -189,7 +208,7 @@ class LearnedClassifier(GraphClassifier):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             self._learn(self._prepare(X, y))
         return self
@@ -199,9 +218,10 @@ class LearnedClassifier(GraphClassifier):
         self._scheme()
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
-        bank, H = self._build_kernels(samples)
+        scalings, training = _scaled(self, samples)
+        bank, H = self._build_kernels(training)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, Seen(samples.digests()), bank, problem, classes)
+        return Learnable(samples, Seen(samples.digests()), scalings, training, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -209,7 +229,7 @@ class LearnedClassifier(GraphClassifier):
         S, P = solution.state.S, solution.state.P
         undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
         values = np.where(undecided[:, None], 0, P)
-        joiner = LearnedRows(_consensus(self, given, solution), P, self.alpha, self.gamma)
+        joiner = _joiner(self, given, solution)
         model = GraphModel(joiner, values, values, seen=given.seen)
         found = class_attributes(np.asarray(given.classes), P, undecided, model)
         self._keep({**_solution_attributes(self, given, solution), **found, "embedding_": P}, given.samples)
@@ -234,6 +254,28 @@ def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | 
         )
         raise InvalidInputError(msg)
     return {"beta": beta, "relative_beta": _RELATIVE_BETA if beta is relative_beta is None else relative_beta}
+
+
+def neighbors(n_neighbors: NeighborsLike, scheme: SchemeName) -> int | None:
+    """Return how many entries of every row of the last graph are kept, None for all."""
+    if n_neighbors == "auto":
+        return None if scheme in _PAPERS_OWN else _NEIGHBORS
+    return n_neighbors
+
+
+def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[dict[str, Scaling], Views | KernelStack]:
+    """Return how every view is scaled, and the scaled samples; kernel matrices stay as they are."""
+    if isinstance(samples, KernelStack):
+        return {}, samples
+    methods = dict(scale_methods(samples.names, model.scale))
+    papers = [name for name, method in methods.items() if method == "auto" and model.scheme in _PAPERS_OWN]
+    scalings = fit_scalings(samples, methods | dict.fromkeys(papers, _NOT_SCALED))
+    reason = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
+    scalings |= dict.fromkeys(papers, Scaling(_NOT_SCALED, reason))
+    say = Reporter(type(model).__name__, model.verbose)
+    for name, one in scalings.items():
+        say(f"scale of {name}: {one.method}, since {one.reason}")
+    return scalings, scaled(samples, scalings)
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
@@ -276,23 +318,24 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
     return watch
 
 
-def _consensus(model: Learner, given: Learnable, solution: Solution) -> Consensus:
+def _joiner(model: Learner, given: Learnable, solution: Solution) -> LearnedRows:
+    """Return what computes the rows of the graph for new samples."""
     w: Vector = solution.state.w
     weights = w / w.sum() if model._weights_sum_to_one else w
-    training = given.samples if isinstance(given.samples, Views) else None
-    return Consensus(given.bank, training, {}, weights, solution.state.K)
+    training = given.training if isinstance(given.training, Views) else None
+    consensus = Consensus(given.bank, training, given.scalings, weights, solution.state.K)
+    kept = neighbors(model.n_neighbors, model.scheme)
+    return LearnedRows(consensus, solution.state.P, model.alpha, model.gamma, kept)
 
 
 def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:
     """Return the fitted attributes that describe the solution."""
     state = solution.state
     return {
+        **kernel_attributes(given.bank.names, given.bank.views, state.w, given.scalings),
+        "kernel_shares_": state.w / state.w.sum(),
         "graph_": state.S,
         "consensus_kernel_": state.K,
-        "kernel_names_": given.bank.names,
-        "kernel_views_": given.bank.views,
-        "kernel_weights_": state.w,
-        "kernel_shares_": state.w / state.w.sum(),
         "history_": solution.history,
         "n_iter_": solution.n_iter,
         "outcome_": solution.outcome,

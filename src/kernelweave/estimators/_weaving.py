@@ -18,6 +18,7 @@ from kernelweave.weave.plan import Plan
 from kernelweave.weave.progress import Reporter
 
 if TYPE_CHECKING:
+    from kernelweave.estimators._learned import LearnedClassifier, LearnedClusterer
     from kernelweave.estimators.weave_classifier import WeaveClassifier
     from kernelweave.estimators.weave_clustering import WeaveClustering
 
@@ -35,7 +36,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def check_parameters(model: WeaveClustering | WeaveClassifier) -> None:
+def check_parameters(model: WeaveClustering | WeaveClassifier | LearnedClusterer | LearnedClassifier) -> None:
     """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
     model._validate_params()
     if model._precomputed and model.scale not in ("auto", "none"):

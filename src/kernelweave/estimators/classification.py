@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import LearnedClassifier, SchemeName, betas
+from kernelweave.estimators._learned import LearnedClassifier, NeighborsLike, SchemeName, betas, neighbors
 from kernelweave.samples.reader import ColumnsLike
+from kernelweave.samples.scaling import Scale
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
@@ -26,9 +27,11 @@ class SMKLClassifier(LearnedClassifier):
     Parameters
     ----------
     %(kernels: number=7)
+    %(scale)
     %(alpha: P=label scores)
     %(betas)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -60,10 +63,12 @@ class SMKLClassifier(LearnedClassifier):
         *,
         kernels: KernelsLike = "released-7",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -74,10 +79,12 @@ class SMKLClassifier(LearnedClassifier):
     ) -> None:
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -92,6 +99,7 @@ class SMKLClassifier(LearnedClassifier):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=True,
+            n_neighbors=neighbors(self.n_neighbors, self.scheme),
             **betas(self.beta, self.relative_beta),
         )
 
@@ -106,8 +114,10 @@ class KGLClassifier(LearnedClassifier):
     Parameters
     ----------
     %(kernel)
+    %(scale)
     %(alpha: P=label scores)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -132,8 +142,10 @@ class KGLClassifier(LearnedClassifier):
         self,
         *,
         kernel: KernelLike = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -143,8 +155,10 @@ class KGLClassifier(LearnedClassifier):
         dtype: Dtype = None,
     ) -> None:
         self.kernel = kernel
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -154,7 +168,8 @@ class KGLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=kept)
 
 
 @documented
@@ -170,8 +185,10 @@ class PMKLClassifier(LearnedClassifier):
     Parameters
     ----------
     %(kernels: number=7)
+    %(scale)
     %(alpha: P=label scores)
     %(gamma: gamma=0.1)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -199,8 +216,10 @@ class PMKLClassifier(LearnedClassifier):
         *,
         kernels: KernelsLike = "released-7",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 0.1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -211,8 +230,10 @@ class PMKLClassifier(LearnedClassifier):
     ) -> None:
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -222,4 +243,5 @@ class PMKLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=kept)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import LearnedClusterer, SchemeName, betas
+from kernelweave.estimators._learned import LearnedClusterer, NeighborsLike, SchemeName, betas, neighbors
 from kernelweave.samples.reader import ColumnsLike
+from kernelweave.samples.scaling import Scale
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
@@ -27,9 +28,11 @@ class SMKLClustering(LearnedClusterer):
     ----------
     %(n_clusters)
     %(kernels: number=12)
+    %(scale)
     %(alpha: P=embedding)
     %(betas)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -61,10 +64,12 @@ class SMKLClustering(LearnedClusterer):
         *,
         kernels: KernelsLike = "released-12",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -77,10 +82,12 @@ class SMKLClustering(LearnedClusterer):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -96,6 +103,7 @@ class SMKLClustering(LearnedClusterer):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=False,
+            n_neighbors=neighbors(self.n_neighbors, self.scheme),
             **betas(self.beta, self.relative_beta),
         )
 
@@ -111,8 +119,10 @@ class KGLClustering(LearnedClusterer):
     ----------
     %(n_clusters)
     %(kernel)
+    %(scale)
     %(alpha: P=embedding)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -138,8 +148,10 @@ class KGLClustering(LearnedClusterer):
         n_clusters: int = 8,
         *,
         kernel: KernelLike = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -151,8 +163,10 @@ class KGLClustering(LearnedClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -163,7 +177,8 @@ class KGLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=kept)
 
 
 @documented
@@ -180,8 +195,10 @@ class PMKLClustering(LearnedClusterer):
     ----------
     %(n_clusters)
     %(kernels: number=12)
+    %(scale)
     %(alpha: P=embedding)
     %(gamma: gamma=0.1)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -210,8 +227,10 @@ class PMKLClustering(LearnedClusterer):
         *,
         kernels: KernelsLike = "released-12",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 0.1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -224,8 +243,10 @@ class PMKLClustering(LearnedClusterer):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -236,4 +257,5 @@ class PMKLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=kept)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from kernelweave._types import Matrix
+from kernelweave._types import Graph, Matrix
+from kernelweave.core.graphs.affinity import Affinity, top_rows
 from kernelweave.core.graphs.new_rows import graph_rows
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.samples.precomputed import KernelStack
@@ -29,6 +30,8 @@ class LearnedRows(Lean):
         The embedding, or the label scores.
     alpha, gamma : float
         The parameters of the model.
+    n_neighbors : int or None
+        How many of the largest entries of every row are kept; None keeps all.
     """
 
     chunked: ClassVar[bool] = False
@@ -37,10 +40,12 @@ class LearnedRows(Lean):
     embedding: Matrix
     alpha: float
     gamma: float
+    n_neighbors: int | None
 
-    def rows(self, new: Views | KernelStack) -> Matrix:
+    def rows(self, new: Views | KernelStack) -> Graph:
         """Return the rows of the graph."""
-        return graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
+        S = graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
+        return S if self.n_neighbors is None else top_rows(Affinity(S), self.n_neighbors, S.shape[1])
 
     @cached_property
     def _inverse(self) -> Matrix:
