@@ -37,10 +37,10 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     "none", polynomial kernels depend on it. Every view is scaled for itself; a dict gives each its method.
 """,
     "n_neighbors": """
-n_neighbors : int, "auto" or None, default="auto"
+n_neighbors : int, "auto" or "all", default="auto"
     How many of its largest entries each row of the last graph keeps before it is made symmetric, with the entries
-    that hold its parts together; labels are inferred on these. None keeps all entries, as the paper does: half of
-    all pairs are then joined, and with few labels every sample gets nearly the same scores. "auto" is 10, and None
+    that hold its parts together; labels are inferred on these. "all" keeps every entry, as the paper does: half of
+    all pairs are then joined, and with few labels every sample gets nearly the same scores. "auto" is 10, and "all"
     with the schemes "released" and "printed".
 """,
     "alpha": """

@@ -42,7 +42,7 @@ __all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "NeighborsLike"
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
-NeighborsLike: TypeAlias = int | Literal["auto"] | None
+NeighborsLike: TypeAlias = int | Literal["auto", "all"]
 
 _PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
 _RELATIVE_BETA = 30.0
@@ -52,7 +52,7 @@ _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [POSITIVE, None],
     "relative_beta": [POSITIVE, None],
-    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"}), None],
+    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto", "all"})],
     "scale": [StrOptions(set(SCALES)), Mapping],
     "scheme": [StrOptions(set(VERSIONS))],
 }
@@ -260,7 +260,7 @@ def neighbors(n_neighbors: NeighborsLike, scheme: SchemeName) -> int | None:
     """Return how many entries of every row of the last graph are kept, None for all."""
     if n_neighbors == "auto":
         return None if scheme in _PAPERS_OWN else _NEIGHBORS
-    return n_neighbors
+    return None if n_neighbors == "all" else n_neighbors
 
 
 def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[dict[str, Scaling], Views | KernelStack]:
