@@ -63,9 +63,10 @@ def test_a_bank_given_as_parameter_is_not_fitted_by_the_estimator(iris):
     assert "not fitted" in repr(bank)
 
 
-def test_sparse_samples_give_what_dense_ones_give(iris):
-    dense = SMKLClustering(3, random_state=0).fit(iris[0])
-    csr = SMKLClustering(3, random_state=0).fit(sparse.csr_array(iris[0]))
+@pytest.mark.parametrize("scale", ["none", "unit"])
+def test_sparse_samples_give_what_dense_ones_give(iris, scale):
+    dense = SMKLClustering(3, scale=scale, random_state=0).fit(iris[0])
+    csr = SMKLClustering(3, scale=scale, random_state=0).fit(sparse.csr_array(iris[0]))
     assert_allclose(csr.graph_, dense.graph_, atol=1e-9)
 
 

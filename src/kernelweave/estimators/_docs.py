@@ -38,10 +38,10 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
 """,
     "n_neighbors": """
 n_neighbors : int, "auto" or "all", default="auto"
-    How many of its largest entries each row of the last graph keeps before it is made symmetric, with the entries
-    that hold its parts together; labels are inferred on these. "all" keeps every entry, as the paper does: half of
-    all pairs are then joined, and with few labels every sample gets nearly the same scores. "auto" is 10, and "all"
-    with the schemes "released" and "printed".
+    How many entries each row of the last graph keeps before it is made symmetric: the strongest, compared as
+    cosines S_ij / √(S_ii S_jj), and those that hold its parts together. Labels are inferred on these. "all" keeps
+    every entry, as the paper does: half of all pairs are then joined, and with few labels every sample gets nearly
+    the same scores. "auto" is 15, and "all" with the schemes "released" and "printed".
 """,
     "alpha": """
 alpha : float, default=1e-5

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
+from kernelweave.core.graphs.strongest import self_affinities
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
@@ -46,7 +47,7 @@ NeighborsLike: TypeAlias = int | Literal["auto", "all"]
 
 _PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
 _RELATIVE_BETA = 30.0
-_NEIGHBORS = 10
+_NEIGHBORS = 15
 _NOT_SCALED: Scale = "none"
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -325,7 +326,8 @@ def _joiner(model: Learner, given: Learnable, solution: Solution) -> LearnedRows
     training = given.training if isinstance(given.training, Views) else None
     consensus = Consensus(given.bank, training, given.scalings, weights, solution.state.K)
     kept = neighbors(model.n_neighbors, model.scheme)
-    return LearnedRows(consensus, solution.state.P, model.alpha, model.gamma, kept)
+    preference = 1 / np.sqrt(self_affinities(solution.state.S))
+    return LearnedRows(consensus, solution.state.P, model.alpha, model.gamma, kept, preference)
 
 
 def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:

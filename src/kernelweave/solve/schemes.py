@@ -160,7 +160,7 @@ def smkl(
 ) -> Scheme:
     """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification).
 
-    With `n_neighbors`, here and below, the last graph keeps only this many of the largest entries of every row.
+    With `n_neighbors`, here and below, the last graph keeps only this many entries of every row, the strongest.
     """
     v, b = _version(version), Beta(beta, relative_beta)
     terms = Terms(alpha, gamma, b, v.floor)

@@ -173,7 +173,7 @@ class LearnExactGraph:
 class KeepPositiveGraph:
     """The finish of free graphs: the positive, symmetric part of S, and P inferred on it unless that was done.
 
-    With `n_neighbors` only the largest entries of every row are kept, and P is inferred on these.
+    With `n_neighbors` only the strongest entries of every row are kept, and P is inferred on these.
     """
 
     infer: Infer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from kernelweave._types import Graph, Matrix
+from kernelweave._types import Graph, Matrix, Vector
 from kernelweave.core.graphs.affinity import Affinity, top_rows
 from kernelweave.core.graphs.new_rows import graph_rows
 from kernelweave.core.paper.graph_step import ridge_inverse
@@ -31,7 +31,9 @@ class LearnedRows(Lean):
     alpha, gamma : float
         The parameters of the model.
     n_neighbors : int or None
-        How many of the largest entries of every row are kept; None keeps all.
+        How many entries of every row are kept; None keeps all.
+    preference : array of shape (n_samples,)
+        What entries are multiplied by before they are compared, 1/√S_jj: as cosines, like those of training samples.
     """
 
     chunked: ClassVar[bool] = False
@@ -41,11 +43,14 @@ class LearnedRows(Lean):
     alpha: float
     gamma: float
     n_neighbors: int | None
+    preference: Vector
 
     def rows(self, new: Views | KernelStack) -> Graph:
         """Return the rows of the graph."""
         S = graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
-        return S if self.n_neighbors is None else top_rows(Affinity(S), self.n_neighbors, S.shape[1])
+        if self.n_neighbors is None:
+            return S
+        return top_rows(Affinity(S), self.n_neighbors, S.shape[1], self.preference)
 
     @cached_property
     def _inverse(self) -> Matrix:
