@@ -6,17 +6,18 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Samples, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.graphs.strongest import self_affinities
@@ -270,13 +271,22 @@ def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[dict[str, Sca
         return {}, samples
     methods = dict(scale_methods(samples.names, model.scale))
     papers = [name for name, method in methods.items() if method == "auto" and model.scheme in _PAPERS_OWN]
-    scalings = fit_scalings(samples, methods | dict.fromkeys(papers, _NOT_SCALED))
+    fitted = fit_scalings(samples, methods | dict.fromkeys(papers, _NOT_SCALED))
+    scalings = {name: _in_largest(one, X) for (name, one), X in zip(fitted.items(), samples.tables, strict=True)}
     reason = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
     scalings |= dict.fromkeys(papers, Scaling(_NOT_SCALED, reason))
     say = Reporter(type(model).__name__, model.verbose)
     for name, one in scalings.items():
         say(f"scale of {name}: {one.method}, since {one.reason}")
     return scalings, scaled(samples, scalings)
+
+
+def _in_largest(scaling: Scaling, X: Samples) -> Scaling:
+    """Return the scaling with the largest value of X as its unit: a power of two leaves a factor between 1 and 2."""
+    if scaling.method != _NOT_SCALED or scaling.unit is None:
+        return scaling
+    values = X.data if sparse.issparse(X) else X
+    return replace(scaling, unit=float(max(values.max(), -values.min())))
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
