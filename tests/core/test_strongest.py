@@ -71,3 +71,10 @@ def test_parts_of_the_graph_stay_apart(S):
 def test_more_neighbours_than_samples_keep_the_whole_graph(S):
     assert_allclose(strongest_edges(S, 40), S, rtol=1e-14)
     assert_allclose(strongest_edges(S, 29), S, rtol=1e-14)
+
+
+def test_copies_of_a_sample_have_the_same_edges(S):
+    twice = np.r_[np.arange(30), 7]
+    W = strongest_edges(S[np.ix_(twice, twice)], 4)
+    others = np.delete(np.arange(30), 7)
+    assert_allclose(W[7, others], W[30, others], rtol=1e-12)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Samples, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
-from kernelweave.core.graphs.strongest import self_affinities
+from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
@@ -336,8 +336,8 @@ def _joiner(model: Learner, given: Learnable, solution: Solution) -> LearnedRows
     training = given.training if isinstance(given.training, Views) else None
     consensus = Consensus(given.bank, training, given.scalings, weights, solution.state.K)
     kept = neighbors(model.n_neighbors, model.scheme)
-    preference = 1 / np.sqrt(self_affinities(solution.state.S))
-    return LearnedRows(consensus, solution.state.P, model.alpha, model.gamma, kept, preference)
+    state = solution.state
+    return LearnedRows(consensus, state.P, model.alpha, model.gamma, kept, cosine_factors(state.S))
 
 
 def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from kernelweave._types import Graph, Matrix, Vector
-from kernelweave.core.graphs.affinity import Affinity, top_rows
+from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.new_rows import graph_rows
+from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -32,7 +32,7 @@ class LearnedRows(Lean):
         The parameters of the model.
     n_neighbors : int or None
         How many entries of every row are kept; None keeps all.
-    preference : array of shape (n_samples,)
+    factors : array of shape (n_samples,)
         What entries are multiplied by before they are compared, 1/√S_jj: as cosines, like those of training samples.
     """
 
@@ -43,14 +43,12 @@ class LearnedRows(Lean):
     alpha: float
     gamma: float
     n_neighbors: int | None
-    preference: Vector
+    factors: Vector
 
-    def rows(self, new: Views | KernelStack) -> Graph:
+    def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the rows of the graph."""
         S = graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
-        if self.n_neighbors is None:
-            return S
-        return top_rows(Affinity(S), self.n_neighbors, S.shape[1], self.preference)
+        return S if self.n_neighbors is None else strongest_entries(S, self.n_neighbors, self.factors)
 
     @cached_property
     def _inverse(self) -> Matrix:

@@ -7,9 +7,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.affinity import Affinity, GraphRule
+from kernelweave.core.algebra.matrices import symmetric_part
 
-__all__ = ["self_affinities", "strongest_edges"]
+__all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
+
+_TIE = 1e-9  # relative difference of equal entries, such as those of two copies of a sample
 
 
 def strongest_edges(S: Matrix, k: int) -> Matrix:
@@ -22,20 +24,30 @@ def strongest_edges(S: Matrix, k: int) -> Matrix:
     """
     Z = S.copy()
     np.fill_diagonal(Z, 0)
-    root = np.sqrt(self_affinities(S))
-    lengths = np.outer(root, root)
-    cosines = Affinity(Z / lengths)
-    W = GraphRule(n_neighbors=k).weave(lambda kind: cosines, len(Z)).graph.toarray() * lengths
+    W = symmetric_part(strongest_entries(Z, k, cosine_factors(S)))
     while _tie_pieces(W, Z):
         pass
     np.fill_diagonal(W, S.diagonal())
     return np.asarray(W)
 
 
-def self_affinities(S: Matrix) -> Vector:
-    """S_ii, at least the largest entry of the row, and 1 for a row of zeros."""
+def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
+    """S without the entries of each row that are below the k-th largest, all multiplied by the factors of the columns.
+
+    Entries equal to the k-th largest are kept too, so that copies of a sample are treated alike.
+    """
+    n = S.shape[1]
+    if k >= n:
+        return S
+    compared = S * factors
+    least = np.partition(compared, n - k, axis=1)[:, n - k]
+    return np.asarray(np.where(compared >= (1 - _TIE) * least[:, None], S, 0))
+
+
+def cosine_factors(S: Matrix) -> Vector:
+    """1/√S_jj, by which the entries of a row become cosines but for one factor; S_jj is at least the row's maximum."""
     d = np.maximum(S.diagonal(), S.max(axis=1))
-    return np.where(d > 0, d, 1).astype(S.dtype)
+    return np.asarray(1 / np.sqrt(np.where(d > 0, d, 1)), dtype=S.dtype)
 
 
 def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
