@@ -30,8 +30,8 @@ WAYS: dict[str, Spread] = {
     "with class mass": lambda S, Y, known: class_mass_normalised(harmonic(S, Y, known), known),
     "LGC": lambda S, Y, known: consistent_scores(S, Y, known).scores,
     "30 entries per row": lambda S, Y, known: harmonic(strongest_edges(S, 30), Y, known),
-    "10 entries per row": lambda S, Y, known: harmonic(strongest_edges(S, 10), Y, known),
-    "10 with class mass": lambda S, Y, known: class_mass_normalised(harmonic(strongest_edges(S, 10), Y, known), known),
+    "15 entries per row": lambda S, Y, known: harmonic(strongest_edges(S, 15), Y, known),
+    "15 with class mass": lambda S, Y, known: class_mass_normalised(harmonic(strongest_edges(S, 15), Y, known), known),
 }
 
 

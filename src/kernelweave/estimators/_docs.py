@@ -89,7 +89,7 @@ random_state : int, RandomState or None, default=None
 n_jobs : int or None, default=None
     Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
 verbose : int, default=0
-    1 writes a line per iteration to the standard error stream.
+    1 writes the scaling and a line per iteration to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None
     The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 """,
