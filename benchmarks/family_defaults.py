@@ -50,7 +50,7 @@ COMMON = [
     *({"n_neighbors": k} for k in (5, 7, 10, 20)),
     *({"alpha": alpha} for alpha in (0, 1e-3, 1e-2)),
 ]
-GAMMAS = {"SMKL": (0.1, 0.3, 3), "KGL": (0.1, 0.3, 3), "PMKL": (1, 0.01, 0.001)}
+GAMMAS = {"SMKL": (0.1, 0.3, 3), "KGL": (0.1, 0.3, 3), "PMKL": (0.1, 0.01, 0.0001)}
 BETAS = [{"relative_beta": beta} for beta in (3, 300)]
 SCHEMES = [{"scheme": "released"}, {"scheme": "released", "scale": "auto", "n_neighbors": 15}]
 

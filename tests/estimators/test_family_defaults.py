@@ -67,6 +67,15 @@ def test_the_papers_own_schemes_neither_scale_nor_leave_out_edges(estimator, sch
     assert paper.scaling_.reason == f'scheme="{scheme}" takes samples as they are, as the paper does'
 
 
+@pytest.mark.parametrize("model", [PMKLClustering(3, random_state=0), PMKLClassifier(random_state=0)], ids=named)
+def test_pmkl_has_a_smaller_ridge_by_default_but_not_with_the_papers_own_schemes(model):
+    for scheme, gamma in (("safeguarded", 0.001), ("released", 0.1)):
+        given = {"scheme": scheme, "max_iter": 200, "tol": 1e-3}
+        default, same = fit(model, X, **given), fit(model, X, gamma=gamma, **given)
+        assert_array_equal(default.graph_, same.graph_)
+        assert_array_equal(default.predict_proba(X + 0.01), same.predict_proba(X + 0.01))
+
+
 @pytest.mark.parametrize("estimator", EVERY, ids=named)
 def test_the_papers_own_schemes_scale_and_leave_out_edges_if_asked(estimator):
     model = fit(estimator, X, scheme="released", scale="unit", n_neighbors=5, max_iter=200, tol=1e-3)

@@ -60,6 +60,11 @@ relative_beta : float, default=None
 gamma : float, default={gamma}
     Weight of the ridge on the graph; raise it if the solver meets a singular system.
 """,
+    "gamma_of_pmkl": """
+gamma : float or "auto", default="auto"
+    Weight of the ridge on the graph; raise it if the solver meets a singular system. "auto" is 0.001, and 0.1 with
+    the schemes "released" and "printed".
+""",
     "scheme": """
 scheme : {{"safeguarded", "released", "printed", "exact"}}, default="safeguarded"
     Which version of the algorithm runs. "safeguarded": closed forms that keep K + gamma*I positive definite and

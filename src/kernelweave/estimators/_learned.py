@@ -40,15 +40,28 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.progress import Reporter
 
-__all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "NeighborsLike", "SchemeName", "betas", "neighbors"]
+__all__ = [
+    "PMKL_CONSTRAINTS",
+    "GammaLike",
+    "Learnable",
+    "LearnedClassifier",
+    "LearnedClusterer",
+    "NeighborsLike",
+    "SchemeName",
+    "betas",
+    "neighbors",
+    "ridge",
+]
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
+GammaLike: TypeAlias = float | Literal["auto"]
 NeighborsLike: TypeAlias = int | Literal["auto", "all"]
 
 _PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
 _RELATIVE_BETA = 30.0
 _NEIGHBORS = 15
+_PMKL_GAMMA, _PAPERS_PMKL_GAMMA = 0.001, 0.1
 _NOT_SCALED: Scale = "none"
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -57,6 +70,11 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto", "all"})],
     "scale": [StrOptions(set(SCALES)), Mapping],
     "scheme": [StrOptions(set(VERSIONS))],
+}
+PMKL_CONSTRAINTS: dict[str, list[Any]] = {
+    **KernelModel._parameter_constraints,
+    **_CONSTRAINTS,
+    "gamma": [POSITIVE, StrOptions({"auto"})],
 }
 
 
@@ -265,6 +283,13 @@ def neighbors(n_neighbors: NeighborsLike, scheme: SchemeName) -> int | None:
     return None if n_neighbors == "all" else n_neighbors
 
 
+def ridge(gamma: GammaLike, scheme: SchemeName) -> float:
+    """Return the ridge on the graph; "auto" is PMKL's."""
+    if isinstance(gamma, str):
+        return _PAPERS_PMKL_GAMMA if scheme in _PAPERS_OWN else _PMKL_GAMMA
+    return gamma
+
+
 def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[dict[str, Scaling], Views | KernelStack]:
     """Return how every view is scaled, and the scaled samples; kernel matrices stay as they are."""
     if isinstance(samples, KernelStack):
@@ -337,7 +362,7 @@ def _joiner(model: Learner, given: Learnable, solution: Solution) -> LearnedRows
     consensus = Consensus(given.bank, training, given.scalings, weights, solution.state.K)
     kept = neighbors(model.n_neighbors, model.scheme)
     state = solution.state
-    return LearnedRows(consensus, state.P, model.alpha, model.gamma, kept, cosine_factors(state.S))
+    return LearnedRows(consensus, state.P, model.alpha, ridge(model.gamma, model.scheme), kept, cosine_factors(state.S))
 
 
 def _solution_attributes(model: Learner, given: Learnable, solution: Solution) -> dict[str, Any]:

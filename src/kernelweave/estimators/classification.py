@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import LearnedClassifier, NeighborsLike, SchemeName, betas, neighbors
+from kernelweave.estimators._learned import (
+    PMKL_CONSTRAINTS,
+    GammaLike,
+    LearnedClassifier,
+    NeighborsLike,
+    SchemeName,
+    betas,
+    neighbors,
+    ridge,
+)
 from kernelweave.samples.reader import ColumnsLike
 from kernelweave.samples.scaling import Scale
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
@@ -181,13 +191,14 @@ class PMKLClassifier(LearnedClassifier):
               \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P_l = Y_l,\ S \ge 0.
 
     K is about r times smaller than the mean of the r kernels, so a gamma of SMKL is r times as strong here.
+    A kernel that the graph reproduces gets a large weight: mostly the widest Gaussian, which is nearly constant.
 
     Parameters
     ----------
     %(kernels: number=7)
     %(scale)
     %(alpha: P=label scores)
-    %(gamma: gamma=0.1)
+    %(gamma_of_pmkl)
     %(n_neighbors)
     %(scheme)
     %(start)
@@ -209,6 +220,7 @@ class PMKLClassifier(LearnedClassifier):
     1.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PMKL_CONSTRAINTS
     _weights_sum_to_one = False  # K = Σ θ_i H_i
 
     def __init__(
@@ -218,7 +230,7 @@ class PMKLClassifier(LearnedClassifier):
         views: Mapping[str, ColumnsLike] | None = None,
         scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
-        gamma: float = 0.1,
+        gamma: GammaLike = "auto",
         n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
@@ -244,4 +256,6 @@ class PMKLClassifier(LearnedClassifier):
 
     def _scheme(self) -> Scheme:
         kept = neighbors(self.n_neighbors, self.scheme)
-        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=kept)
+        return pmkl(
+            self.scheme, alpha=self.alpha, gamma=ridge(self.gamma, self.scheme), classify=True, n_neighbors=kept
+        )
