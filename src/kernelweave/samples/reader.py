@@ -20,7 +20,7 @@ from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_
 from kernelweave.samples.table import is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples", "view_columns"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
@@ -193,11 +193,11 @@ def _column_views(table: Samples, columns: Any, names: Array | None) -> Views:
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)
-    parts = {str(name): table[:, _columns(name, spec, table.shape[1], names)] for name, spec in columns.items()}
+    parts = {str(name): table[:, view_columns(name, spec, table.shape[1], names)] for name, spec in columns.items()}
     return Views(parts)
 
 
-def _columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
+def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
     """Return the positions of a view's columns, from a slice, positions, names or a mask."""
     if isinstance(spec, slice):
         where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)

@@ -1,0 +1,18 @@
+"""What the clusters are: the features that set them apart, single samples, and what else goes along with them."""
+
+from kernelweave.explain.association import Associations, Comparison, Metadata, associate, compare_clusterings
+from kernelweave.explain.cluster_features import Explanation, Profile, explain_clusters
+from kernelweave.explain.one_sample import SampleExplanation, explain_sample
+
+__all__ = [
+    "Associations",
+    "Comparison",
+    "Explanation",
+    "Metadata",
+    "Profile",
+    "SampleExplanation",
+    "associate",
+    "compare_clusterings",
+    "explain_clusters",
+    "explain_sample",
+]
