@@ -211,3 +211,9 @@ def test_a_feature_that_is_alone_cannot_be_tested():
 def test_an_unknown_cluster_is_named(planted):
     with pytest.raises(InvalidInputError, match="There is no cluster 7; there are 0, 1, 2"):
         explain_clusters(planted[1], planted[0]).of(7)
+
+
+def test_a_single_cluster_has_no_features():
+    found = explain_clusters(np.zeros(5), np.random.default_rng(0).normal(size=(5, 2)))
+    assert found.features.empty
+    assert found.profile.features == ()

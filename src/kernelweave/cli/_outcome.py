@@ -40,7 +40,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> 
         "features.csv": frame_writer(features.features),
         "weights.csv": rows_writer(("view", "kernel", "share"), _weights(model)),
         "model.kw": model.save,
-        "report.html": lambda path: write_report(model, path, ids=inputs.ids, **content.of_report()),
+        "report.html": lambda path: write_report(model, path, **content.of_report(inputs.ids)),
         CONTENT: content.write,
     }
     if beside.metadata is not None:

@@ -67,9 +67,10 @@ class PageContent:
     beside: Beside
     command: str
 
-    def of_report(self) -> ReportContent:
+    def of_report(self, ids: Sequence[str]) -> ReportContent:
         """Return the parameters of the report."""
         return {
+            "ids": ids,
             "features": self.features,
             "metadata": self.beside.metadata,
             "check": self.beside.check,

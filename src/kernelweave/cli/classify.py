@@ -48,9 +48,9 @@ def classify(
     force: option.Force = False,
     json: option.Json = False,
     quiet: option.Quiet = False,
+    seed: option.Seed = 0,
 ) -> None:
-    """Predict the class of every sample from a column with few labels, and write labels, features, weights, model and
-    report.
+    """Predict the class of every sample from a few labels, and write labels, features, weights, model and report.
 
     kernelweave classify data.csv --labels species
     """
@@ -64,7 +64,7 @@ def classify(
     from kernelweave.explain import associate
 
     _check_labels(labels, labels_file)
-    model = _model(method, solver)
+    model = _model(method, solver, seed)
     if kernels:
         model.set_params(kernels=kernels)
     folder = out or Path(f"{files[0].stem if files else 'views'}-classes")
@@ -118,9 +118,9 @@ def _checked(model: BaseEstimator, X: Frames, y: Array, folds: int) -> LabelChec
         return None
 
 
-def _model(method: str, solver: str) -> BaseEstimator:
+def _model(method: str, solver: str, seed: int) -> BaseEstimator:
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
     from kernelweave import SMKLClassifier, WeaveClassifier
 
-    return WeaveClassifier(solver=chosen) if name == "weave" else SMKLClassifier()
+    return WeaveClassifier(solver=chosen, random_state=seed) if name == "weave" else SMKLClassifier(random_state=seed)

@@ -259,8 +259,9 @@ def _rows(
 ) -> tuple[dict[str, Any], ...]:
     rows = []
     for k, order in enumerate(orders):
-        values = columns.take(order.tolist())
-        middle = _medians(values, codes == k)
+        if not len(order):  # there is no other cluster, or nothing differs
+            continue
+        middle = _medians(columns.take(order.tolist()), codes == k)
         for rank, j in enumerate(order):
             row = {kind: str(names[k]), "rank": rank + 1, **_described(columns, effects, k, int(j), middle[:, rank])}
             if tested is not None:
