@@ -63,7 +63,7 @@ def classify(
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
 
-    _check_labels(labels, labels_file)
+    _check_options(labels, labels_file, folds)
     model = _model(method, solver, seed)
     if kernels:
         model.set_params(kernels=kernels)
@@ -96,9 +96,12 @@ def classify(
     tell(model, written, as_json=json, beside=told)
 
 
-def _check_labels(labels: str | None, labels_file: Path | None) -> None:
+def _check_options(labels: str | None, labels_file: Path | None, folds: int) -> None:
     if labels is None and labels_file is None:
         msg = "classify needs labels: name their column with --labels, or a file of ids and classes with --labels-file."
+        raise InvalidInputError(msg)
+    if folds < 0 or folds == 1:
+        msg = f"--folds must be 0, or 2 or more; got {folds}."
         raise InvalidInputError(msg)
 
 
@@ -108,9 +111,6 @@ def _checked(model: BaseEstimator, X: Frames, y: Array, folds: int) -> LabelChec
 
     if folds == 0:
         return None
-    if folds < 2:
-        msg = f"--folds must be 0, or 2 or more; got {folds}."
-        raise InvalidInputError(msg)
     try:
         return check_labels(model, X, y, n_splits=folds)
     except InvalidInputError as error:

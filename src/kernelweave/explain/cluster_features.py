@@ -207,8 +207,9 @@ def explain_clusters(
     >>> iris = load_iris(as_frame=True)
     >>> model = WeaveClustering(3, random_state=0).fit(iris.data)
     >>> found = explain_clusters(model, iris.data)
-    >>> found.features[["cluster", "feature", "direction", "median_in", "median_out"]].iloc[0].tolist()
-    ['0', 'petal length (cm)', 'lower', 1.5, 4.9]
+    >>> first = found.of(0)[0]
+    >>> first["feature"], first["direction"], round(first["median_in"], 1), round(first["median_out"], 1)
+    ('petal length (cm)', 'lower', 1.5, 4.9)
     """
     if n_features is not None and n_features < 1:
         msg = f"n_features must be a positive whole number or None; got {n_features!r}."
