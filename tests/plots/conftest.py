@@ -58,7 +58,7 @@ def clusterer(fitted, run):
         kernel_names=("linear", "cosine", "gaussian(t=1)"),
         graph=rng.random((40, 40)),
         labels=labels,
-        cluster_evidence=ClusterEvidence(np.arange(2, 6), np.ones(4) / 2, np.ones(4), np.ones(4) / 2, 2),
+        cluster_evidence=ClusterEvidence(np.arange(2, 6), *np.ones((5, 4)) / 2, 2.5, 2, "agreement"),
         eigenvalues=np.array([0, 0.1, 0.15, 0.4, 0.5]),
         confidence=rng.random(40),
         embedding=np.eye(3)[labels] + 0.1 * rng.normal(size=(40, 3)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave.plots._fitted import learned
@@ -14,9 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_evidence"]
 
+_CHOSEN = {
+    "gap": "the number with the largest gap between eigenvalues",
+    "agreement": "the smallest number whose score is within 3 % of the best",
+    "nothing": "one, since no structure was found",
+}
+
 
 def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
-    """Draw modularity, stability and their combined score by number of clusters, and mark the chosen number.
+    """Draw agreement, modularity and their product, the score, by number of clusters, and mark the chosen number.
 
     Parameters
     ----------
@@ -40,6 +47,8 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     Notes
     -----
     A sharp peak of the score means that the number is well determined, a plateau that several numbers fit equally well.
+    The agreement counts for as much as it is above that of samples without structure, drawn as "agreement by chance".
+    A gap between eigenvalues that is clear enough decides before the score does; see `ClusterEvidence`.
     """
     evidence = learned(model, "cluster_evidence_")[1]
     if ax is None:
@@ -47,20 +56,22 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     numbers = evidence.n_clusters
     lines: tuple[tuple[str, Any, dict[str, Any]], ...] = (
         ("modularity", evidence.modularity, {"color": COLOURS[0], "marker": "o"}),
-        ("stability", evidence.stability, {"color": COLOURS[1], "marker": "s"}),
+        ("agreement", evidence.agreement, {"color": COLOURS[1], "marker": "s"}),
+        ("agreement by chance", evidence.chance, {"color": COLOURS[1], "linestyle": "--"}),
         ("score", evidence.score, {"color": "#000000", "marker": "^", "linewidth": 2.2}),
     )
     for name, values, style in lines:
-        ax.plot(numbers, values, label=name, markersize=3.5, **style)
+        if np.isfinite(values).any():  # there may be no chance to compare with
+            ax.plot(numbers, values, label=name, markersize=3.5, **style)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
-    ax.set_ylim(bottom=min(0, float(evidence.modularity.min()), float(evidence.stability.min())))
+    ax.set_ylim(bottom=min(0, float(evidence.modularity.min()), float(evidence.agreement.min())))
     ax.tick_params(labelsize=9, colors=GREY)
     ax.legend(fontsize=9, frameon=False)
     strip_spines(ax)
     headline(
         ax,
         f"Evidence for {counted(evidence.chosen, 'cluster')}",
-        f"{counted(len(numbers), 'number')} tried (dotted: the smallest number whose score is within 3 % of the best)",
+        f"{counted(len(numbers), 'number')} tried (dotted: {_CHOSEN[evidence.found]})",
     )
     return ax

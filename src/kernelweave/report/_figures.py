@@ -20,7 +20,7 @@ from kernelweave.report._facts import Facts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Numbers", "draw_figures"]
+__all__ = ["Figure", "Numbers", "draw_figures", "image_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +83,18 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
     if not fits(model, "plot_evidence"):
         return None
     evidence = model.cluster_evidence_
-    tried = zip(evidence.n_clusters, evidence.modularity, evidence.stability, evidence.score, strict=True)
-    rows = tuple((str(int(k)), *(f"{value:.3f}" for value in rest)) for k, *rest in tried)
+    values = (evidence.gap, evidence.agreement, evidence.chance, evidence.modularity, evidence.score)
+    rows = tuple((str(int(k)), *(f"{value:.3f}" for value in rest)) for k, *rest in zip(evidence.n_clusters, *values, strict=True))
     alt = (
-        f"Modularity, stability and score of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
+        f"Agreement, modularity and score of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
     )
     reading = (
         "A sharp peak of the score means that the number is well determined, a plateau that several numbers fit "
-        "equally well."
+        "equally well. By chance: the largest agreement that samples without structure reach. Gap: how far the "
+        f"eigenvalue after the number stands out; {evidence.clear:.1f} decides."
     )
     image = _image(plots.plot_evidence, model, 5.2, 3.4)
-    table = Numbers(("clusters", "modularity", "stability", "score"), rows)
+    table = Numbers(("clusters", "gap", "agreement", "by chance", "modularity", "score"), rows)
     return Figure("evidence", "Number of clusters", image, alt, reading, table)
 
 
@@ -131,12 +132,16 @@ def _convergence(model: BaseEstimator, facts: Facts) -> Figure | None:
 
 
 def _image(plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True) -> str:
-    """Return the picture as a data URI; without pyplot, which would keep the figure alive."""
+    return image_of(lambda ax: plot(model, ax=ax), width, height, vector=vector)
+
+
+def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vector: bool = True) -> str:
+    """Return a picture as a data URI; without pyplot, which would keep the figure alive."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    plot(model, ax=canvas.subplots()).set_title("", loc="left")  # the page has its own heading
+    draw(canvas.subplots()).set_title("", loc="left")  # the page has its own heading
     file = io.BytesIO()
     kind, metadata = ("svg", {"Date": None}) if vector else ("png", None)
     with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file

@@ -18,16 +18,15 @@ from kernelweave.metrics import clustering_accuracy, normalized_mutual_informati
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
+from kernelweave.samples.scaling import scaling_words
 
 __all__ = ["agreement", "settings", "snippet", "story", "versions"]
-
-_SCALED = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
 
 
 def story(model: BaseEstimator, facts: Facts) -> list[str]:
     """Return sentences that say what the model did with the samples and what it found."""
     kernels, views = kernel_shares(model), view_shares(model)
-    sentences = [_compared(model, facts), *_scaled(model)]
+    sentences = [_compared(model, facts), *scaling_words(getattr(model, "scaling_", ()))]
     if (solver := getattr(model, "solver_", None)) is not None:
         sentences.append(f"The solver was {solver.name!r} ({solver.reason}).")
     if len(views) > 1:
@@ -37,7 +36,9 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
     if facts.within is not None:
         same = f"joins samples of the same {facts.kind}"
         sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
-    sentences.append(_found(model, facts))
+    sentences.append(_found(facts))
+    if (evidence := getattr(model, "cluster_evidence_", None)) is not None:
+        sentences.append(f"The number was chosen: {evidence.words}.")
     if (outcome := getattr(model, "outcome_", None)) is not None:
         sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
     return sentences
@@ -52,27 +53,13 @@ def _compared(model: BaseEstimator, facts: Facts) -> str:
     return f"{counted(facts.n, 'sample')}{with_features}{in_views} {_were(facts.n)} compared{by_kernels}."
 
 
-def _scaled(model: BaseEstimator) -> list[str]:
-    """Return how the samples were scaled, one sentence per view."""
-    scaling = getattr(model, "scaling_", None)
-    if scaling is None:
-        return []
-    views = scaling if isinstance(scaling, Mapping) else {"": scaling}
-    return [
-        f"The samples{f' of view {view!r}' if len(views) > 1 else ''} were {_SCALED[each.method]}, since {each.reason}."
-        for view, each in views.items()
-    ]
-
-
-def _found(model: BaseEstimator, facts: Facts) -> str:
+def _found(facts: Facts) -> str:
     sizes = [group.size for group in facts.groups]
     if min(sizes) < max(sizes):
         size = f"{min(sizes):,} to {max(sizes):,} samples"
     else:
         size = counted(sizes[0], "sample") + (" each" if len(sizes) > 1 else "")
     found = f"{counted(len(facts.names), facts.kind)} of {size} {_were(len(facts.names))} found"
-    if hasattr(model, "cluster_evidence_"):
-        found += "; the number was chosen from the data"
     if facts.labelled is not None:
         found += f", from {counted(int(facts.labelled.sum()), 'label')}"
     return found + "."
