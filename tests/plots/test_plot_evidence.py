@@ -27,7 +27,7 @@ def test_without_samples_to_compare_with_there_is_no_line_of_chance(fitted, ax):
 
 
 def test_a_model_that_counted_its_clusters_can_be_drawn(ax):
-    X = np.random.default_rng(0).normal(size=(60, 3))
+    X = np.random.default_rng(1).normal(size=(60, 3))
     plot_evidence(WeaveClustering("auto", random_state=0).fit(X), ax=ax)
     assert len(ax.get_lines()) == 5
     assert "1 cluster" in ax.get_title(loc="left")  # noise

@@ -104,9 +104,9 @@ def test_the_reason_for_the_number_of_clusters_is_told(made):
 
 
 def test_a_report_says_that_no_structure_was_found():
-    X = np.random.default_rng(0).normal(size=(60, 5))
+    X = np.random.default_rng(0).normal(size=(100, 20))
     page = model_report(WeaveClustering("auto", random_state=0).fit(X), X=X)
-    assert "<h1>1 cluster in 60 samples</h1>" in page
+    assert "<h1>1 cluster in 100 samples</h1>" in page
     assert "The number was chosen: no structure was found" in page
 
 

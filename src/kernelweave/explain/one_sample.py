@@ -17,6 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
 from kernelweave.explain._groups import groups_of
+from kernelweave.weave.consensus_kernel import Consensus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +218,7 @@ def _kernels(
     model: BaseEstimator, sample: int, codes: NDArray[np.intp], own: int, other: int
 ) -> tuple[Rows | None, Rows | None]:
     """Return what every kernel and every view contributes to the similarity with both groups."""
-    H = _similarities(model, sample)
+    H = _similarities(model, sample, len(codes))
     if H is None:
         return None, None
     members = (codes == own) & (np.arange(len(codes)) != sample)
@@ -242,13 +243,17 @@ def _by_pull(rows: list[dict[str, Any]]) -> Rows:
     return tuple(sorted(rows, key=lambda row: -abs(row["pull"])))
 
 
-def _similarities(model: BaseEstimator, sample: int) -> Matrix | None:
-    """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept."""
+def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix | None:
+    """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept.
+
+    A model of versions has a kernel matrix of each: they are added with the shares of the versions.
+    """
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    consensus = getattr(joiner, "consensus", None)
-    if consensus is not None and getattr(consensus, "training", None) is not None:
-        H = consensus.bank.grams(consensus.training.select([sample]), consensus.training)[:, 0]
-        return np.asarray(H * np.asarray(consensus.weights)[:, None], dtype=np.float64)
+    kept_by = [getattr(each, "consensus", None) for each in getattr(joiner, "joiners", [joiner])]
+    found = [each for each in kept_by if isinstance(each, Consensus)]
+    if found:
+        kept = all(each.training is not None and each.training.n_samples == n_samples for each in found)
+        return np.sum([_share(model, each) * _weighted(each, sample) for each in found], axis=0) if kept else None
     if joiner is None or not hasattr(joiner, "woven"):
         return None
     parts = [
@@ -257,6 +262,23 @@ def _similarities(model: BaseEstimator, sample: int) -> Matrix | None:
         for share, kernel in zip(part.shares, part.kernels, strict=True)
     ]
     return np.asarray(parts, dtype=np.float64)
+
+
+def _weighted(consensus: Consensus, sample: int) -> Matrix:
+    training: Any = consensus.training
+    H = consensus.bank.grams(training.select([sample]), training)[:, 0]
+    return np.asarray(H * np.asarray(consensus.weights)[:, None], dtype=np.float64)
+
+
+def _share(model: BaseEstimator, consensus: Consensus) -> float:
+    """Return the share of the version of the samples that a consensus compares."""
+    methods = {view: one.method for view, one in consensus.scalings.items()}
+    shares = [
+        version.share
+        for version in getattr(model, "scaling_", ())
+        if {view: one.method for view, one in version.scalings.items()} == methods
+    ]
+    return shares[0] if shares else 1.0
 
 
 def _features(

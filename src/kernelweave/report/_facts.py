@@ -77,7 +77,7 @@ def read_facts(
         groups=tuple(_group(str(name), codes == k, confidence, truth) for k, name in enumerate(names)),
         within=_within(getattr(model, "graph_", None), codes),
         features=None if _precomputed(model) else getattr(model, "n_features_in_", None),
-        views=_gaps(model),
+        views=_gaps(model, len(codes)),
     )
 
 
@@ -101,11 +101,12 @@ def _precomputed(model: BaseEstimator) -> bool:
     return isinstance(kernels, str) and kernels == "precomputed"
 
 
-def _gaps(model: BaseEstimator) -> tuple[tuple[str, int], ...]:
-    """Return how many samples every view has, if some samples lack a view."""
+def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
+    """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    training = getattr(getattr(joiner, "consensus", joiner), "training", None)
-    if training is None or training.complete:
+    first = next(iter(getattr(joiner, "joiners", [joiner])))
+    training = getattr(getattr(first, "consensus", first), "training", None)
+    if training is None or training.complete or training.n_samples != n:
         return ()
     return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))
 

@@ -84,7 +84,10 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
         return None
     evidence = model.cluster_evidence_
     values = (evidence.gap, evidence.agreement, evidence.chance, evidence.modularity, evidence.score)
-    rows = tuple((str(int(k)), *(f"{value:.3f}" for value in rest)) for k, *rest in zip(evidence.n_clusters, *values, strict=True))
+    rows = tuple(
+        (str(int(k)), *(f"{value:.3f}" for value in rest))
+        for k, *rest in zip(evidence.n_clusters, *values, strict=True)
+    )
     alt = (
         f"Agreement, modularity and score of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
     )
