@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelweave import baselines, datasets, kernels, metrics, plots, report
+    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -41,6 +41,7 @@ __all__ = [
     "WeaveClustering",
     "baselines",
     "datasets",
+    "explain",
     "kernels",
     "load",
     "metrics",
@@ -50,7 +51,7 @@ __all__ = [
     "view_importance",
 ]
 
-_PACKAGES = ("baselines", "datasets", "kernels", "metrics", "plots", "report")
+_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report")
 _PLACES = {  # of what does not come from kernelweave.estimators
     "Chunks": "kernelweave.samples",
     "Dense": "kernelweave.weave",

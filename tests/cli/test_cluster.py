@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import kernelweave
 
-FILES = {"labels.csv", "weights.csv", "model.kw", "report.html", "report.json"}
+FILES = {"labels.csv", "features.csv", "weights.csv", "model.kw", "report.html", "report.json"}
 
 
 def read(folder):

@@ -12,7 +12,7 @@ from kernelweave import WeaveClassifier, WeaveClustering, __version__
 
 def section(page):
     text = unescape(page.read_text())
-    return text[text.index('id="features"') : text.index('id="map"')]
+    return text[text.index('id="groups"') : text.index('id="map"')]
 
 
 @pytest.mark.parametrize("command", ["cluster", "classify"])
@@ -23,7 +23,7 @@ def test_the_report_written_again_shows_what_sets_the_groups_apart(run, table, t
     assert run(command, "data.csv", "--id", "name", "--out", "found", *options)[0] == 0
     page = tmp_path / "found" / "report.html"
     first = section(page)
-    assert any(f">{name} <strong>" in first for name in "abcd")
+    assert any(f"</span> {name}: <strong>" in first for name in "abcd")
     code, _, err = run("report", "found", "--force")
     assert code == 0, err
     assert section(page) == first
@@ -35,7 +35,10 @@ def test_a_report_of_a_model_alone_goes_without_the_features(run, csv, tmp_path)
     run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
     (tmp_path / "found" / "report.json").unlink()
     assert run("report", "found", "--force")[0] == 0
-    assert 'id="features"' not in (tmp_path / "found" / "report.html").read_text()
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert 'id="groups"' in page
+    assert 'id="features"' not in page
+    assert 'class="told-by"' not in page
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"features": 3}', '{"features": [], "labelled": null}'])

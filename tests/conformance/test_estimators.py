@@ -133,7 +133,9 @@ def test_progress_is_shown_on_request_only(estimator, blobs, capsys):
     silent = capsys.readouterr()
     assert silent.out == silent.err == ""
     model = fit(clone(estimator).set_params(verbose=1), blobs)
-    assert capsys.readouterr().err.count("\n") == model.n_iter_
+    scaling, *iterations = capsys.readouterr().err.splitlines()
+    assert f"[{named(estimator)}] scale of X: " in scaling
+    assert [f"iteration {i}/" in line for i, line in enumerate(iterations, start=1)] == [True] * model.n_iter_
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=named)

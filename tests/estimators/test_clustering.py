@@ -28,7 +28,7 @@ def kernel_matrices(model, X):
 def test_precomputed_kernels_give_what_the_recipe_gives(iris, H, form):
     given = {"array": H, "list": list(H), "dict": {f"k{i}": K for i, K in enumerate(H)}}[form]
     model = SMKLClustering(3, kernels="precomputed", random_state=0).fit(given)
-    same = SMKLClustering(3, kernels="released-7", random_state=0).fit(iris[0])
+    same = SMKLClustering(3, kernels="released-7", scale="none", random_state=0).fit(iris[0])
     assert_allclose(model.graph_, same.graph_, atol=1e-12)
     assert_array_equal(model.labels_, same.labels_)
     assert model.kernel_names_ == (tuple(given) if form == "dict" else tuple(f"kernel {i}" for i in range(7)))
@@ -63,9 +63,10 @@ def test_a_bank_given_as_parameter_is_not_fitted_by_the_estimator(iris):
     assert "not fitted" in repr(bank)
 
 
-def test_sparse_samples_give_what_dense_ones_give(iris):
-    dense = SMKLClustering(3, random_state=0).fit(iris[0])
-    csr = SMKLClustering(3, random_state=0).fit(sparse.csr_array(iris[0]))
+@pytest.mark.parametrize("scale", ["none", "unit"])
+def test_sparse_samples_give_what_dense_ones_give(iris, scale):
+    dense = SMKLClustering(3, scale=scale, random_state=0).fit(iris[0])
+    csr = SMKLClustering(3, scale=scale, random_state=0).fit(sparse.csr_array(iris[0]))
     assert_allclose(csr.graph_, dense.graph_, atol=1e-9)
 
 
@@ -79,20 +80,21 @@ def test_weights_are_those_of_the_paper(iris):
 def test_relative_beta_is_beta_times_the_weights_at_the_mean_kernel(iris):
     H = recipe("released-12").fit(iris[0]).grams(iris[0])
     total = sum(1 / (2 * np.linalg.norm(Hi - H.mean(axis=0))) for Hi in H)
-    paper = SMKLClustering(3, beta=12 / total, random_state=0).fit(iris[0])
-    relative = SMKLClustering(3, relative_beta=12, random_state=0).fit(iris[0])
+    paper = SMKLClustering(3, scale="none", beta=12 / total, random_state=0).fit(iris[0])
+    relative = SMKLClustering(3, scale="none", relative_beta=12, random_state=0).fit(iris[0])
     assert_allclose(paper.graph_, relative.graph_, atol=1e-10)
 
 
 def test_relative_beta_means_the_same_for_twice_as_many_samples(iris):
     # every sample twice: distances between kernels double, so the paper's beta would have to double too
     X = iris[0][::3]
-    once, twice = (SMKLClustering(3, relative_beta=2, gamma=g).fit(Y) for Y, g in ((X, 1), (np.vstack([X, X]), 2)))
+    model = SMKLClustering(3, scale="none", relative_beta=2)
+    once, twice = (clone(model).set_params(gamma=g).fit(Y) for Y, g in ((X, 1), (np.vstack([X, X]), 2)))
     assert_allclose(twice.kernel_shares_, once.kernel_shares_, atol=0.02)
 
 
 def test_pmkl_s_kernel_is_the_weighted_sum(iris):
-    model = PMKLClustering(3, random_state=0).fit(iris[0])
+    model = PMKLClustering(3, scale="none", random_state=0).fit(iris[0])
     H = kernel_matrices(model, iris[0])
     assert_allclose(model.consensus_kernel_, np.einsum("i,ijk->jk", model.kernel_weights_, H), atol=1e-12)
     assert_allclose(np.sqrt(model.kernel_weights_).sum(), 1)

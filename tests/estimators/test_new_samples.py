@@ -1,6 +1,7 @@
 """Samples that were not part of fit: clusters, classes, coordinates, and how sure these are."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -208,12 +209,19 @@ def test_new_digits_go_where_a_classifier_fitted_on_all_of_them_puts_them():
 
 def test_the_graph_of_smkl_extends_by_its_own_ridge_problem(blobs):
     X, _, _ = blobs
-    model = KGLClustering(3, kernel=Gaussian(t=0.1), alpha=0, random_state=0).fit(X[:120])
+    kernel = Gaussian(t=0.1)
+    model = KGLClustering(3, kernel=kernel, scale="none", n_neighbors="all", alpha=0, random_state=0).fit(X[:120])
     K = model.consensus_kernel_
     new, training = Views.of_table(X[120:]), Views.of_table(X[:120])
     joiner = model._graph_model.joiner
     k = joiner.consensus.bank.grams(new, training)[0]
-    assert_allclose(joiner.rows(new), np.maximum(k @ ridge_inverse(K, gamma=1), 0), atol=1e-10)
+    expected = np.maximum(k @ ridge_inverse(K, gamma=1), 0)
+    assert_allclose(joiner.rows(new), expected, atol=1e-10)
+    kept = replace(joiner, n_neighbors=10).rows(new)
+    assert np.count_nonzero(kept, axis=1).max() == 10
+    assert_allclose(kept[kept > 0], expected[kept > 0], atol=1e-10)
+    cosines = expected / np.sqrt(model.graph_.diagonal())
+    assert np.all(np.where(kept > 0, cosines, np.inf).min(axis=1) >= np.where(kept > 0, 0, cosines).max(axis=1))
 
 
 @pytest.mark.slow

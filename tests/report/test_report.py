@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave import Views, WeaveClustering
+from kernelweave import WeaveClustering
 from kernelweave.errors import InvalidInputError
+from kernelweave.explain import associate, check_labels, explain_clusters
 from kernelweave.kernels import Cosine, Gaussian
 from kernelweave.report import model_report, write_report
 from kernelweave.report._facts import read_facts
-from kernelweave.report._profiles import profiles
 from kernelweave.report._words import snippet
 
 
@@ -102,24 +102,101 @@ def test_the_code_of_the_page_fits_the_same_model_again(clusterer, blobs):
     np.testing.assert_array_equal(namespace["model"].labels_, clusterer.labels_)
 
 
-def test_the_features_that_set_a_cluster_apart_come_first(blobs, clusterer):
-    X = np.column_stack([np.random.default_rng(0).normal(size=90), np.ones(90), 5.0 * (clusterer.labels_ == 1)])
-    facts = read_facts(clusterer)
-    telling = profiles(pd.DataFrame(X, columns=["noise", "constant", "mark"]), facts)[1]
-    share = np.mean(clusterer.labels_ == 1)
-    name, distance = telling[0]
-    assert name == "mark"
-    assert distance == pytest.approx(np.sqrt((1 - share) / share))
-    assert "constant" not in dict(telling)
+def test_clusters_are_numbered_by_size_and_told_by_their_features(clusterer, blobs):
+    sizes = np.bincount(clusterer.labels_)
+    order = np.argsort(-sizes, kind="stable")
+    table = pd.DataFrame(blobs[0]).assign(mark=100.0 * (clusterer.labels_ == order[0]))
+    page = model_report(clusterer, X=table)
+    first = page[page.index('<li class="group" id="group-1"') : page.index('<li class="group" id="group-2"')]
+    text = " ".join(Page(first).text)
+    assert f"{sizes[order[0]]} samples" in text
+    assert re.search(r"higher\s+mark:\s+100\s+\(others 0\)", text)
+    data = data_of(page)
+    assert data["names"] == ["1", "2", "3"]
+    assert data["labels"] == [str(k) for k in order]
+    assert data["sizes"] == sizes[order].tolist()
+    codes = np.array(data["codes"])
+    np.testing.assert_array_equal(order[codes], clusterer.labels_)
 
 
-def test_features_of_views_are_told_with_their_views_and_without_missing_samples(clusterer):
-    index = [f"s{i:02}" for i in range(90)]
-    one = pd.DataFrame({"a": 1.0 * (clusterer.labels_ == 0)}, index=index)
-    two = pd.DataFrame({"b": 1.0 * (clusterer.labels_ == 2)}, index=index).iloc[:60]
-    first, _, last = profiles({"one": one, "two": two}, read_facts(clusterer))
-    assert first[0][0] == "one: a"
-    assert last[0][0] == "two: b"
+def test_pictures_and_wheel_have_the_numbers_of_the_page(clusterer):
+    (wheel,) = [each["wheel"] for each in data_of(model_report(clusterer))["maps"] if each["wheel"]]
+    assert [name for name, *_ in wheel] == ["1", "2", "3"]
+
+
+def test_the_model_itself_keeps_its_labels(clusterer, blobs):
+    before = clusterer.labels_.copy()
+    model_report(clusterer, X=blobs[0])
+    np.testing.assert_array_equal(clusterer.labels_, before)
+
+
+def test_tested_features_are_shown_with_their_q_values(clusterer, blobs):
+    page = model_report(clusterer, features=explain_clusters(clusterer, blobs[0], test=True))
+    assert ">q</th>" in page
+    assert "tested with every feature held out once" in page
+    assert "they were not tested" in model_report(clusterer, X=blobs[0])
+
+
+def test_metadata_are_compared_and_drawn(clusterer, blobs):
+    beside = pd.DataFrame({"kind": np.array(["a", "b", "c"])[blobs[1]], "one": 1.0})
+    page = model_report(clusterer, metadata=associate(clusterer, beside))
+    assert 'id="metadata"' in page
+    assert "does not vary" in page
+    assert 'alt="Counts of the categories of kind in every cluster' in page
+    assert data_of(page)["tables"]["metadata"]["rows"][0][:3] == ["kind", "category", "Cramér's V"]
+
+
+def test_given_labels_are_checked(classifier, blobs, labelled):
+    check = check_labels(classifier, blobs[0], np.where(np.arange(90) % 3 == 0, blobs[1], -1))
+    page = model_report(classifier, labelled=labelled, check=check)
+    assert f"<strong>{100 * check.accuracy:.1f}%</strong> of 30 given labels" in page
+    assert 'class="confusion"' in page
+
+
+def test_features_of_another_model_are_refused(clusterer):
+    other = explain_clusters([0, 1], np.eye(2))
+    with pytest.raises(InvalidInputError, match="features must explain the model's 3 clusters; got 2 clusters"):
+        model_report(clusterer, features=other)
+    with pytest.raises(InvalidInputError, match="Both X and features were given"):
+        model_report(clusterer, X=np.eye(90), features=other)
+
+
+def test_the_source_is_in_the_title(clusterer):
+    assert "<title>data.csv: 3 clusters in 90 samples</title>" in model_report(clusterer, source="data.csv")
+
+
+def test_two_clusters_are_spread_over_a_plane(blobs):
+    model = WeaveClustering(2, random_state=0).fit(blobs[0])
+    (found,) = data_of(model_report(model))["maps"]
+    assert found["wheel"] is None
+    assert found["axes"][1] == "next direction of the graph"
+    assert len(set(found["places"][1])) > 45
+
+
+def test_samples_without_a_graph_are_kept_apart_at_random_and_the_axis_says_so():
+    X = np.r_[np.zeros((20, 2)), np.full((20, 2), 9.0)] + np.random.default_rng(0).normal(size=(40, 2))
+    model = WeaveClustering(2, solver="landmark", random_state=0).fit(X)
+    model.embedding_ = model.embedding_[:, :1] * 1.0
+    (found,) = data_of(model_report(model))["maps"]
+    assert found["axes"][1] == "at random, to keep samples apart"
+
+
+def test_views_that_lack_samples_are_counted():
+    rng = np.random.default_rng(0)
+    index = [f"s{i}" for i in range(40)]
+    kind = np.arange(40) % 2
+    one = pd.DataFrame(rng.normal(size=(40, 2)) + 5 * kind[:, None], index=index)
+    two = pd.DataFrame(rng.normal(size=(30, 2)), index=index[:30])
+    page = model_report(WeaveClustering(2, random_state=0).fit({"one": one, "two": two}))
+    text = re.sub(r"\s+", " ", " ".join(Page(page).text))
+    assert "Samples in every view" in text
+    assert '<th scope="row">two</th><td class="number">30</td><td class="number">10 (25%)</td>' in page
+
+
+def test_weights_are_folded_to_the_largest(clusterer):
+    page = model_report(clusterer)
+    assert "The kernels with the largest shares in the consensus" in page
+    assert "<summary>All 12 kernels</summary>" in page
 
 
 def test_refuses_a_table_of_other_samples(clusterer):
@@ -183,35 +260,6 @@ def test_a_failure_leaves_nothing_behind(clusterer, tmp_path):
 def test_refuses_a_folder_that_is_not_there(clusterer, tmp_path):
     with pytest.raises(InvalidInputError, match="There is no folder"):
         write_report(clusterer, tmp_path / "no" / "report.html")
-
-
-@pytest.mark.parametrize("form", [list, tuple, Views, lambda tables: Views(dict(enumerate(tables)))])
-def test_features_of_views_are_named_in_every_form_that_fit_takes(form, clusterer):
-    marks = [1.0 * (clusterer.labels_ == k)[:, None] for k in range(3)]
-    assert [found[0][0].split(": ")[1] for found in profiles(form(marks), read_facts(clusterer))] == ["0", "0", "0"]
-    assert len({found[0][0] for found in profiles(form(marks), read_facts(clusterer))}) == 3
-
-
-def test_a_list_of_frames_keeps_the_names_of_their_columns(clusterer):
-    frames = [pd.DataFrame({f"mark {k}": 1.0 * (clusterer.labels_ == k)}) for k in range(3)]
-    found = profiles(frames, read_facts(clusterer))
-    assert [features[0][0] for features in found] == ["view 0: mark 0", "view 1: mark 1", "view 2: mark 2"]
-
-
-def test_features_of_one_view_are_named_without_it(clusterer):
-    table = pd.DataFrame({"mark": 1.0 * (clusterer.labels_ == 0)})
-    assert profiles({"only": table}, read_facts(clusterer))[0][0][0] == "mark"
-    assert profiles(Views([table]), read_facts(clusterer))[0][0][0] == "0"
-
-
-def test_rows_of_a_nested_list_are_samples_not_views(clusterer):
-    rows = np.column_stack([clusterer.labels_ == 0, clusterer.labels_ == 1]).astype(float)
-    assert profiles(rows.tolist(), read_facts(clusterer)) == profiles(rows, read_facts(clusterer))
-
-
-def test_refuses_samples_that_are_not_in_memory(clusterer):
-    with pytest.raises(InvalidInputError, match="X must be a table of numbers in memory; got function"):
-        profiles(lambda: iter([]), read_facts(clusterer))
 
 
 def test_true_classes_must_be_one_column(clusterer):

@@ -1,9 +1,12 @@
 """The page in a real browser: no errors, and hover, filter, sort, zoom and colours work."""
 
+import csv
 import shutil
 
+import numpy as np
 import pytest
 
+from kernelweave import WeaveClustering
 from kernelweave.report import write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -75,7 +78,7 @@ def test_the_page_fits_its_window_and_is_not_blank(visit, address, width, scheme
     page = visit(address, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("main section").count() >= 6
-    assert page.locator("#directions").is_hidden()  # a wheel has none
+    assert page.locator(".group").count() == 3
     pixels = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v)"
     assert page.locator("#scatter").evaluate(pixels)
 
@@ -119,13 +122,13 @@ def test_finding_and_choosing_a_cluster_leave_only_these_rows(page):
     assert set(column(page, 1)) == {"sample 8", *(f"sample 8{i}" for i in range(10))}
     page.locator("#find").fill("")
     page.locator("#group").select_option(index=2)
-    assert {text.strip() for text in column(page, 2)} == {"1"}
+    assert {text.strip() for text in column(page, 2)} == {"2"}
 
 
 def test_unticking_a_cluster_hides_it_in_the_map_and_in_the_table(page):
     page.locator("input[name=group]").first.uncheck()
     assert page.evaluate("Chart.getChart('scatter').isDatasetVisible(0)") is False
-    assert "0" not in {text.strip() for text in column(page, 2)}
+    assert "1" not in {text.strip() for text in column(page, 2)}
     page.get_by_role("button", name="None", exact=True).click()
     assert column(page, 1) == []
     page.get_by_role("button", name="All", exact=True).click()
@@ -158,12 +161,58 @@ def test_keys_zoom_and_step_from_sample_to_sample(page):
 def test_the_map_changes_between_memberships_and_embedding(page):
     shown = "Chart.getChart('scatter').data.datasets[0].data.map(point => [point.x, point.y])"
     before = page.evaluate(shown)
-    page.locator("#kind").select_option("Embedding")
+    page.locator("#kind").select_option("Memberships")
     assert page.evaluate(shown) != before
     assert page.locator("[data-map='1']").is_visible()
     assert page.locator("[data-map='0']").is_hidden()
-    page.locator("#kind").select_option("Memberships")
+    assert page.locator("#directions").is_hidden()  # a wheel has none
+    page.locator("#kind").select_option("Embedding")
     assert page.evaluate(shown) == before
+
+
+def saved(page, button):
+    with page.expect_download() as wait:
+        page.get_by_role("button", name=button, exact=True).click()
+    with open(wait.value.path(), newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def test_a_new_name_is_shown_everywhere_and_saved(page, ids):
+    page.get_by_label("Name of cluster 2").fill("=late <b>ones</b>")
+    assert page.locator(".choices label", has_text="=late <b>ones</b>").count() == 1
+    page.locator("#group").select_option(label="=late <b>ones</b>")
+    assert {text.strip() for text in column(page, 2)} == {"=late <b>ones</b>"}
+    head, *rows = saved(page, "Save samples as CSV")
+    assert head == ["id", "cluster", "label", "name", "confidence", "truth"]
+    assert [row[0] for row in rows] == [ids[0], *ids[1:]]
+    assert {row[3] for row in rows if row[1] == "2"} == {"'=late <b>ones</b>"}  # not a formula
+    assert {row[3] for row in rows if row[1] != "2"} == {"1", "3"}
+    page.get_by_label("Name of cluster 2").fill("")
+    assert {text.strip() for text in column(page, 2)} == {"2"}
+
+
+def test_tables_are_saved_as_csv(page, clusterer):
+    head, *rows = saved(page, "Save clusters as CSV")
+    assert head == ["cluster", "label", "name", "samples", "share", "confidence"]
+    assert sum(int(row[3]) for row in rows) == 90
+    assert sorted(row[1] for row in rows) == sorted(map(str, set(clusterer.labels_.tolist())))
+    head, *rows = saved(page, "Save features as CSV")
+    assert {"cluster", "rank", "feature", "separation", "median_in", "name"} <= set(head)
+    assert {row[0] for row in rows} == {"1", "2", "3"}
+    assert len(saved(page, "Save as CSV")) == 13
+
+
+def test_many_clusters_are_folded_and_printed(visit, tmp_path):
+    X = np.repeat(np.arange(14.0), 6)[:, None] * 10 + np.random.default_rng(0).normal(size=(84, 2))
+    model = WeaveClustering(14, random_state=0).fit(X)
+    page = visit(write_report(model, tmp_path / "many.html", X=X).as_uri(), 390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".group").count() == 14
+    assert page.locator(".group >> visible=true").count() == 12
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".group >> visible=true").count() == 14
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".group >> visible=true").count() == 12
 
 
 def test_choosing_a_row_shows_its_sample_on_the_map(page):
@@ -194,7 +243,7 @@ def test_the_report_of_a_classifier_works_as_well(visit, tmp_path, classifier, b
     page = visit(write_report(classifier, tmp_path / "c.html", y=blobs[1], labelled=labelled).as_uri())
     assert page.evaluate("Chart.getChart('scatter').data.datasets.length") == 3
     page.locator("#table thead th", has_text="label").get_by_role("button").click()
-    assert set(column(page, 5)) == {"inferred"}
+    assert set(column(page, 5)) == {"predicted"}
 
 
 def test_the_page_can_be_printed(page):

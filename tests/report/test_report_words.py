@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
+from kernelweave import WeaveClustering
 from kernelweave.report import model_report
 from kernelweave.report._facts import read_facts
 from kernelweave.report._words import story
 from kernelweave.samples.scaling import Scaling, Version
+from kernelweave.select import ClusterEvidence
 
 
 class Model(BaseEstimator):
@@ -86,40 +88,26 @@ def test_one_view_is_not_mentioned(made):
     assert "Share of every view" not in model_report(model)
 
 
-def test_the_scaling_of_one_view_is_told_without_its_name(made):
-    sentences = told(made([0, 1], scaling=(Version("given", {"X": Scaling("unit", "it was asked for")}),)))
-    assert "The samples were scaled to unit length, since it was asked for." in sentences
+def test_several_versions_are_told_with_their_weight(made):
+    direction = Version("direction", {"a": Scaling("unit", ""), "b": Scaling("none", "")}, 0.6)
+    z = Version("zscore", {"a": Scaling("zscore", ""), "b": Scaling("zscore", "")}, 0.4)
+    sentences = told(made([0, 1], scaling=(direction, z)))
+    first, second = "a scaled to unit length, b not scaled", "standardised column by column"
+    expected = f"{first} (60% of the weight) and {second} (40% of the weight)"
+    assert f"The samples were compared in 2 versions: {expected}." in sentences
 
 
-def test_versions_are_told_with_their_shares(made):
-    unit, zscore, none = (Scaling(method, "nobody knows") for method in ("unit", "zscore", "none"))
-    versions = Version("direction", {"X": unit}, 0.3), Version("zscore", {"X": zscore}, 0.7)
-    expected = (
-        "The samples were compared in 2 versions: scaled to unit length (30% of the weight) and standardised column "
-        "by column (70% of the weight)."
-    )
-    assert expected in told(made([0, 1], scaling=versions))
-    versions = (
-        Version("direction", {"a": unit, "b": none}, 0.25),
-        Version("zscore", {"a": zscore, "b": zscore}, 0.75),
-    )
-    expected = (
-        "in 2 versions: view 'a' scaled to unit length, view 'b' not scaled (25% of the weight) and standardised "
-        "column by column (75% of the weight)."
-    )
-    assert expected in told(made([0, 1], scaling=versions))
+def test_the_reason_for_the_number_of_clusters_is_told(made):
+    numbers = np.array([2, 3])
+    evidence = ClusterEvidence(numbers, np.array([1, 4]), *np.ones((4, 2)), 2.5, 3, "gap")
+    assert f"The number was chosen: {evidence.words}." in told(made([0, 1, 2], cluster_evidence=evidence))
 
 
-def test_samples_that_were_not_scaled_are_not_mentioned(made):
-    model = made([0, 1])
-    del model.scaling_
-    assert "scaled" not in told(model)
-
-
-def test_why_the_number_of_clusters_was_chosen_is_told(made):
-    model = made([0, 1], cluster_evidence=SimpleNamespace(words="2 clusters stand out"))
-    story_of_it = " ".join(story(model, read_facts(model)))
-    assert "were found. The number was chosen from the data; 2 clusters stand out." in story_of_it
+def test_a_report_says_that_no_structure_was_found():
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    page = model_report(WeaveClustering("auto", random_state=0).fit(X), X=X)
+    assert "<h1>1 cluster in 100 samples</h1>" in page
+    assert "The number was chosen: no structure was found" in page
 
 
 def test_every_view_has_its_own_scaling(made):
@@ -130,14 +118,12 @@ def test_every_view_has_its_own_scaling(made):
         kernel_names=("words: a", "links: a"),
         kernel_shares=np.array([0.7, 0.3]),
         kernel_views=("words", "links"),
-        scaling=(
-            Version("given", {"words": Scaling("unit", "it is text"), "links": Scaling("zscore", "the ranges differ")}),
-        ),
+        scaling=(Version("given", {"words": Scaling("unit", "it is text"), "links": Scaling("zscore", "why")}),),
     )
     sentences = told(model)
     assert "2 samples with 2 features in 2 views were compared by 2 kernels." in sentences
     assert "The samples of view 'words' were scaled to unit length, since it is text." in sentences
-    assert "The samples of view 'links' were standardised column by column, since the ranges differ." in sentences
+    assert "The samples of view 'links' were standardised column by column, since why." in sentences
     assert "The view with the largest weight is words, with 70.0%." in sentences
     assert "Share of every view" in model_report(model)
 

@@ -18,6 +18,8 @@ __all__ = [
     "Id",
     "Json",
     "Kernels",
+    "MetadataColumns",
+    "MetadataFile",
     "Method",
     "MethodName",
     "NoHeader",
@@ -26,9 +28,11 @@ __all__ = [
     "Seed",
     "Solver",
     "SolverName",
+    "TestFeatures",
     "Views",
     "check_solver",
     "one_of",
+    "paths_of",
 ]
 
 MethodName: TypeAlias = Literal["weave", "smkl"]
@@ -59,6 +63,26 @@ Solver = Annotated[
     str,
     typer.Option(help="How weave builds its graph: dense, local or landmark; auto chooses by data size and memory."),
 ]
+MetadataFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metadata",
+        metavar="FILE",
+        help="A table of the same samples to compare with the result; it plays no part in it.",
+    ),
+]
+MetadataColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata-columns", metavar="COLUMN", help="A column of the table to use as metadata; can be repeated."
+    ),
+]
+TestFeatures = Annotated[
+    bool,
+    typer.Option(
+        "--test-features", help="Test the features that set the groups apart, which fits the model five more times."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
@@ -83,3 +107,8 @@ def check_solver(method: MethodName, solver: str) -> SolverName:
         msg = f"--solver {name} needs --method weave: smkl has one solver of its own. Leave --solver out."
         raise InvalidInputError(msg)
     return name
+
+
+def paths_of(files: list[Path] | None, views: list[str] | None) -> list[Path]:
+    """Return the paths of all tables, in the order in which they were given."""
+    return [*(files or ()), *(Path(view.partition("=")[2]) for view in views or ())]

@@ -5,51 +5,47 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave._plural import counted
-from kernelweave.cli._report_content import CONTENT, content_writer
-from kernelweave.cli._results import confidence_of, label_rows, labels_of, rows_writer, write_all
+from kernelweave.cli._report_content import CONTENT, Beside, PageContent
+from kernelweave.cli._results import confidence_of, frame_writer, labels_of, rows_writer, write_all
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from kernelweave.cli._inputs import Inputs
 
-__all__ = ["FILES", "keep", "tell"]
+__all__ = ["BESIDE", "FILES", "keep", "tell"]
 
-FILES = ("labels.csv", "weights.csv", "model.kw", "report.html", CONTENT)
+FILES = ("labels.csv", "features.csv", "weights.csv", "model.kw", "report.html", CONTENT)
+BESIDE = "metadata.csv"
 _SHOWN = 20  # groups that are printed
 
 
-def keep(
-    model: BaseEstimator, inputs: Inputs, folder: Path, *, labelled: Sequence[bool] | None = None
-) -> dict[str, Path]:
+def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> dict[str, Path]:
     """Write the files of a fitted model; return their paths."""
-    from kernelweave.report import group_features, write_report
+    from kernelweave.explain import explain_clusters
+    from kernelweave.report import write_report
 
-    features = group_features(model, inputs.X)
-    command = shlex.join(["kernelweave", *sys.argv[1:]])
-
-    def write_page(path: Path) -> None:
-        write_report(model, path, features=features, ids=inputs.ids, labelled=labelled, command=command)
-
-    return write_all(
-        folder,
-        {
-            "labels.csv": rows_writer(
-                ("id", "label", "confidence"), label_rows(inputs.ids, labels_of(model), confidence_of(model))
-            ),
-            "weights.csv": rows_writer(("view", "kernel", "share"), _weights(model)),
-            "model.kw": model.save,
-            "report.html": write_page,
-            CONTENT: content_writer(features, labelled, command),
-        },
-    )
+    features = explain_clusters(model, inputs.X, beside.y, test=beside.test)
+    content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]))
+    names = beside.columns(labels_of(model), confidence_of(model))
+    writers: dict[str, Callable[[Path], object]] = {
+        "labels.csv": rows_writer(("id", *names), list(zip(inputs.ids, *names.values(), strict=True))),
+        "features.csv": frame_writer(features.features),
+        "weights.csv": rows_writer(("view", "kernel", "share"), _weights(model)),
+        "model.kw": model.save,
+        "report.html": lambda path: write_report(model, path, **content.of_report(inputs.ids)),
+        CONTENT: content.write,
+    }
+    if beside.metadata is not None:
+        writers[BESIDE] = frame_writer(beside.metadata.table)
+    return write_all(folder, writers)
 
 
 def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
@@ -61,8 +57,8 @@ def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
     return rows + [(view, "all", f"{share:.6f}") for view, share in views]
 
 
-def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_labelled: int | None = None) -> None:
-    """Print the sizes of the clusters or classes, and the paths of the files."""
+def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside: Beside) -> None:
+    """Print the sizes of the clusters or classes, how far classes can be trusted, and the paths of the files."""
     import numpy as np
 
     labels = labels_of(model).astype(str)
@@ -74,8 +70,9 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_label
             "model": type(model).__name__,
             "n_samples": len(labels),
             "clusters" if noun == "cluster" else "classes": {str(names[k]): int(sizes[k]) for k in order},
+            **_said(model),
             "weights": dict(zip(model.kernel_names_, map(float, model.kernel_shares_), strict=True)),
-            **({} if n_labelled is None else {"n_labelled": n_labelled}),
+            **beside.as_json(),
             "files": {name: str(path) for name, path in files.items()},
         }
         typer.echo(json.dumps(found, indent=2))
@@ -85,5 +82,39 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_label
         typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
     if len(names) > _SHOWN:
         typer.echo(f"  ... and {len(names) - _SHOWN} more")
+    for sentence in _sentences(model):
+        typer.echo(sentence)
+    if beside.check is not None:
+        low, high = beside.check.interval
+        labels_used = counted(beside.check.n_labels, "given label")
+        typer.echo(
+            f"Predicted without using them: {beside.check.accuracy:.1%} of {labels_used} ({low:.0%} to {high:.0%})"
+        )
     for path in files.values():
         typer.echo(str(path))
+
+
+def _sentences(model: BaseEstimator) -> list[str]:
+    """Return why there are so many clusters, if the model chose their number, and how the samples were scaled."""
+    from kernelweave.samples.scaling import scaling_words
+
+    evidence = getattr(model, "cluster_evidence_", None)
+    number = [] if evidence is None else [f"The number was chosen: {evidence.words}."]
+    return number + scaling_words(getattr(model, "scaling_", ()))
+
+
+def _said(model: BaseEstimator) -> dict[str, Any]:
+    """Return the same for --json."""
+    evidence = getattr(model, "cluster_evidence_", None)
+    number = (
+        {"chosen": evidence.chosen, "by": evidence.found, "words": evidence.words} if evidence is not None else None
+    )
+    versions = [
+        {
+            "version": version.name,
+            "share": version.share,
+            "methods": {view: one.method for view, one in version.scalings.items()},
+        }
+        for version in getattr(model, "scaling_", ())
+    ]
+    return {"scaling": versions} if number is None else {"number": number, "scaling": versions}

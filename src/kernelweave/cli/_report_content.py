@@ -3,23 +3,94 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelweave._types import Array, Vector
 from kernelweave.cli._results import labels_of
 from kernelweave.errors import MissingPackageError, ResultsError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from kernelweave.explain import Associations, Explanation, LabelCheck
     from kernelweave.report.write import ReportContent
 
-__all__ = ["CONTENT", "content_writer", "need_report_packages", "read_content"]
+__all__ = ["CONTENT", "Beside", "PageContent", "need_report_packages", "read_content"]
 
 CONTENT = "report.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a command knows beside the model: the name of the data, given labels, metadata, and how to explain."""
+
+    source: str
+    labels: Sequence[str | None] | None = None  # those that were given, None where there is none
+    y: Array | None = None  # the same in the form that the classifier was fitted on
+    check: LabelCheck | None = None
+    metadata: Associations | None = None
+    test: bool = False
+
+    @property
+    def labelled(self) -> list[bool] | None:
+        """Which samples have a given label."""
+        return None if self.labels is None else [label is not None for label in self.labels]
+
+    def columns(self, found: Array, confidence: Vector) -> dict[str, list[str]]:
+        """Return the columns of labels.csv; of a classifier, whether a label was given or predicted."""
+        columns = {"label": [str(label) for label in found], "confidence": [f"{sure:.4f}" for sure in confidence]}
+        known = self.labelled
+        return columns if known is None else columns | {"source": ["given" if own else "predicted" for own in known]}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what --json prints of it."""
+        found: dict[str, Any] = {}
+        if self.labelled is not None:
+            found["n_labelled"] = sum(self.labelled)
+        if self.check is not None:
+            found["accuracy"] = {"value": self.check.accuracy, "interval": self.check.interval, **self.check.to_json()}
+        if self.metadata is not None:
+            found["metadata"] = self.metadata.table.to_dict("records")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """The content of report.json."""
+
+    features: Explanation
+    beside: Beside
+    command: str
+
+    def of_report(self, ids: Sequence[str]) -> ReportContent:
+        """Return the parameters of the report."""
+        return {
+            "ids": ids,
+            "features": self.features,
+            "metadata": self.beside.metadata,
+            "check": self.beside.check,
+            "labelled": self.beside.labelled,
+            "source": self.beside.source,
+            "command": self.command,
+        }
+
+    def write(self, path: Path) -> None:
+        """Write the content to a file."""
+        beside = self.beside
+        content = {
+            "features": self.features.to_json(),
+            "metadata": None if beside.metadata is None else beside.metadata.to_json(),
+            "check": None if beside.check is None else beside.check.to_json(),
+            "labelled": beside.labelled,
+            "source": beside.source,
+            "command": self.command,
+        }
+        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def need_report_packages() -> None:
@@ -31,32 +102,33 @@ def need_report_packages() -> None:
         raise MissingPackageError(msg) from error
 
 
-def content_writer(
-    features: Sequence[Sequence[tuple[str, float]]], labelled: Sequence[bool] | None, command: str
-) -> Callable[[Path], None]:
-    """Return a function that writes report.json."""
-    content = {"features": features, "labelled": None if labelled is None else list(labelled), "command": command}
-
-    def write(path: Path) -> None:
-        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-    return write
-
-
 def read_content(path: Path, model: BaseEstimator) -> ReportContent:
     """Return what report.json adds to the report of a model; nothing if there is no such file."""
     if not path.exists():
         return {}
+    from kernelweave.explain import Associations, Explanation, LabelCheck
+
     labels = labels_of(model)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        features = [[(str(name), float(value)) for name, value in group] for group in content["features"]]
+        features = Explanation.from_json(content["features"])
+        metadata = None if content["metadata"] is None else Associations.from_json(content["metadata"])
+        check = None if content["check"] is None else LabelCheck.from_json(content["check"])
         labelled = None if content["labelled"] is None else np.array(content["labelled"], dtype=bool)
-        command = str(content["command"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        source, command = str(content["source"]), str(content["command"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         msg = f"{path} cannot be read ({type(error).__name__}: {error}). Remove it to write the report without it."
         raise ResultsError(msg) from error
-    if len(features) != len(np.unique(labels)) or (labelled is not None and labelled.shape != labels.shape):
+    names = set(map(str, np.unique(labels)))
+    others = [found.names for found in (features, metadata) if found is not None]
+    if any(set(own) != names for own in others) or (labelled is not None and labelled.shape != labels.shape):
         msg = f"{path} belongs to another model. Remove it to write the report without it."
         raise ResultsError(msg)
-    return {"features": features, "labelled": labelled, "command": command}
+    return {
+        "features": features,
+        "metadata": metadata,
+        "check": check,
+        "labelled": labelled,
+        "source": source,
+        "command": command,
+    }

@@ -18,11 +18,13 @@ from kernelweave.cli._formula_guard import unguarded, write_rows
 from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.base import BaseEstimator
 
 __all__ = [
     "check_target",
     "confidence_of",
+    "frame_writer",
     "label_rows",
     "labels_of",
     "model_path",
@@ -79,6 +81,16 @@ def rows_writer(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Callable[
             write_rows(file, [head, *rows])
 
     return write
+
+
+def frame_writer(frame: pd.DataFrame) -> Callable[[Path], None]:
+    """Return a function that writes a data frame; numbers have six significant digits, what is missing is empty."""
+
+    def text(value: object) -> str:
+        missing = value is None or (isinstance(value, float) and np.isnan(value))
+        return "" if missing else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    return rows_writer([str(name) for name in frame], [[text(cell) for cell in row] for row in frame.to_numpy(object)])
 
 
 def labels_of(model: BaseEstimator) -> Array:

@@ -27,38 +27,53 @@ def cluster(
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
+    metadata: option.MetadataFile = None,
+    metadata_columns: option.MetadataColumns = None,
+    test_features: option.TestFeatures = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-clusters if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
     quiet: option.Quiet = False,
     seed: option.Seed = 0,
 ) -> None:
-    """Cluster the samples of one table, or of several views, and write labels, weights, model and report.
+    """Cluster the samples of one table, or of several views, and write labels, features, weights, model and report.
 
     kernelweave cluster data.csv -k 5 --id name
     """
     from kernelweave._plural import counted
+    from kernelweave.cli._beside import metadata_beside
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._outcome import FILES, keep, tell
-    from kernelweave.cli._report_content import need_report_packages
+    from kernelweave.cli._outcome import BESIDE, FILES, keep, tell
+    from kernelweave.cli._report_content import Beside, need_report_packages
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
+    from kernelweave.explain import associate
 
     model = _model(method, solver, clusters, seed)
     if kernels:
         model.set_params(kernels=kernels)
     folder = out or Path(f"{_name(files, view)}-clusters")
-    check_target(folder, FILES, force=force)
+    columns = metadata_columns or []
+    check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
         inputs = read_inputs(
-            files or (), view or (), id=id, one_hot=one_hot or (), drop=drop or (), header=not no_header
+            files or (),
+            view or (),
+            id=id,
+            one_hot=one_hot or (),
+            drop=[*(drop or ()), *columns],
+            header=not no_header,
         )
+        paths = option.paths_of(files, view)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, id=id, header=not no_header)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         model.fit(inputs.X)
     with working("Writing the results", quiet=quiet):
-        written = keep(model, inputs, folder)
-    tell(model, written, as_json=json)
+        compared = None if beside is None else associate(model, beside, random_state=seed)
+        known = Beside(", ".join(path.name for path in paths), metadata=compared, test=test_features)
+        written = keep(model, inputs, folder, known)
+    tell(model, written, as_json=json, beside=known)
 
 
 def _model(method: str, solver: str, clusters: str, seed: int) -> BaseEstimator:

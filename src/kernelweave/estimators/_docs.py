@@ -31,6 +31,22 @@ kernel : kernel, str or callable, default=None
     The kernel: a `Kernel`, the name of a scikit-learn metric, a function of two samples, or "precomputed":
     then `fit` takes an (n, n) matrix. None is `Gaussian(t=1)`.
 """,
+    "scale": """
+scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
+    What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
+    cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" takes the
+    directions of the rows or the z-scores of the columns, whichever up to a thousand samples agree on more (rows
+    keep their length where a table has fewer than ten columns), and `scaling_` says what it took and why; with the
+    schemes "released" and "printed" it is "none", as in the paper. Every view is scaled for itself; a dict gives
+    each its method.
+""",
+    "n_neighbors": """
+n_neighbors : int, "auto" or "all", default="auto"
+    How many entries each row of the last graph keeps before it is made symmetric: the strongest, compared as
+    cosines S_ij / √(S_ii S_jj), and those that hold its parts together. Labels are inferred on these. "all" keeps
+    every entry, as the paper does: half of all pairs are then joined, and with few labels every sample gets nearly
+    the same scores. "auto" is 15, and "all" with the schemes "released" and "printed".
+""",
     "alpha": """
 alpha : float, default=1e-5
     Weight of the smoothness of the {P} P on the graph; at least 0.
@@ -47,6 +63,11 @@ relative_beta : float, default=None
     "gamma": """
 gamma : float, default={gamma}
     Weight of the ridge on the graph; raise it if the solver meets a singular system.
+""",
+    "gamma_of_pmkl": """
+gamma : float or "auto", default="auto"
+    Weight of the ridge on the graph; raise it if the solver meets a singular system. "auto" is 0.001, and 0.1 with
+    the schemes "released" and "printed".
 """,
     "scheme": """
 scheme : {{"safeguarded", "released", "printed", "exact"}}, default="safeguarded"
@@ -77,7 +98,7 @@ random_state : int, RandomState or None, default=None
 n_jobs : int or None, default=None
     Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
 verbose : int, default=0
-    1 writes a line per iteration to the standard error stream.
+    1 writes the scaling and a line per iteration to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None
     The precision to work in: None is that of X. Single precision takes half the memory and about half the time.
 """,
@@ -115,7 +136,7 @@ readings_ : dict
 """,
     "solution": """
 graph_ : array of shape (n_samples, n_samples)
-    The learned graph S.
+    The learned graph S, with the entries that `n_neighbors` keeps.
 consensus_kernel_ : array of shape (n_samples, n_samples)
     The learned kernel K.
 embedding_ : array of shape (n_samples, {width})
@@ -127,6 +148,9 @@ history_ : History
 outcome_ : Outcome
     Why the solver stopped, with a sentence as its value: `outcome_.converged` tells whether it converged. If not,
     ON_BOUND means that beta is too small, OVERRULED that alpha is too large for gamma.
+scaling_ : tuple of Version
+    One version of the samples: its `name`, and what was done to each view and why, `scalings` by the name of the
+    view; not with precomputed kernels.
 n_features_in_ : int
     The number of features seen in `fit`; of samples, if kernels are "precomputed".
 """,

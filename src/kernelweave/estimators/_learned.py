@@ -5,55 +5,94 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Samples, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
+from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._weaving import check_parameters
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
+from kernelweave.samples.scaling import SCALES, Scale, Scaling, Version, scale_methods, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
-from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
+from kernelweave.weave.progress import Reporter
+from kernelweave.weave.version_choice import best_version
 
-__all__ = ["Learnable", "LearnedClassifier", "LearnedClusterer", "SchemeName", "betas"]
+__all__ = [
+    "PMKL_CONSTRAINTS",
+    "GammaLike",
+    "Learnable",
+    "LearnedClassifier",
+    "LearnedClusterer",
+    "NeighborsLike",
+    "SchemeName",
+    "betas",
+    "neighbors",
+    "ridge",
+]
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
+GammaLike: TypeAlias = float | Literal["auto"]
+NeighborsLike: TypeAlias = int | Literal["auto", "all"]
+
+_PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
 _RELATIVE_BETA = 30.0
+_NEIGHBORS = 15
+_PMKL_GAMMA, _PAPERS_PMKL_GAMMA = 0.001, 0.1
+_NOT_SCALED: Scale = "none"
+_SCALING_SEED = (
+    0  # not random_state: `labels_for` another seed needs the same samples, and so do equal fits without one
+)
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [POSITIVE, None],
     "relative_beta": [POSITIVE, None],
+    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto", "all"})],
+    "scale": [StrOptions(set(SCALES)), Mapping],
     "scheme": [StrOptions(set(VERSIONS))],
+}
+PMKL_CONSTRAINTS: dict[str, list[Any]] = {
+    **KernelModel._parameter_constraints,
+    **_CONSTRAINTS,
+    "gamma": [POSITIVE, StrOptions({"auto"})],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Learnable:
-    """What a run starts from, and what several runs can share: the samples, their kernels, the labels."""
+    """What a run starts from, and what several runs can share: the samples, their kernels, the labels.
+
+    `training` are the samples after the scalings of `version`, which has none for kernel matrices.
+    """
 
     samples: Views | KernelStack
     seen: Seen
+    version: Version
+    training: Views | KernelStack
     bank: Bank
     problem: Problem
     classes: Array | None = None
@@ -69,6 +108,7 @@ class LearnedClusterer(GraphClusterer):
     history_: History
     n_iter_: int
     outcome_: Outcome
+    scaling_: tuple[Version, ...]
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -89,7 +129,7 @@ class LearnedClusterer(GraphClusterer):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             self._learn(self._prepare(X))
         return self
@@ -118,8 +158,10 @@ class LearnedClusterer(GraphClusterer):
         _check_betas(self)
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
-        bank, H = self._build_kernels(samples)
-        return Learnable(samples, Seen(samples.digests()), bank, Problem(H, self.n_clusters))
+        version, training = _scaled(self, samples, self.n_clusters)
+        bank, H = self._build_kernels(training)
+        problem = Problem(H, self.n_clusters)
+        return Learnable(samples, Seen(samples.digests()), version, training, bank, problem)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
@@ -169,6 +211,7 @@ class LearnedClassifier(GraphClassifier):
     history_: History
     n_iter_: int
     outcome_: Outcome
+    scaling_: tuple[Version, ...]
 
     @abstractmethod
     def _scheme(self) -> Scheme:
@@ -190,7 +233,7 @@ class LearnedClassifier(GraphClassifier):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         with threads(self.n_jobs):
             self._learn(self._prepare(X, y))
         return self
@@ -200,10 +243,10 @@ class LearnedClassifier(GraphClassifier):
         _check_betas(self)
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
-        bank, H = self._build_kernels(samples)
-        seen = Seen(samples.digests())
+        version, training = _scaled(self, samples, len(classes))
+        bank, H = self._build_kernels(training)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, seen, bank, problem, classes)
+        return Learnable(samples, Seen(samples.digests()), version, training, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -241,6 +284,49 @@ def _check_betas(model: Learner) -> None:
 def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | None]:
     """Return the paper's beta or the relative one, whichever was given, or the default."""
     return {"beta": beta, "relative_beta": _RELATIVE_BETA if beta is relative_beta is None else relative_beta}
+
+
+def neighbors(n_neighbors: NeighborsLike, scheme: SchemeName) -> int | None:
+    """Return how many entries of every row of the last graph are kept, None for all."""
+    if n_neighbors == "auto":
+        return None if scheme in _PAPERS_OWN else _NEIGHBORS
+    return None if n_neighbors == "all" else n_neighbors
+
+
+def ridge(gamma: GammaLike, scheme: SchemeName) -> float:
+    """Return the ridge on the graph; "auto" is PMKL's."""
+    if isinstance(gamma, str):
+        return _PAPERS_PMKL_GAMMA if scheme in _PAPERS_OWN else _PMKL_GAMMA
+    return gamma
+
+
+def _scaled(model: Learner, samples: Views | KernelStack, n_groups: int) -> tuple[Version, Views | KernelStack]:
+    """Return how the samples are scaled, and the scaled samples; kernel matrices stay as they are."""
+    if isinstance(samples, KernelStack):
+        return Version("given", {}), samples
+    methods = scale_methods(samples.names, model.scale)
+    tables = [name for name, kind in zip(samples.names, samples.kinds, strict=True) if kind == "table"]
+    papers = [name for name in tables if methods[name] == "auto" and model.scheme in _PAPERS_OWN]
+    asked = {**methods, **dict.fromkeys(papers, _NOT_SCALED)} if papers else model.scale
+    rng = np.random.RandomState(_SCALING_SEED)
+    version = best_version(samples, asked, model._kernel_spec(), "self", n_groups, rng)
+    reason = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
+    scalings = {
+        name: Scaling(_NOT_SCALED, reason) if name in papers else _in_largest(version.scalings[name], X)
+        for name, X in zip(samples.names, samples.tables, strict=True)
+    }
+    say = Reporter(type(model).__name__, model.verbose)
+    for name, one in scalings.items():
+        say(f"scale of {name}: {one.method}, since {one.reason}")
+    return replace(version, scalings=scalings), scaled(samples, scalings)
+
+
+def _in_largest(scaling: Scaling, X: Samples) -> Scaling:
+    """Return the scaling with the largest value of X as its unit: a power of two leaves a factor between 1 and 2."""
+    if scaling.method != _NOT_SCALED or scaling.unit is None:
+        return scaling
+    values = X.data if sparse.issparse(X) else X
+    return replace(scaling, unit=float(max(values.max(), -values.min())))
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
@@ -285,22 +371,22 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
 
 def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
     """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
-    state = solution.state
+    state, bank = solution.state, given.bank
     shares: Vector = state.w / state.w.sum()
-    training = given.samples if isinstance(given.samples, Views) else None
-    consensus = Consensus(given.bank, training, {}, shares if model._weights_sum_to_one else state.w, state.K)
+    training = given.training if isinstance(given.training, Views) else None
+    weights = shares if model._weights_sum_to_one else state.w
+    consensus = Consensus(bank, training, given.version.scalings, weights, state.K)
     fitted = {
+        **kernel_attributes(bank.names, bank.views, state.w, (given.version,)),
+        "kernel_shares_": shares,
         "graph_": state.S,
         "consensus_kernel_": state.K,
-        "kernel_names_": given.bank.names,
-        "kernel_views_": given.bank.views,
-        "kernel_weights_": state.w,
-        "kernel_shares_": shares,
         "history_": solution.history,
         "n_iter_": len(solution.history.records),
         "outcome_": solution.outcome,
     }
-    return fitted, LearnedRows(consensus, state.P, model.alpha, model.gamma)
+    kept, gamma = neighbors(model.n_neighbors, model.scheme), ridge(model.gamma, model.scheme)
+    return fitted, LearnedRows(consensus, state.P, model.alpha, gamma, kept, cosine_factors(state.S))
 
 
 def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:

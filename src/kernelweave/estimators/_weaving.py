@@ -19,6 +19,7 @@ from kernelweave.weave.plan import Plan
 from kernelweave.weave.progress import Reporter
 
 if TYPE_CHECKING:
+    from kernelweave.estimators._learned import LearnedClassifier, LearnedClusterer
     from kernelweave.estimators.weave_classifier import WeaveClassifier
     from kernelweave.estimators.weave_clustering import WeaveClustering
 
@@ -39,7 +40,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def check_parameters(model: WeaveClustering | WeaveClassifier) -> None:
+def check_parameters(model: WeaveClustering | WeaveClassifier | LearnedClusterer | LearnedClassifier) -> None:
     """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
     model._validate_params()
     if get_tags(model).input_tags.pairwise and model.scale not in ("auto", "none"):

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import LearnedClassifier, SchemeName, betas
+from kernelweave.estimators._learned import (
+    PMKL_CONSTRAINTS,
+    GammaLike,
+    LearnedClassifier,
+    NeighborsLike,
+    SchemeName,
+    betas,
+    neighbors,
+    ridge,
+)
 from kernelweave.samples.reader import ColumnsLike
+from kernelweave.samples.scaling import Scale
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
@@ -26,9 +37,11 @@ class SMKLClassifier(LearnedClassifier):
     Parameters
     ----------
     %(kernels: number=7)
+    %(scale)
     %(alpha: P=label scores)
     %(betas)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -60,10 +73,12 @@ class SMKLClassifier(LearnedClassifier):
         *,
         kernels: KernelsLike = "released-7",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -74,10 +89,12 @@ class SMKLClassifier(LearnedClassifier):
     ) -> None:
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -92,6 +109,7 @@ class SMKLClassifier(LearnedClassifier):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=True,
+            n_neighbors=neighbors(self.n_neighbors, self.scheme),
             **betas(self.beta, self.relative_beta),
         )
 
@@ -106,8 +124,10 @@ class KGLClassifier(LearnedClassifier):
     Parameters
     ----------
     %(kernel)
+    %(scale)
     %(alpha: P=label scores)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -132,8 +152,10 @@ class KGLClassifier(LearnedClassifier):
         self,
         *,
         kernel: KernelLike = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -143,8 +165,10 @@ class KGLClassifier(LearnedClassifier):
         dtype: Dtype = None,
     ) -> None:
         self.kernel = kernel
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -154,7 +178,8 @@ class KGLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=kept)
 
 
 @documented
@@ -166,12 +191,15 @@ class PMKLClassifier(LearnedClassifier):
               \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P_l = Y_l,\ S \ge 0.
 
     K is about r times smaller than the mean of the r kernels, so a gamma of SMKL is r times as strong here.
+    A kernel that the graph reproduces gets a large weight: mostly the widest Gaussian, which is nearly constant.
 
     Parameters
     ----------
     %(kernels: number=7)
+    %(scale)
     %(alpha: P=label scores)
-    %(gamma: gamma=0.1)
+    %(gamma_of_pmkl)
+    %(n_neighbors)
     %(scheme)
     %(start)
     %(run)
@@ -192,6 +220,7 @@ class PMKLClassifier(LearnedClassifier):
     1.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PMKL_CONSTRAINTS
     _weights_sum_to_one = False  # K = Σ θ_i H_i
 
     def __init__(
@@ -199,8 +228,10 @@ class PMKLClassifier(LearnedClassifier):
         *,
         kernels: KernelsLike = "released-7",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
-        gamma: float = 0.1,
+        gamma: GammaLike = "auto",
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -211,8 +242,10 @@ class PMKLClassifier(LearnedClassifier):
     ) -> None:
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -222,4 +255,7 @@ class PMKLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return pmkl(
+            self.scheme, alpha=self.alpha, gamma=ridge(self.gamma, self.scheme), classify=True, n_neighbors=kept
+        )

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import LearnedClusterer, SchemeName, betas
+from kernelweave.estimators._learned import (
+    PMKL_CONSTRAINTS,
+    GammaLike,
+    LearnedClusterer,
+    NeighborsLike,
+    SchemeName,
+    betas,
+    neighbors,
+    ridge,
+)
 from kernelweave.samples.reader import ColumnsLike
+from kernelweave.samples.scaling import Scale
 from kernelweave.solve import Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
@@ -27,9 +38,11 @@ class SMKLClustering(LearnedClusterer):
     ----------
     %(n_clusters)
     %(kernels: number=12)
+    %(scale)
     %(alpha: P=embedding)
     %(betas)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -61,10 +74,12 @@ class SMKLClustering(LearnedClusterer):
         *,
         kernels: KernelsLike = "released-12",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         beta: float | None = None,
         relative_beta: float | None = None,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -77,10 +92,12 @@ class SMKLClustering(LearnedClusterer):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.beta = beta
         self.relative_beta = relative_beta
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -96,6 +113,7 @@ class SMKLClustering(LearnedClusterer):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=False,
+            n_neighbors=neighbors(self.n_neighbors, self.scheme),
             **betas(self.beta, self.relative_beta),
         )
 
@@ -111,8 +129,10 @@ class KGLClustering(LearnedClusterer):
     ----------
     %(n_clusters)
     %(kernel)
+    %(scale)
     %(alpha: P=embedding)
     %(gamma: gamma=1)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -138,8 +158,10 @@ class KGLClustering(LearnedClusterer):
         n_clusters: int = 8,
         *,
         kernel: KernelLike = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
         gamma: float = 1,
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -151,8 +173,10 @@ class KGLClustering(LearnedClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -163,7 +187,8 @@ class KGLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=kept)
 
 
 @documented
@@ -175,13 +200,16 @@ class PMKLClustering(LearnedClusterer):
               \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P^\top P = I,\ S \ge 0.
 
     K is about r times smaller than the mean of the r kernels, so a gamma of SMKL is r times as strong here.
+    A kernel that the graph reproduces gets a large weight: mostly the widest Gaussian, which is nearly constant.
 
     Parameters
     ----------
     %(n_clusters)
     %(kernels: number=12)
+    %(scale)
     %(alpha: P=embedding)
-    %(gamma: gamma=0.1)
+    %(gamma_of_pmkl)
+    %(n_neighbors)
     %(scheme)
     %(partition)
     %(run)
@@ -202,6 +230,7 @@ class PMKLClustering(LearnedClusterer):
     1.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PMKL_CONSTRAINTS
     _weights_sum_to_one = False  # K = Σ θ_i H_i
 
     def __init__(
@@ -210,8 +239,10 @@ class PMKLClustering(LearnedClusterer):
         *,
         kernels: KernelsLike = "released-12",
         views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
         alpha: float = 1e-5,
-        gamma: float = 0.1,
+        gamma: GammaLike = "auto",
+        n_neighbors: NeighborsLike = "auto",
         scheme: SchemeName = "safeguarded",
         max_iter: int = 100,
         tol: float = 1e-5,
@@ -224,8 +255,10 @@ class PMKLClustering(LearnedClusterer):
         self.n_clusters = n_clusters
         self.kernels = kernels
         self.views = views
+        self.scale = scale
         self.alpha = alpha
         self.gamma = gamma
+        self.n_neighbors = n_neighbors
         self.scheme = scheme
         self.max_iter = max_iter
         self.tol = tol
@@ -236,4 +269,7 @@ class PMKLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False)
+        kept = neighbors(self.n_neighbors, self.scheme)
+        return pmkl(
+            self.scheme, alpha=self.alpha, gamma=ridge(self.gamma, self.scheme), classify=False, n_neighbors=kept
+        )

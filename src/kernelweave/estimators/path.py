@@ -14,7 +14,7 @@ from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse, shifted
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import threads
-from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
+from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer, ridge
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
 
@@ -100,7 +100,7 @@ def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before: Solution | None) -> Solution:
     """Return the solution from a warm start, or from a cold one if there is no warm one or it does not converge."""
-    start = None if before is None else _warm(before.state, model.gamma)
+    start = None if before is None else _warm(before.state, ridge(model.gamma, model.scheme))
     if start is not None:
         try:
             with warnings.catch_warnings():

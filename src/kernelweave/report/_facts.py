@@ -43,6 +43,7 @@ class Facts:
     groups: tuple[Group, ...]
     within: float | None  # share of the graph's weight that joins samples of the same group
     features: int | None  # None if kernels were given instead of features
+    views: tuple[tuple[str, int], ...]  # the views and how many samples each has, if some lack a view
 
     @property
     def n(self) -> int:
@@ -76,6 +77,7 @@ def read_facts(
         groups=tuple(_group(str(name), codes == k, confidence, truth) for k, name in enumerate(names)),
         within=_within(getattr(model, "graph_", None), codes),
         features=None if _precomputed(model) else getattr(model, "n_features_in_", None),
+        views=_gaps(model, len(codes)),
     )
 
 
@@ -97,6 +99,16 @@ def _check_length(length: int, n: int, name: str) -> None:
 def _precomputed(model: BaseEstimator) -> bool:
     kernels = getattr(model, "kernels", None)
     return isinstance(kernels, str) and kernels == "precomputed"
+
+
+def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
+    """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
+    joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
+    first = next(iter(getattr(joiner, "joiners", [joiner])))
+    training = getattr(getattr(first, "consensus", first), "training", None)
+    if training is None or training.complete or training.n_samples != n:
+        return ()
+    return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))
 
 
 def _confidence(model: BaseEstimator, n: int) -> npt.NDArray[np.float64] | None:

@@ -26,6 +26,9 @@ def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
     return {
         "kind": facts.kind,
         "names": list(facts.names),
+        "n": facts.n,
+        "sizes": [group.size for group in facts.groups],
+        "medians": None if facts.confidence is None else [round(group.confidence or 0, 4) for group in facts.groups],
         "ids": [facts.ids[i] for i in kept],
         "codes": facts.codes[kept].tolist(),
         "confidence": None if facts.confidence is None else np.round(facts.confidence[kept], 4).tolist(),
@@ -33,14 +36,12 @@ def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
         "labelled": None if facts.labelled is None else facts.labelled[kept].tolist(),
         "drawn": np.searchsorted(kept, drawn).tolist(),
         "listed": np.searchsorted(kept, listed).tolist(),
-        "maps": [_map(layout, facts, kept) for layout in layouts],
+        "maps": [_map(layout, kept) for layout in layouts],
     }
 
 
-def _map(layout: Layout, facts: Facts, kept: npt.NDArray[np.intp]) -> dict[str, Any]:
+def _map(layout: Layout, kept: npt.NDArray[np.intp]) -> dict[str, Any]:
     Z = (layout.places if layout.directions is None else layout.directions[:, :_DIRECTIONS])[kept]
-    if Z.shape[1] < 2:  # one direction only: the groups are drawn in rows
-        Z = np.column_stack([Z if Z.size else np.zeros(len(kept)), -facts.codes[kept]])
     spokes = None
     if layout.wheel is not None:
         ends = corners(len(layout.wheel))

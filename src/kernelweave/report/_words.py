@@ -18,17 +18,15 @@ from kernelweave.metrics import clustering_accuracy, normalized_mutual_informati
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
-from kernelweave.samples.scaling import Version
+from kernelweave.samples.scaling import scaling_words
 
 __all__ = ["agreement", "settings", "snippet", "story", "versions"]
-
-_SCALED = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
 
 
 def story(model: BaseEstimator, facts: Facts) -> list[str]:
     """Return sentences that say what the model did with the samples and what it found."""
     kernels, views = kernel_shares(model), view_shares(model)
-    sentences = [_compared(model, facts), *_scaled(model)]
+    sentences = [_compared(model, facts), *scaling_words(getattr(model, "scaling_", ()))]
     if (solver := getattr(model, "solver_", None)) is not None:
         sentences.append(f"The solver was {solver.name!r} ({solver.reason}).")
     if len(views) > 1:
@@ -40,7 +38,7 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
         sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
     sentences.append(_found(facts))
     if (evidence := getattr(model, "cluster_evidence_", None)) is not None:
-        sentences.append(f"The number was chosen from the data; {evidence.words}.")
+        sentences.append(f"The number was chosen: {evidence.words}.")
     if (outcome := getattr(model, "outcome_", None)) is not None:
         sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
     return sentences
@@ -53,28 +51,6 @@ def _compared(model: BaseEstimator, facts: Facts) -> str:
     kernels = len(getattr(model, "kernel_names_", ()))
     by_kernels = f" by {counted(kernels, 'kernel')}" if kernels else ""
     return f"{counted(facts.n, 'sample')}{with_features}{in_views} {_were(facts.n)} compared{by_kernels}."
-
-
-def _scaled(model: BaseEstimator) -> list[str]:
-    """Return how the samples were scaled: one sentence per view, or one for all versions of the samples."""
-    versions = getattr(model, "scaling_", ())
-    if len(versions) > 1:
-        parts = [f"{_how(each)} ({each.share:.0%} of the weight)" for each in versions]
-        return [f"The samples were compared in {len(versions)} versions: {' and '.join(parts)}."]
-    scalings = versions[0].scalings if versions else {}
-    return [
-        f"The samples{f' of view {view!r}' if len(scalings) > 1 else ''} were {_SCALED[each.method]}, "
-        f"since {each.reason}."
-        for view, each in scalings.items()
-    ]
-
-
-def _how(version: Version) -> str:
-    """Return how the samples of one version are scaled, view by view if that differs."""
-    methods = {view: _SCALED[each.method] for view, each in version.scalings.items()}
-    if len(set(methods.values())) == 1:
-        return next(iter(methods.values()))
-    return ", ".join(f"view {view!r} {method}" for view, method in methods.items())
 
 
 def _found(facts: Facts) -> str:

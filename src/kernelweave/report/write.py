@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -18,20 +18,26 @@ from sklearn.base import BaseEstimator
 from kernelweave._plural import plural
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._layout import Layout, lay_out, membership_wheel
+from kernelweave.explain import Associations, Explanation, LabelCheck, explain_clusters
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
+from kernelweave.report._beside_figures import draw_beside
+from kernelweave.report._cards import doubts, group_cards
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
+from kernelweave.report._numbering import number_by_size
+from kernelweave.report._page_tables import page_tables
 from kernelweave.report._points import LISTED, POINTS, page_data
-from kernelweave.report._profiles import profiles
+from kernelweave.report._spread import page_maps
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ReportContent", "group_features", "model_report", "write_report"]
+__all__ = ["ReportContent", "model_report", "write_report"]
 
+_CARDS = 12  # groups that are shown at once; the others are folded
+_BARS = 4  # kernels that are shown at once
 _EXTREMES = 8  # most and least certain samples, listed above the table
 
 
@@ -39,11 +45,14 @@ class ReportContent(TypedDict, total=False):
     """The optional parameters of `model_report`."""
 
     X: Tables | None
-    features: Sequence[Sequence[tuple[str, float]]] | None
+    features: Explanation | None
+    metadata: Associations | None
+    check: LabelCheck | None
     ids: Iterable[object] | None
     y: npt.ArrayLike | None
     labelled: npt.ArrayLike | None
     title: str | None
+    source: str | None
     command: str | None
 
 
@@ -51,11 +60,14 @@ def model_report(
     model: BaseEstimator,
     *,
     X: Tables | None = None,
-    features: Sequence[Sequence[tuple[str, float]]] | None = None,
+    features: Explanation | None = None,
+    metadata: Associations | None = None,
+    check: LabelCheck | None = None,
     ids: Iterable[object] | None = None,
     y: npt.ArrayLike | None = None,
     labelled: npt.ArrayLike | None = None,
     title: str | None = None,
+    source: str | None = None,
     command: str | None = None,
 ) -> str:
     """Return an HTML page that shows what a fitted model did, what it found, and with what confidence.
@@ -68,8 +80,12 @@ def model_report(
     X : table, list or dict of tables, Views or None, default=None
         The samples that the model was fitted on, as passed to ``fit``. If given, the page names the features that set
         every group apart.
-    features : list of lists of (str, float), or None, default=None
-        What `group_features` returned, for a page without X.
+    features : Explanation or None, default=None
+        The result of `kernelweave.explain.explain_clusters`, with its test or without X.
+    metadata : Associations or None, default=None
+        The result of `kernelweave.explain.associate`: the page compares these columns with the groups.
+    check : LabelCheck or None, default=None
+        The result of `kernelweave.explain.check_labels`: the page shows the accuracy of a classifier.
     ids : iterable of n_samples entries or None, default=None
         The names of the samples; None numbers them from 0.
     y : array-like of shape (n_samples,) or None, default=None
@@ -77,7 +93,9 @@ def model_report(
     labelled : array-like of bool of shape (n_samples,) or None, default=None
         Which labels a classifier was given in ``fit``. Its accuracy is computed on the other samples.
     title : str or None, default=None
-        The title of the page; None states the numbers of groups and samples.
+        The title of the page; None states the source and the numbers of groups and samples.
+    source : str or None, default=None
+        The name of the data, such as that of a file, for the title.
     command : str or None, default=None
         The shell command that fitted the model, shown under "How to reproduce" instead of Python code.
 
@@ -97,24 +115,31 @@ def model_report(
     Notes
     -----
     If there are more than 2,000 samples, a random 2,000 are drawn on the map; if there are more than 5,000, the 2,500
-    most and the 2,500 least certain ones are listed. The page says so.
+    most and the 2,500 least certain ones are listed. The page says so. On the page, clusters are numbered by their size
+    from 1; the table of clusters has their labels in the model, too.
     """
-    facts = read_facts(model, ids=ids, y=y, labelled=labelled)
-    layouts = _layouts(model, facts.n)
-    figures = draw_figures(model, facts)
+    numbered, labels = number_by_size(model)
+    facts = read_facts(numbered, ids=ids, y=y, labelled=labelled)
+    layouts = page_maps(numbered, facts)
+    explanation = _explained(model, X, features)
+    cards = group_cards(facts, labels, explanation)
+    found = f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}"
     return str(
         _template().render(
-            title=title or f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}",
+            title=title or (f"{source}: {found}" if source else found),
             model=type(model).__name__,
             facts=facts,
             counted=counted,
             plural=plural,
-            profiles=_features(facts, X, features),
+            cards=cards,
+            doubts=doubts(model, facts, cards, explanation),
+            check=check,
+            metadata=metadata,
             story=_words.story(model, facts),
             agreement=_words.agreement(facts),
             kernels=kernel_shares(model),
             views=view_shares(model),
-            figures=figures,
+            figures=draw_figures(numbered, facts) | draw_beside(numbered, labels, explanation, metadata),
             layouts=layouts,
             extremes=_extremes(facts),
             certainty=None if facts.confidence is None else float(np.median(facts.confidence)),
@@ -122,31 +147,15 @@ def model_report(
             code=command or _words.snippet(model, facts),
             versions=_words.versions(),
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            limits={"points": POINTS, "listed": LISTED},
+            limits={"points": POINTS, "listed": LISTED, "cards": _CARDS, "bars": _BARS},
             swatches=[(i % len(COLOURS), MARKERS[i % len(MARKERS)]) for i in range(len(facts.names))],
-            data=_embedded(page_data(facts, layouts)),
+            data=_embedded(
+                page_data(facts, layouts)
+                | {"labels": labels, "tables": page_tables(model, cards, explanation, metadata)}
+            ),
             asset=_asset,
         )
     )
-
-
-def group_features(model: BaseEstimator, X: Tables) -> list[list[tuple[str, float]]]:
-    """Return the features that set every group of a fitted model apart, as the report shows them.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    X : table, list or dict of tables, or Views
-        The samples that the model was fitted on, as passed to ``fit``.
-
-    Returns
-    -------
-    list of lists of (str, float)
-        For every group, the names of up to four features, and the difference of the group's mean from that of all
-        samples, in standard deviations.
-    """
-    return profiles(X, read_facts(model))
 
 
 def write_report(
@@ -163,7 +172,7 @@ def write_report(
     force : bool, default=False
         Whether to replace an existing file.
     **content
-        X, features, ids, y, labelled, title and command of `model_report`.
+        The optional parameters of `model_report`.
 
     Returns
     -------
@@ -195,27 +204,13 @@ def write_report(
     return path
 
 
-def _features(
-    facts: Facts, X: Tables | None, features: Sequence[Sequence[tuple[str, float]]] | None
-) -> Sequence[Sequence[tuple[str, float]]] | None:
+def _explained(model: BaseEstimator, X: Tables | None, features: Explanation | None) -> Explanation | None:
     if features is None:
-        return None if X is None else profiles(X, facts)
+        return None if X is None else explain_clusters(model, X)
     if X is not None:
         msg = "Both X and features were given, but features are computed from X: pass one of them."
         raise InvalidInputError(msg)
-    if len(features) != len(facts.names):
-        groups = counted(len(facts.names), facts.kind)
-        msg = f"features must hold one list for each of the model's {groups}; got {len(features)}."
-        raise InvalidInputError(msg)
     return features
-
-
-def _layouts(model: BaseEstimator, n: int) -> list[Layout]:
-    """Return the maps of the samples; the wheel of memberships, which separates the clusters best, comes first."""
-    found = [membership_wheel(model)]
-    if hasattr(model, "label_distributions_") or hasattr(model, "embedding_"):
-        found.append(lay_out(model))
-    return [layout for layout in found if layout is not None and len(layout.places) == n]
 
 
 def _template() -> jinja2.Template:

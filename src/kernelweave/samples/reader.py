@@ -24,7 +24,7 @@ from kernelweave.samples.readings import Choices, TableReading, is_mixed
 from kernelweave.samples.table import is_frame, is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples", "view_columns"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
@@ -264,10 +264,10 @@ def _parts(
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)
-    return {str(name): take(_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
+    return {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
 
 
-def _columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
+def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
     """Return the positions of a view's columns, from a slice, positions, names or a mask."""
     if isinstance(spec, slice):
         where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)

@@ -20,7 +20,18 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 from kernelweave.samples.views import Views
 
-__all__ = ["SCALES", "Scale", "Scaling", "Version", "fit_scaling", "fit_versions", "is_thin", "scale_methods", "scaled"]
+__all__ = [
+    "SCALES",
+    "Scale",
+    "Scaling",
+    "Version",
+    "fit_scaling",
+    "fit_versions",
+    "is_thin",
+    "scale_methods",
+    "scaled",
+    "scaling_words",
+]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -31,6 +42,7 @@ _SCALED_ALREADY = {  # kinds of views, and why they are not scaled
     "distances": "distances are used as they are given",
     "graph": "the neighbourhoods in a graph have unit length",
 }
+_IN_WORDS = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
@@ -250,6 +262,31 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
     """Return the views, each scaled."""
     return views.map({name: one.transform for name, one in scalings.items()})
+
+
+def scaling_words(versions: Sequence[Version]) -> list[str]:
+    """Return sentences that say how samples were scaled: what each version counted, or the reason for the only one."""
+    if not versions:  # of models that do not scale
+        return []
+    if len(versions) > 1:
+        each = " and ".join(f"{_methods_in_words(version)} ({version.share:.0%} of the weight)" for version in versions)
+        return [f"The samples were compared in {len(versions)} versions: {each}."]
+    scalings = versions[0].scalings
+    return [
+        f"The samples{f' of view {view!r}' if len(scalings) > 1 else ''} were {_IN_WORDS[one.method]}, "
+        f"since {one.reason}."
+        for view, one in scalings.items()
+    ]
+
+
+def _methods_in_words(version: Version) -> str:
+    """Return what a version does to the samples, with the names of the views where they differ."""
+    views: dict[str, list[str]] = {}
+    for view, one in version.scalings.items():
+        views.setdefault(_IN_WORDS[one.method], []).append(view)
+    if len(views) == 1:
+        return next(iter(views))
+    return ", ".join(f"{', '.join(names)} {words}" for words, names in views.items())
 
 
 def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

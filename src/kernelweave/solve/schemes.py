@@ -69,6 +69,11 @@ from kernelweave.solve.stopping import (
 __all__ = ["VERSIONS", "Terms", "kgl", "pmkl", "smkl"]
 
 
+def _finish(infer: Infer, n_neighbors: int | None) -> Finish:
+    """Return the finish of versions whose S is admissible in every iteration: nothing, unless edges are left out."""
+    return unchanged if n_neighbors is None else KeepPositiveGraph(infer, n_neighbors)
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """One way to alternate between S, K, w and P: what the models of that version have in common."""
@@ -82,7 +87,7 @@ class Version:
     stop: StopRule
     partition: Partition
     labels: Callable[[Infer], Step] = InferLabels
-    finish: Callable[[Infer], Finish] = lambda infer: unchanged
+    finish: Callable[[Infer, int | None], Finish] = _finish
     iterations: Callable[[Run], Advance] = sweeps
     at_max_iter: Callable[[State], Outcome] = still_changing
     floor: Callable[[Problem], float] = attrgetter("floor")
@@ -149,8 +154,12 @@ def smkl(
     classify: bool,
     beta: float | None = None,
     relative_beta: float | None = None,
+    n_neighbors: int | None = None,
 ) -> Scheme:
-    """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification)."""
+    """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification).
+
+    With `n_neighbors`, here and below, the last graph keeps only this many entries of every row, the strongest.
+    """
     v, b = _version(version), Beta(beta, relative_beta)
     terms = Terms(alpha, gamma, b, v.floor)
     return _scheme(
@@ -160,18 +169,21 @@ def smkl(
         lambda problem: self_weighted_mean(problem.H, v.floor(problem)),
         terms,
         classify=classify,
+        n_neighbors=n_neighbors,
     )
 
 
-def kgl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
+def kgl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: int | None = None) -> Scheme:
     """Kernel-based graph learning, Eq. 7: one kernel, which stays as it is."""
-    return _scheme("KGL", _version(version), {}, single_kernel, Terms(alpha, gamma), classify=classify)
+    v, terms = _version(version), Terms(alpha, gamma)
+    return _scheme("KGL", v, {}, single_kernel, terms, classify=classify, n_neighbors=n_neighbors)
 
 
-def pmkl(version: str, *, alpha: float, gamma: float, classify: bool) -> Scheme:
+def pmkl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: int | None = None) -> Scheme:
     """Parametrised multiple kernel learning, Eq. 11: K = Σ θ_i H_i, Σ √θ_i = 1."""
+    v, terms = _version(version), Terms(alpha, gamma)
     steps: dict[str, Step] = {"kernel": ParametriseKernel()}
-    return _scheme("PMKL", _version(version), steps, uniform_theta, Terms(alpha, gamma), classify=classify)
+    return _scheme("PMKL", v, steps, uniform_theta, terms, classify=classify, n_neighbors=n_neighbors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +210,14 @@ class Terms:
 
 
 def _scheme(
-    name: str, version: Version, steps: dict[str, Step], kernel: FirstKernel, terms: Terms, *, classify: bool
+    name: str,
+    version: Version,
+    steps: dict[str, Step],
+    kernel: FirstKernel,
+    terms: Terms,
+    *,
+    classify: bool,
+    n_neighbors: int | None,
 ) -> Scheme:
     infer = propagate if classify else embed
     graph = version.graph(terms.alpha, terms.gamma, "kernel" not in steps)
@@ -212,7 +231,7 @@ def _scheme(
         change=version.change,
         stop=version.stop,
         at_max_iter=version.at_max_iter,
-        finish=version.finish(infer),
+        finish=version.finish(infer, n_neighbors),
         iterations=version.iterations,
         partition=version.partition,
     )

@@ -22,6 +22,7 @@ from kernelweave.core.algebra.matrices import (
     symmetric_spectral_norm,
 )
 from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.graphs.strongest import strongest_edges
 from kernelweave.core.paper.graph_step import (
     graph_from_inverse,
     identity_minus,
@@ -237,14 +238,20 @@ class LearnExactGraph:
 
 @dataclass(frozen=True, slots=True)
 class KeepPositiveGraph:
-    """The finish of free graphs: the positive, symmetric part of S, and P inferred on it unless that was done."""
+    """The finish of free graphs: the positive, symmetric part of S, and P inferred on it unless that was done.
+
+    With `n_neighbors` only the strongest entries of every row are kept, and P is inferred on these.
+    """
 
     infer: Infer
+    n_neighbors: int | None = None
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with S >= 0."""
         S = positive_graph(state.S)
-        P = self.infer(problem, S) if state.q is None else state.P
+        if self.n_neighbors is not None:
+            S = strongest_edges(S, self.n_neighbors)
+        P = self.infer(problem, S) if self.n_neighbors is not None or state.q is None else state.P
         return replace(state, S=S, M=None, P=P, q=None)
 
 

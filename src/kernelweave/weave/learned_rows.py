@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from kernelweave._types import Matrix
+from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.new_rows import graph_rows
+from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -29,6 +30,10 @@ class LearnedRows(Lean):
         The embedding, or the label scores.
     alpha, gamma : float
         The parameters of the model.
+    n_neighbors : int or None
+        How many entries of every row are kept; None keeps all.
+    factors : array of shape (n_samples,)
+        What entries are multiplied by before they are compared, 1/√S_jj: as cosines, like those of training samples.
     """
 
     chunked: ClassVar[bool] = False
@@ -37,10 +42,13 @@ class LearnedRows(Lean):
     embedding: Matrix
     alpha: float
     gamma: float
+    n_neighbors: int | None
+    factors: Vector
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the rows of the graph."""
-        return graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
+        S = graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
+        return S if self.n_neighbors is None else strongest_entries(S, self.n_neighbors, self.factors)
 
     @cached_property
     def _inverse(self) -> Matrix:

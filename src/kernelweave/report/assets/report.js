@@ -12,7 +12,7 @@
     const parts = [`${data.kind} ${data.names[data.codes[i]]}`];
     if (data.confidence) parts.push(`confidence ${data.confidence[i].toFixed(2)}`);
     if (data.truth) parts.push(`true class ${data.truth[i]}`);
-    if (data.labelled) parts.push(data.labelled[i] ? "label given" : "label inferred");
+    if (data.labelled) parts.push(data.labelled[i] ? "label given" : "label predicted");
     return parts;
   };
 
@@ -262,12 +262,13 @@
   ];
   if (data.confidence) columns.push({ name: "confidence", number: true, text: (i) => data.confidence[i].toFixed(3), order: (a, b) => data.confidence[a] - data.confidence[b] });
   if (data.truth) columns.push({ name: "true class", text: (i) => data.truth[i], order: (a, b) => compare(data.truth[a], data.truth[b]) });
-  if (data.labelled) columns.push({ name: "label", text: (i) => (data.labelled[i] ? "given" : "inferred"), order: (a, b) => data.labelled[a] - data.labelled[b] });
+  if (data.labelled) columns.push({ name: "label", text: (i) => (data.labelled[i] ? "given" : "predicted"), order: (a, b) => data.labelled[a] - data.labelled[b] });
+  if (data.labelled) columns[columns.length - 1].name = "label is";
   let sorted = { column: data.confidence ? 2 : 0, down: false };
   let page = 0;
   const head = find("table").querySelector("thead tr");
   const body = find("table").querySelector("tbody");
-  const swatches = [...document.querySelectorAll("#groups tbody .swatch")];
+  const swatches = [...document.querySelectorAll("#groups .who .swatch")];
 
   columns.forEach((column, k) => {
     const cell = document.createElement("th");
@@ -334,6 +335,59 @@
   find("next").addEventListener("click", () => { page += 1; list(); });
   list();
 
+  // ---- names of the groups ----
+  const given = [...data.names];
+  function rename(k, text) {
+    data.names[k] = text.trim() || given[k];
+    document.querySelectorAll(`[data-name="${k}"]`).forEach((part) => { part.textContent = data.names[k]; });
+    if (chart) {
+      chart.data.datasets[k].label = data.names[k];
+      for (const each of data.maps) if (each.wheel) each.wheel[k][0] = data.names[k];
+      chart.update("none");
+    }
+    list();
+  }
+  document.querySelectorAll("[data-edit]").forEach((label) => {
+    const k = Number(label.dataset.edit);
+    const box = document.createElement("input");
+    box.value = data.names[k];
+    box.maxLength = 60;
+    box.setAttribute("aria-label", `Name of ${data.kind} ${given[k]}`);
+    box.addEventListener("input", () => rename(k, box.value));
+    label.replaceWith(box);
+  });
+
+  // ---- tables as CSV ----
+  const formula = /^'*[=+\-@\t\r\n]/;
+  const number = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+  function cell(value) {
+    let text = String(value ?? "");
+    if (formula.test(text) && !number.test(text)) text = `'${text}`;  // a spreadsheet would run it
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+  const named = (number) => data.names[given.indexOf(number)];
+  const makers = {
+    samples: () => {
+      const head = ["id", data.kind, "label", "name"];
+      for (const extra of ["confidence", "truth", "labelled"]) if (data[extra]) head.push(extra);
+      const of = (i) => [data.ids[i], given[data.codes[i]], data.labels[data.codes[i]], data.names[data.codes[i]],
+        ...head.slice(4).map((extra) => data[extra][i])];
+      return [head, ...data.listed.map(of)];
+    },
+    groups: () => [[data.kind, "label", "name", "samples", "share", ...(data.medians ? ["confidence"] : [])],
+      ...given.map((number, k) => [number, data.labels[k], data.names[k], data.sizes[k], (data.sizes[k] / data.n).toFixed(4), ...(data.medians ? [data.medians[k]] : [])])],
+    features: () => [[...data.tables.features.head, "name"], ...data.tables.features.rows.map((row) => [...row, named(row[0])])],
+    weights: () => [data.tables.weights.head, ...data.tables.weights.rows],
+    metadata: () => [data.tables.metadata.head, ...data.tables.metadata.rows],
+  };
+  document.querySelectorAll("[data-save]").forEach((save) => save.addEventListener("click", () => {
+    const text = makers[save.dataset.save]().map((row) => row.map(cell).join(",")).join("\n") + "\n";
+    const link = document.createElement("a");
+    link.download = `${save.dataset.save}.csv`;
+    link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(text)}`;
+    link.click();
+  }));
+
   // ---- light and dark ----
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const button = find("theme");
@@ -346,6 +400,10 @@
   button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; redraw(); });
   system.addEventListener("change", redraw);
   let before;
+  const folded = document.querySelector("details.more");
+  let open = false;
+  window.addEventListener("beforeprint", () => { if (folded) { open = folded.open; folded.open = true; } });
+  window.addEventListener("afterprint", () => { if (folded) folded.open = open; });
   window.addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; redraw(); });
   window.addEventListener("afterprint", () => { if (before) root.dataset.theme = before; else delete root.dataset.theme; redraw(); });
   redraw();

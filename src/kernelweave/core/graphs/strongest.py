@@ -1,0 +1,65 @@
+"""The strongest edges of a dense graph: a few of every row, and those that hold its parts together."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from kernelweave._types import Matrix, Vector
+from kernelweave.core.algebra.matrices import symmetric_part
+
+__all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
+
+_TIE = 1e-9  # relative difference of equal entries, such as those of two copies of a sample
+
+
+def strongest_edges(S: Matrix, k: int) -> Matrix:
+    """(C + C')/2, C the k strongest entries off the diagonal of every row of a symmetric S >= 0; its diagonal stays.
+
+    Entries are compared as cosines S_ij / √(S_ii S_jj): where all entries are nearly equal, as those of a very wide
+    Gaussian, the largest ones belong to the samples farthest from the mean, and the largest cosines to neighbours.
+    Samples that are connected in S stay connected: where the strongest entries leave a part of S in pieces, the largest
+    entries of S between them are added.
+    """
+    Z = S.copy()
+    np.fill_diagonal(Z, 0)
+    W = symmetric_part(strongest_entries(Z, k, cosine_factors(S)))
+    while _tie_pieces(W, Z):
+        pass
+    np.fill_diagonal(W, S.diagonal())
+    return np.asarray(W)
+
+
+def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
+    """S without the entries of each row that are below the k-th largest, all multiplied by the factors of the columns.
+
+    Entries equal to the k-th largest are kept too, so that copies of a sample are treated alike.
+    """
+    n = S.shape[1]
+    if k >= n:
+        return S
+    compared = S * factors
+    least = np.partition(compared, n - k, axis=1)[:, n - k]
+    return np.asarray(np.where(compared >= (1 - _TIE) * least[:, None], S, 0))
+
+
+def cosine_factors(S: Matrix) -> Vector:
+    """1/√S_jj, by which the entries of a row become cosines but for one factor; S_jj is at least the row's maximum."""
+    d = np.maximum(S.diagonal(), S.max(axis=1))
+    return np.asarray(1 / np.sqrt(np.where(d > 0, d, 1)), dtype=S.dtype)
+
+
+def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
+    """Add to W the largest edge of Z out of every piece but the largest, in place; return whether there was one."""
+    _, piece = connected_components(sparse.csr_array(W), directed=False)
+    sizes = np.bincount(piece)
+    found = False
+    for number in np.flatnonzero(np.arange(len(sizes)) != sizes.argmax()):
+        rows = np.flatnonzero(piece == number)
+        outside = np.where(piece == number, 0, Z[rows])
+        row, j = np.unravel_index(outside.argmax(), outside.shape)
+        if outside[row, j] > 0:
+            W[rows[row], j] = W[j, rows[row]] = outside[row, j]
+            found = True
+    return found

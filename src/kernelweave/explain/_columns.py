@@ -1,0 +1,233 @@
+"""The columns of a user's samples: numbers, categories and dates, with their names, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kernelweave._plural import counted
+from kernelweave._types import Array, Mask, Samples, Tables
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples import Views
+from kernelweave.samples.reader import view_columns
+
+__all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
+
+Kind: TypeAlias = Literal["number", "category", "date"]
+
+_BLOCK = 2**22  # numbers that are made dense at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The name, view and kind of a column; `levels` are the categories behind its codes."""
+
+    name: str
+    view: str
+    kind: Kind = "number"
+    levels: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name, after that of the view if there are several."""
+        return f"{self.view}: {self.name}" if self.view else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of numbers in one or several tables; categories are codes, and what is missing is NaN.
+
+    `tables` hold the rows of the samples that each view has, which `present` (n_views, n_samples) tells.
+    """
+
+    columns: tuple[Column, ...]
+    tables: tuple[Samples, ...]
+    present: Mask
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return int(self.present.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Yield the positions of some columns and their values (n_samples, b), until all columns were seen."""
+        start = 0
+        step = max(1, _BLOCK // max(1, self.n_samples))
+        for v, table in enumerate(self.tables):
+            columns = sparse.csc_array(table) if sparse.issparse(table) else table
+            for first in range(0, table.shape[1], step):
+                part = columns[:, first : first + step]
+                yield start + np.arange(first, first + part.shape[1]), self._of_all(part, v)
+            start += table.shape[1]
+
+    def take(self, wanted: Sequence[int]) -> NDArray[np.float64]:
+        """Return the values of some columns, (n_samples, n_wanted)."""
+        found = np.empty((self.n_samples, len(wanted)))
+        ends = np.cumsum([table.shape[1] for table in self.tables])
+        at = np.asarray(wanted, dtype=np.intp)
+        view = np.searchsorted(ends, at, side="right")
+        for v, table in enumerate(self.tables):
+            here = np.flatnonzero(view == v)
+            if len(here):
+                columns = sparse.csc_array(table) if sparse.issparse(table) else table
+                found[:, here] = self._of_all(columns[:, at[here] - (ends[v] - table.shape[1])], v)
+        return found
+
+    def _of_all(self, part: Samples, v: int) -> NDArray[np.float64]:
+        values = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        values = np.where(np.isinf(values), np.nan, values)
+        if self.present[v].all():
+            return values
+        whole = np.full((self.n_samples, values.shape[1]), np.nan)
+        whole[self.present[v]] = values
+        return whole
+
+
+def read_columns(X: Tables, n_samples: int) -> Columns:
+    """Return the columns of one table, or of all views, with one row for each of the model's samples."""
+    found = _views(X) if _several(X) else _one(X)
+    if found.n_samples != n_samples:
+        msg = f"X must hold the model's {counted(n_samples, 'sample')}; got {counted(found.n_samples, 'row')}."
+        raise InvalidInputError(msg)
+    return found
+
+
+def split_views(model: Any, X: Any) -> Any:
+    """Return the views of one table as a dict if the model has the parameter `views`; otherwise X as it is."""
+    views = getattr(model, "views", None)
+    if views is None or _several(X):
+        return X
+    names = getattr(model, "feature_names_in_", None)
+    table = X if hasattr(X, "shape") else np.asarray(X)
+    return {
+        str(name): some_columns(table, view_columns(name, spec, table.shape[1], names)) for name, spec in views.items()
+    }
+
+
+def some_columns(table: Any, at: NDArray[np.intp]) -> Any:
+    """Return some columns of a table of any type."""
+    if hasattr(table, "iloc"):
+        return table.iloc[:, at]
+    return sparse.csr_array(table)[:, at] if sparse.issparse(table) else table[:, at]
+
+
+def _several(X: Any) -> bool:
+    if isinstance(X, Views) or hasattr(X, "obs_names"):
+        return True
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
+        return True
+    return isinstance(X, list | tuple) and bool(X) and all(len(np.shape(table)) == 2 for table in X)
+
+
+def _one(X: Any) -> Columns:
+    table, columns = _encoded(X)
+    if len(table.shape) != 2:
+        msg = f"X must be a table of samples by features; got {counted(len(table.shape), 'dimension')}."
+        raise InvalidInputError(msg)
+    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool))
+
+
+def _views(X: Any) -> Columns:
+    """Return the columns of all views, whose samples are aligned as in `fit`."""
+    if isinstance(X, Views):
+        views, encoded = X, [_encoded(table) for table in X.tables]
+    else:
+        named = _tables(X)
+        encoded = [_encoded(table) for table in named.values()]
+        numbers = {
+            name: _with_index(table, numbers)
+            for (name, table), (numbers, _) in zip(named.items(), encoded, strict=True)
+        }
+        views = Views(numbers)
+    several = len(views.names) > 1
+    columns = [
+        Column(column.name, view if several else "", column.kind, column.levels)
+        for view, (_, found) in zip(views.names, encoded, strict=True)
+        for column in found
+    ]
+    return Columns(tuple(columns), views.tables, views.present)
+
+
+def _tables(X: Any) -> dict[str, Any]:
+    if isinstance(X, Mapping):
+        return {str(name): table for name, table in X.items()}
+    if hasattr(X, "mod"):  # a MuData
+        return {str(name): table for name, table in X.mod.items()}
+    if hasattr(X, "obs_names"):  # an AnnData
+        return {"X": X}
+    return {f"view {i}": table for i, table in enumerate(X)}
+
+
+def _with_index(table: Any, numbers: Samples) -> Any:
+    """Return encoded numbers with the names of the rows that the user's table has, so that views can be aligned."""
+    index = getattr(table, "obs_names", getattr(table, "index", None))
+    if index is None or callable(index) or sparse.issparse(numbers):
+        return table if sparse.issparse(numbers) else numbers
+    import pandas as pd
+
+    return pd.DataFrame(numbers, index=index)
+
+
+def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:
+    """Return a table as numbers, dense or sparse, and its columns."""
+    if hasattr(table, "var_names"):
+        numbers, columns = _encoded(table.X)
+        names = [str(name) for name in table.var_names]
+        return numbers, tuple(Column(name, "") for name, _ in zip(names, columns, strict=True))
+    if sparse.issparse(table):
+        return table, tuple(Column(str(j), "") for j in range(table.shape[1]))
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return _encoded_frame(frame)
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"X must be a table of numbers in memory; got {type(table).__name__} ({error}): leave X out."
+        raise InvalidInputError(msg) from error
+    width = values.shape[1] if values.ndim == 2 else 0
+    return values, tuple(Column(str(j), "") for j in range(width))
+
+
+def _encoded_frame(frame: nw.DataFrame[Any]) -> tuple[Array, tuple[Column, ...]]:
+    names = [str(name) for name in getattr(nw.to_native(frame), "columns", frame.columns)]
+    if all(dtype.is_numeric() for dtype in frame.schema.values()):
+        return _floats(frame), tuple(Column(name, "") for name in names)
+    values = np.empty((len(frame), len(names)))
+    columns = []
+    for j, (name, series) in enumerate(zip(names, frame.iter_columns(), strict=True)):
+        values[:, j], kind, levels = _encoded_series(series)
+        columns.append(Column(name, "", kind, levels))
+    return values, tuple(columns)
+
+
+def _floats(frame: nw.DataFrame[Any]) -> Array:
+    native = nw.to_native(frame)
+    try:
+        return np.asarray(native, dtype=np.float64)
+    except (TypeError, ValueError):  # pandas.NA
+        return np.column_stack([_encoded_series(series)[0] for series in frame.iter_columns()])
+
+
+def _encoded_series(series: nw.Series[Any]) -> tuple[Array, Kind, tuple[str, ...]]:
+    """Return a column as numbers, its kind, and its categories."""
+    missing = series.is_null().to_numpy()
+    if series.dtype.is_numeric():
+        filled = series.fill_null(0).to_numpy() if missing.any() else series.to_numpy()
+        return np.where(missing, np.nan, np.asarray(filled, dtype=np.float64)), "number", ()
+    if series.dtype in (nw.Date, nw.Datetime):
+        days = np.asarray(series.to_numpy(), dtype="datetime64[s]").astype(np.float64) / 86400
+        return np.where(missing, np.nan, days), "date", ()
+    texts = np.array(["" if gap else str(entry) for entry, gap in zip(series.to_list(), missing, strict=True)])
+    levels, codes = np.unique(texts[~missing], return_inverse=True)
+    values = np.full(len(texts), np.nan)
+    values[~missing] = codes
+    return values, "category", tuple(map(str, levels))

@@ -1,0 +1,27 @@
+"""The groups that are explained: those of a fitted model, or labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from kernelweave._types import Array
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.labels import encode_labels
+
+__all__ = ["groups_of"]
+
+
+def groups_of(model: Any) -> tuple[str, Array, NDArray[np.intp]]:
+    """Return what the groups are called, their names, and the position of every sample's group among them."""
+    if not hasattr(model, "get_params"):
+        return "cluster", *encode_labels(model, "labels")
+    check_is_fitted(model)
+    for name, kind in (("labels_", "cluster"), ("transduction_", "class")):
+        if hasattr(model, name):
+            return kind, *encode_labels(getattr(model, name), name)
+    msg = f"{type(model).__name__} has neither labels_ nor transduction_: pass a clusterer, a classifier, or labels."
+    raise InvalidInputError(msg)

@@ -1,0 +1,161 @@
+"""The test of features that accounts for clusters chosen on the same data: every feature is held out once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator, clone
+
+from kernelweave._types import Array, LabelsLike, Tables
+from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.explain._columns import Columns, some_columns
+from kernelweave.explain._effects import Floats, indicators
+from kernelweave.explain._tests import adjusted, category_p_values, p_values
+from kernelweave.samples import Views
+from kernelweave.samples.labels import encode_labels
+
+__all__ = ["HeldOut", "held_out_test"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """p-values and adjusted ones, (n_groups, n_columns); NaN for columns that could not be held out.
+
+    `recovered` (n_groups,) is how far each group was found again without the held-out columns: the mean over the fits
+    of the Jaccard overlap with the group that fits it best.
+    """
+
+    p_values: Floats
+    q_values: Floats
+    recovered: Floats
+
+
+def held_out_test(
+    model: BaseEstimator,
+    X: Tables,
+    y: LabelsLike | None,
+    columns: Columns,
+    groups: tuple[Array, NDArray[np.intp]],
+    *,
+    n_splits: int,
+    rng: np.random.Generator,
+) -> HeldOut:
+    """Fit the model without a part of the columns, and test these columns against the groups it finds, for all parts.
+
+    The groups that a column is tested against did not see it, so that under the hypothesis that the column is
+    independent of all others its ranks are exchangeable. The clusters of a fit are matched to the reported ones, whose
+    choice has seen the column: the p-values are multiplied by the number of clusters to allow for any choice.
+    """
+    names, codes = groups
+    parts = _parts(columns, n_splits, rng)
+    given, widths = _given(X)
+    found = np.full((len(names), len(columns)), np.nan)
+    overlaps = []
+    for part in range(int(parts.max()) + 1):
+        labels = _refitted(model, _kept(given, widths, parts != part), y, len(names))
+        if labels is None:
+            continue
+        again, match, overlap = _matched(labels, names, codes, by_name=y is not None)
+        overlaps.append(overlap)
+        tested = np.flatnonzero(parts == part)
+        p = _tested(columns, tested, again, int(again.max()) + 1)
+        if y is None:
+            p = np.minimum(1, p * len(p))
+        found[:, tested] = np.where(match[:, None] >= 0, p[match], 1.0)
+    recovered = np.mean(overlaps, axis=0) if overlaps else np.full(len(names), np.nan)
+    return HeldOut(found, adjusted(found), recovered)
+
+
+def _parts(columns: Columns, n_splits: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the part in which every column is held out; -1 for a column that is alone in its view."""
+    parts = np.full(len(columns), -1)
+    start = 0
+    for table in columns.tables:
+        width = table.shape[1]
+        if width > 1:
+            parts[start + rng.permutation(width)] = np.arange(width) % min(n_splits, width)
+        start += width
+    if (parts < 0).all():
+        msg = "The test holds features out, but no view has two of them: pass test=False."
+        raise InvalidInputError(msg)
+    return parts
+
+
+def _given(X: Any) -> tuple[Any, list[int] | None]:
+    """Return the samples as tables that columns can be left out of; the widths of several, or None for one table."""
+    if isinstance(X, Views):
+        return X, list(X.widths)
+    if hasattr(X, "obs_names") and hasattr(X, "mod"):  # a MuData; frames of pandas have a method of that name
+        X = dict(X.mod)
+    if isinstance(X, list | tuple) and len(np.shape(X[0])) == 2:
+        X = {f"view {i}": table for i, table in enumerate(X)}
+    if isinstance(X, Mapping) and not sparse.issparse(X):
+        return dict(X), [table.shape[1] for table in X.values()]
+    return (X if hasattr(X, "shape") else np.asarray(X)), None
+
+
+def _kept(given: Any, widths: list[int] | None, keep: NDArray[np.bool_]) -> Any:
+    if widths is None:
+        return some_columns(given, np.flatnonzero(keep))
+    each = [np.flatnonzero(part) for part in np.split(keep, np.cumsum(widths)[:-1])]
+    if isinstance(given, Views):
+        chosen = dict(zip(given.names, each, strict=True))
+        return given.map({name: partial(some_columns, at=at) for name, at in chosen.items()})
+    return {name: some_columns(table, at) for (name, table), at in zip(given.items(), each, strict=True)}
+
+
+def _refitted(model: BaseEstimator, X: Any, y: LabelsLike | None, n_groups: int) -> Array | None:
+    """Return the groups of the same model on other columns; None if they have nothing to tell the samples apart."""
+    again = clone(model)
+    possible = again.get_params(deep=False)
+    changes = {"n_clusters": n_groups, "views": None}
+    again.set_params(**{name: value for name, value in changes.items() if name in possible})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one of several fits: what they warn of shows in how far they differ
+        try:
+            again.fit(X) if y is None else again.fit(X, y)
+        except KernelweaveError:
+            return None
+    return np.asarray(again.transduction_ if hasattr(again, "transduction_") else again.labels_)
+
+
+def _matched(
+    labels: Array, names: Array, codes: NDArray[np.intp], *, by_name: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """Return the codes of new groups, the new group that matches each reported one (-1: none), and their overlaps."""
+    found, again = encode_labels(labels, "labels_")
+    both = np.zeros((len(names), len(found)))
+    np.add.at(both, (codes, again), 1)
+    overlap = both / (both.sum(axis=1, keepdims=True) + both.sum(axis=0) - both)
+    match = np.full(len(names), -1)
+    if by_name:
+        place = {name: k for k, name in enumerate(found.tolist())}
+        match[:] = [place.get(name, -1) for name in names.tolist()]
+    else:
+        rows, cols = linear_sum_assignment(overlap, maximize=True)
+        match[rows] = cols
+    return again, match, np.where(match >= 0, overlap[np.arange(len(names)), match], 0.0)
+
+
+def _tested(columns: Columns, tested: NDArray[np.intp], codes: NDArray[np.intp], n_groups: int) -> Floats:
+    """Return the p-values (c, n_tested) of some columns against the groups."""
+    Y = indicators(codes, n_groups)
+    kinds = np.array([columns.columns[j].kind == "category" for j in tested])
+    found = np.ones((n_groups, len(tested)))
+    step = max(1, 2**22 // columns.n_samples)
+    numbers = np.flatnonzero(~kinds)
+    for first in range(0, len(numbers), step):
+        at = numbers[first : first + step]
+        found[:, at] = p_values(columns.take(tested[at].tolist()), Y)
+    for i in np.flatnonzero(kinds):
+        j = int(tested[i])
+        found[:, i] = category_p_values(columns.take([j])[:, 0], len(columns.columns[j].levels), Y)
+    return found

@@ -1,0 +1,338 @@
+"""Why one sample is in its cluster: its neighbours, the kernels and views that put it there, and the runner-up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from kernelweave._plural import counted
+from kernelweave._types import Array, Matrix, Tables, Vector
+from kernelweave.errors import InvalidInputError
+from kernelweave.explain._columns import Columns, read_columns, split_views
+from kernelweave.explain._frames import frame
+from kernelweave.explain._groups import groups_of
+from kernelweave.weave.consensus_kernel import Consensus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SampleExplanation", "explain_sample"]
+
+Rows = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class SampleExplanation:
+    """Why a sample is in its cluster (or class), as `explain_sample` found it.
+
+    Parameters
+    ----------
+    sample : int
+        The position of the sample.
+    kind : str
+        "cluster" or "class".
+    group, runner_up : str
+        Its cluster, and the other cluster that it belongs to most.
+    membership, runner_up_membership : float
+        How far it belongs to each.
+    neighbor_rows, kernel_rows, view_rows : tuple of dict, or None
+        The rows of `neighbors`, `kernels` and `views`; None if the model does not keep what they are computed from.
+    feature_rows : tuple of dict
+        The rows of `features`.
+    """
+
+    sample: int
+    kind: str
+    group: str
+    membership: float
+    runner_up: str
+    runner_up_membership: float
+    neighbor_rows: Rows | None = field(repr=False)
+    kernel_rows: Rows | None = field(repr=False)
+    view_rows: Rows | None = field(repr=False)
+    feature_rows: Rows = field(repr=False)
+
+    @cached_property
+    def neighbors(self) -> pd.DataFrame | None:
+        """The nearest samples in the learned graph: position, cluster, and share of the weight of its edges."""
+        return None if self.neighbor_rows is None else frame(self.neighbor_rows, ("sample", self.kind, "weight"))
+
+    @cached_property
+    def kernels(self) -> pd.DataFrame | None:
+        """What every kernel contributes to the similarity with the own cluster, and with the runner-up."""
+        return None if self.kernel_rows is None else frame(self.kernel_rows, ("kernel", "view", *_PULLS))
+
+    @cached_property
+    def views(self) -> pd.DataFrame | None:
+        """The same, summed over the kernels of every view."""
+        return None if self.view_rows is None else frame(self.view_rows, ("view", *_PULLS))
+
+    @cached_property
+    def features(self) -> pd.DataFrame:
+        """The features by how far they hold the sample in its cluster, or draw it to the runner-up."""
+        return frame(self.feature_rows, ("feature", "view", "value", "typical", "runner_up", "pull"))
+
+    def __str__(self) -> str:
+        lines = [
+            f"Sample {self.sample} is in {self.kind} {self.group} ({self.membership:.0%}); the runner-up is "
+            f"{self.runner_up} ({self.runner_up_membership:.0%})."
+        ]
+        if self.neighbor_rows:
+            own = sum(row[self.kind] == self.group for row in self.neighbor_rows)
+            lines.append(f"Of its {counted(len(self.neighbor_rows), 'nearest neighbour')}, {own} are in the same.")
+        held = [row["feature"] for row in self.feature_rows if row["pull"] > 0][:3]
+        drawn = [row["feature"] for row in self.feature_rows if row["pull"] < 0][:3]
+        if held:
+            lines.append(f"To be in {self.runner_up}, it would have to change in {', '.join(held)}.")
+        if drawn:
+            lines.append(f"It is closer to {self.runner_up} in {', '.join(drawn)}.")
+        return "\n".join(lines)
+
+
+_PULLS = ("similarity", "runner_up_similarity", "pull")
+
+
+def explain_sample(
+    model: BaseEstimator, X: Tables, sample: int, *, n_neighbors: int = 10, n_features: int | None = 20
+) -> SampleExplanation:
+    """Return why a training sample is in its cluster, and what would have to change to put it into another one.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A clusterer or classifier of this package.
+    X : table, list or dict of tables, or Views
+        The samples that the model was fitted on.
+    sample : int
+        The position of the sample.
+    n_neighbors : int, default=10
+        How many neighbours to return at most.
+    n_features : int or None, default=20
+        How many features to return; None returns all.
+
+    Returns
+    -------
+    SampleExplanation
+        Print it for a summary. Its attributes are data frames:
+
+        - `neighbors`: the samples that the learned graph joins it to, and the share of each in the weight of its
+          edges. None for models without a graph of all samples, as of the landmark solver;
+        - `kernels` and `views`: the mean similarity with the samples of its cluster, with those of the runner-up, and
+          the difference (`pull`), each kernel times its weight in the consensus, so that the pulls of all kernels add
+          up to that of the consensus kernel. None for precomputed kernels and for the landmark solver;
+        - `features`: its value, what is typical of its cluster and of the runner-up (the median, or the most frequent
+          category), and the `pull`: the difference of the squared distances from both, in standard deviations; for a
+          category, twice the logarithm of the ratio of its shares in both clusters. Positive values hold the sample in
+          its cluster: these would have to change to make it one of the runner-up. In features with negative values it
+          is closer to the runner-up already.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such sample, if X does not hold the samples of the model, or if there is only one cluster.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import WeaveClustering
+    >>> from kernelweave.explain import explain_sample
+    >>> iris = load_iris(as_frame=True)
+    >>> model = WeaveClustering(3, random_state=0).fit(iris.data)
+    >>> found = explain_sample(model, iris.data, 77)
+    >>> found.group != found.runner_up, found.features["feature"].iloc[0]
+    (True, 'sepal length (cm)')
+    """
+    kind, names, codes = groups_of(model)
+    n = len(codes)
+    if not 0 <= sample < n:
+        msg = f"sample must be a position from 0 to {n - 1}; got {sample!r}."
+        raise InvalidInputError(msg)
+    if len(names) < 2:
+        msg = f"There is only one {kind}, so that no sample has a runner-up."
+        raise InvalidInputError(msg)
+    columns = read_columns(split_views(model, X), n)
+    belongs = _memberships(model, sample, codes, len(names))
+    own = int(codes[sample])
+    other = int(np.where(np.arange(len(names)) == own, -np.inf, belongs).argmax())
+    kernels, views = _kernels(model, sample, codes, own, other)
+    return SampleExplanation(
+        sample,
+        kind,
+        str(names[own]),
+        float(belongs[own]),
+        str(names[other]),
+        float(belongs[other]),
+        _neighbors(model, sample, kind, names, codes, n_neighbors),
+        kernels,
+        views,
+        _features(columns, sample, codes, own, other, n_features),
+    )
+
+
+def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], n_groups: int) -> Vector:
+    """Return how far the sample belongs to every group: as the model says, or by the edges of its graph."""
+    for name in ("membership_", "label_distributions_"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)[sample], dtype=np.float64)
+    weights = _edges(model, sample)
+    if weights is None:
+        msg = f"{type(model).__name__} has no memberships and no graph to say how far a sample belongs to a cluster."
+        raise InvalidInputError(msg)
+    votes = np.bincount(codes, weights=weights, minlength=n_groups)
+    return np.asarray(votes / (votes.sum() or 1.0))
+
+
+def _edges(model: BaseEstimator, sample: int) -> Vector | None:
+    """Return the weights of the edges of a sample; None without a graph of all samples."""
+    S = getattr(model, "graph_", None)
+    if S is None:
+        return None
+    if sparse.issparse(S):
+        S = sparse.csr_array(S)
+        weights = (S[[sample]].toarray()[0] + S[:, [sample]].toarray()[:, 0]) / 2
+    else:
+        weights = (np.asarray(S[sample]) + np.asarray(S[:, sample])) / 2
+    weights = np.abs(np.asarray(weights, dtype=np.float64))
+    weights[sample] = 0
+    return weights
+
+
+def _neighbors(
+    model: BaseEstimator, sample: int, kind: str, names: Array, codes: NDArray[np.intp], n_neighbors: int
+) -> Rows | None:
+    weights = _edges(model, sample)
+    if weights is None:
+        return None
+    total = weights.sum() or 1.0
+    nearest = [int(j) for j in np.argsort(-weights, kind="stable")[:n_neighbors] if weights[j] > 0]
+    return tuple({"sample": j, kind: str(names[codes[j]]), "weight": float(weights[j] / total)} for j in nearest)
+
+
+def _kernels(
+    model: BaseEstimator, sample: int, codes: NDArray[np.intp], own: int, other: int
+) -> tuple[Rows | None, Rows | None]:
+    """Return what every kernel and every view contributes to the similarity with both groups."""
+    H = _similarities(model, sample, len(codes))
+    if H is None:
+        return None, None
+    members = (codes == own) & (np.arange(len(codes)) != sample)
+    here = H[:, members].mean(axis=1) if members.any() else np.zeros(len(H))
+    there = H[:, codes == other].mean(axis=1)
+    views = np.array(model.kernel_views_)
+    kernels = [
+        {"kernel": name, "view": view, **_pull(here[i], there[i])}
+        for i, (name, view) in enumerate(zip(model.kernel_names_, views.tolist(), strict=True))
+    ]
+    sums = [
+        {"view": v, **_pull(here[views == v].sum(), there[views == v].sum())} for v in dict.fromkeys(views.tolist())
+    ]
+    return _by_pull(kernels), _by_pull(sums)
+
+
+def _pull(here: float, there: float) -> dict[str, float]:
+    return dict(zip(_PULLS, (float(here), float(there), float(here - there)), strict=True))
+
+
+def _by_pull(rows: list[dict[str, Any]]) -> Rows:
+    return tuple(sorted(rows, key=lambda row: -abs(row["pull"])))
+
+
+def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix | None:
+    """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept.
+
+    A model of versions has a kernel matrix of each: they are added with the shares of the versions.
+    """
+    joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
+    kept_by = [getattr(each, "consensus", None) for each in getattr(joiner, "joiners", [joiner])]
+    found = [each for each in kept_by if isinstance(each, Consensus)]
+    if found:
+        kept = all(each.training is not None and each.training.n_samples == n_samples for each in found)
+        return np.sum([_share(model, each) * _weighted(each, sample) for each in found], axis=0) if kept else None
+    if joiner is None or not hasattr(joiner, "woven"):
+        return None
+    parts = [
+        share * kernel.gram(table[[sample]], table)[0]
+        for table, part in zip(joiner.training.tables, joiner.woven.kernels, strict=True)
+        for share, kernel in zip(part.shares, part.kernels, strict=True)
+    ]
+    return np.asarray(parts, dtype=np.float64)
+
+
+def _weighted(consensus: Consensus, sample: int) -> Matrix:
+    training: Any = consensus.training
+    H = consensus.bank.grams(training.select([sample]), training)[:, 0]
+    return np.asarray(H * np.asarray(consensus.weights)[:, None], dtype=np.float64)
+
+
+def _share(model: BaseEstimator, consensus: Consensus) -> float:
+    """Return the share of the version of the samples that a consensus compares."""
+    methods = {view: one.method for view, one in consensus.scalings.items()}
+    shares = [
+        version.share
+        for version in getattr(model, "scaling_", ())
+        if {view: one.method for view, one in version.scalings.items()} == methods
+    ]
+    return shares[0] if shares else 1.0
+
+
+def _features(
+    columns: Columns, sample: int, codes: NDArray[np.intp], own: int, other: int, n_features: int | None
+) -> Rows:
+    """Return the features by the size of their pull; those that the sample or a group lacks are left out."""
+    rows: list[dict[str, Any]] = []
+    for at, values in columns.blocks():
+        known = np.flatnonzero(~np.isnan(values[sample]))
+        pulls = _pulls(values[:, known], sample, codes == own, codes == other)
+        for j, pull, typical, rival in zip(known, *pulls, strict=True):
+            column, value = columns.columns[at[j]], values[:, j]
+            if column.kind == "category":
+                row = _category_row(value, column.levels, sample, codes == own, codes == other)
+            else:
+                row = {"value": float(value[sample]), "typical": typical, "runner_up": rival, "pull": pull}
+            rows.append({"feature": column.name, "view": column.view, **row})
+    telling = [row for row in rows if np.isfinite(row["pull"]) and row["pull"] != 0]
+    return _by_pull(telling)[:n_features]
+
+
+def _pulls(
+    values: NDArray[np.float64], sample: int, own: NDArray[np.bool_], other: NDArray[np.bool_]
+) -> tuple[list[float], list[float], list[float]]:
+    """Return the pulls of columns of numbers, and the medians in both groups."""
+    if values.shape[1] == 0:
+        return [], [], []
+    median = np.nanmedian if np.isnan(values).any() else np.median
+    here, there = (_all_nan_safe(median, values[part]) for part in (own, other))
+    spread = np.nanstd(values, axis=0)
+    spread[spread == 0] = np.inf
+    x = values[sample]
+    return (((x - there) / spread) ** 2 - ((x - here) / spread) ** 2).tolist(), here.tolist(), there.tolist()
+
+
+def _all_nan_safe(median: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = np.full(values.shape[1], np.nan)
+    some = ~np.isnan(values).all(axis=0)
+    found[some] = median(values[:, some], axis=0)
+    return found
+
+
+def _category_row(
+    codes: NDArray[np.float64],
+    levels: tuple[str, ...],
+    sample: int,
+    own: NDArray[np.bool_],
+    other: NDArray[np.bool_],
+) -> dict[str, Any]:
+    counts = [
+        np.bincount(codes[part & ~np.isnan(codes)].astype(np.intp), minlength=len(levels)) for part in (own, other)
+    ]
+    value = int(codes[sample])
+    here, there = ((count[value] + 0.5) / (count.sum() + 1) for count in counts)
+    typical, rival = (levels[count.argmax()] if count.any() else None for count in counts)
+    pull = float(2 * np.log(here / there))
+    return {"value": levels[value], "typical": typical, "runner_up": rival, "pull": pull}

@@ -1,0 +1,84 @@
+"""The telling features of all clusters as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.plots._style import GREY, counted, headline, new_axes, plain, shortened, strip_spines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from kernelweave.explain import Explanation
+
+__all__ = ["plot_features"]
+
+_STRONGEST = 2.0  # standard deviations at the ends of the colour scale
+_NUMBERED = 24  # clusters or features up to which the cells hold numbers
+
+
+def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean of every telling feature in every cluster, in standard deviations, as a heat map.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The result of `kernelweave.explain.explain_clusters`.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure that fits the numbers of clusters and features.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        The axes with the picture.
+
+    Raises
+    ------
+    InvalidInputError
+        If `explanation` is not a result of `explain_clusters`, or if no feature sets a cluster apart.
+
+    Notes
+    -----
+    The rows are the three most telling features of every cluster, without repetition. A column is a cluster. Red is
+    above the mean of all samples, blue below it.
+    """
+    profile = getattr(explanation, "profile", None)
+    if profile is None:
+        msg = f"plot_features draws a result of explain_clusters; got {type(explanation).__name__}."
+        raise InvalidInputError(msg)
+    if not profile.features:
+        msg = "No feature sets a cluster apart, so that there is nothing to draw."
+        raise InvalidInputError(msg)
+    rows, groups = len(profile.features), len(explanation.names)
+    if ax is None:
+        ax = new_axes(min(12.0, 3.5 + 0.45 * groups), min(14.0, 1.4 + 0.26 * rows))
+    image = ax.imshow(profile.means.T, cmap="RdBu_r", vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto")
+    names = [plain(shortened(name, 28)) for name in profile.features]
+    if rows <= 60:
+        ax.set_yticks(range(rows), names, fontsize=8)
+    else:
+        ax.set_yticks([])
+    turned = 90 if max(map(len, explanation.names)) > 3 and groups > 8 else 0
+    ticks = range(0, groups, max(1, groups // 34))
+    ax.set_xticks(ticks, [plain(shortened(explanation.names[k], 14)) for k in ticks], fontsize=8, rotation=turned)
+    ax.set_xlabel(explanation.kind, fontsize=9)
+    ax.tick_params(length=0, colors=GREY)
+    if groups <= _NUMBERED // 2 and rows <= _NUMBERED:
+        _write_numbers(ax, profile.means.T)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+    bar.ax.tick_params(labelsize=8, colors=GREY)
+    bar.outline.set_visible(False)
+    strip_spines(ax, ("top", "right", "bottom", "left"))
+    text = f"means of {counted(rows, 'feature')} in {counted(groups, explanation.kind)}, in standard deviations"
+    headline(ax, "What sets them apart", text, names if rows <= 60 else ())
+    return ax
+
+
+def _write_numbers(ax: Axes, means: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+    for (row, column), mean in np.ndenumerate(means):
+        if np.isfinite(mean):
+            colour = "white" if abs(mean) > 0.65 * _STRONGEST else "#333333"
+            ax.text(column, row, f"{mean:+.1f}", ha="center", va="center", fontsize=7, color=colour)

@@ -1,0 +1,74 @@
+"""The pictures of features and metadata."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from kernelweave import plots
+from kernelweave.explain import Associations, Explanation
+from kernelweave.plots._fitted import groups
+from kernelweave.plots._style import counted
+from kernelweave.report._figures import Figure, image_of
+
+__all__ = ["draw_beside"]
+
+_DRAWN = 4  # columns of metadata that are drawn
+_WIDEST = 40  # categories or groups in a picture of counts
+
+
+def draw_beside(
+    model: BaseEstimator, labels: tuple[str, ...], explanation: Explanation | None, metadata: Associations | None
+) -> dict[str, Figure]:
+    """Return the pictures by name; `labels` are the groups of the page by their names in what is drawn."""
+    _, names, _ = groups(model)
+    shown = tuple(map(str, names))
+    found = {}
+    if explanation is not None and explanation.profile.features:
+        found["features"] = _features(_ordered(explanation, labels, shown))
+    if metadata is not None:
+        order = [metadata.names.index(label) for label in labels]
+        columns = [replace(each, cells=each.cells[order]) for each in metadata.columns]
+        beside = replace(metadata, names=shown, columns=tuple(columns))
+        drawable = [each.name for each in columns if np.isfinite(each.value) and max(each.cells.shape) <= _WIDEST]
+        for i, column in enumerate(drawable[:_DRAWN]):
+            found[f"metadata-{i}"] = _metadata(f"metadata-{i}", beside, column)
+    return found
+
+
+def _ordered(explanation: Explanation, labels: tuple[str, ...], shown: tuple[str, ...]) -> Explanation:
+    """Return an explanation with the groups in the order and under the names of the page."""
+    order = [explanation.names.index(label) for label in labels]
+    profile = explanation.profile
+    return replace(
+        explanation,
+        names=shown,
+        sizes=tuple(explanation.sizes[k] for k in order),
+        profile=replace(profile, means=profile.means[order], quantiles=profile.quantiles[order]),
+    )
+
+
+def _features(explanation: Explanation) -> Figure:
+    rows, columns = len(explanation.profile.features), len(explanation.names)
+    alt = (
+        f"Heat map of the means of {counted(rows, 'feature')} in {counted(columns, explanation.kind)}, in standard "
+        "deviations from the mean of all samples. The table of every group holds the numbers."
+    )
+    reading = "The most telling features of every group. Red: above the mean of all samples. Blue: below it."
+    height = min(14.0, 1.2 + 0.24 * rows)
+    image = image_of(
+        lambda ax: plots.plot_features(explanation, ax=ax), max(7.0, min(10.0, 3.6 + 0.4 * columns)), height
+    )
+    return Figure("features", "Features in all groups", image, alt, reading)
+
+
+def _metadata(name: str, metadata: Associations, column: str) -> Figure:
+    (found,) = [each for each in metadata.columns if each.name == column]
+    what = "Counts of the categories" if found.type == "category" else "Medians and middle halves"
+    alt = f"{what} of {column} in every {metadata.kind}: {found.measure} {found.value:.2f}, p = {found.p_value:.3g}."
+    reading = f"{found.measure} {found.value:.2f}, p = {found.p_value:.3g}, from permutations of the column."
+    height = min(12.0, 1.4 + 0.3 * len(found.cells))
+    image = image_of(lambda ax: plots.plot_metadata(metadata, column, ax=ax), 5.2, height)
+    return Figure(name, column, image, alt, reading)

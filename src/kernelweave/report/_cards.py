@@ -1,0 +1,149 @@
+"""What every group of the page is: its size, certainty, and the features that set it apart, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from kernelweave._plural import plural
+from kernelweave.errors import InvalidInputError
+from kernelweave.explain import Explanation
+from kernelweave.plots._style import counted
+from kernelweave.report._facts import Facts, Group
+
+__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_number"]
+
+_TOLD = 3  # features in the sentence of a group
+_LISTED = 10  # features in its table
+_UNSURE = 0.6  # confidence below which a sample is counted as uncertain
+_SMALL = 5  # samples
+_RECOVERED = 0.5  # overlap below which a cluster was not found again
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One feature of a group, as shown: its name, what it is like here and elsewhere, and how far it separates."""
+
+    feature: str
+    direction: str
+    here: str
+    there: str
+    separation: float
+    phrase: str
+    q_value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One group: its label in the files, and the features that set it apart."""
+
+    group: Group
+    label: str
+    telling: tuple[Telling, ...]
+    recovered: float | None
+
+    @property
+    def told(self) -> tuple[Telling, ...]:
+        """The features in the sentence of the group."""
+        return self.telling[:_TOLD]
+
+
+def group_cards(facts: Facts, labels: Sequence[str], explanation: Explanation | None) -> list[Card]:
+    """Return the groups in the order of the page; `labels` are their names in the explanation."""
+    if explanation is not None and set(explanation.names) != set(labels):
+        groups = counted(len(labels), facts.kind)
+        msg = f"features must explain the model's {groups}; got {counted(len(explanation.names), explanation.kind)}."
+        raise InvalidInputError(msg)
+    recovered: dict[str, float] = {}
+    if explanation is not None and explanation.recovered is not None:
+        recovered = dict(zip(explanation.names, explanation.recovered, strict=True))
+    return [
+        Card(
+            group,
+            label,
+            () if explanation is None else tuple(_told(row) for row in explanation.of(label)[:_LISTED]),
+            recovered.get(label),
+        )
+        for group, label in zip(facts.groups, labels, strict=True)
+    ]
+
+
+def _told(row: dict[str, Any]) -> Telling:
+    name = str(row["feature"])
+    name = f"feature {name}" if name.isdecimal() else name  # a column without a name
+    name = f"{row['view']}: {name}" if row["view"] else name
+    direction = str(row["direction"])
+    if row["type"] == "category":
+        here, there = f"{row['share_in']:.0%}", f"{row['share_out']:.0%}"
+        name = f"{name} = {row['category']}"
+    else:
+        show = _date if row["type"] == "date" else shown_number
+        here, there = show(row["median_in"]), show(row["median_out"])
+    q = row.get("q_value")
+    tested = "" if "q_value" not in row else "not tested" if q is None else "< 0.001" if q < 0.001 else f"{q:.3f}"
+    return Telling(name, direction, here, there, float(row["separation"]), f"{here}, others {there}", tested)
+
+
+def shown_number(value: float | None) -> str:
+    """Return a number with three significant digits, without an exponent if it is of a usual size."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if not 1e-4 <= size < 1e7:
+        return f"{value:.2e}"
+    digits = max(0, 2 - int(np.floor(np.log10(size))))
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _date(days: float | None) -> str:
+    if days is None or not np.isfinite(days):
+        return "–"
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)).strftime("%Y-%m-%d")
+
+
+def doubts(model: BaseEstimator, facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:
+    """Return sentences about what is not certain: the number of clusters, single clusters, single samples."""
+    found = _number_doubts(model, facts)
+    if facts.confidence is not None:
+        unsure = int((facts.confidence < _UNSURE).sum())
+        share = f" ({unsure / facts.n:.0%})" if unsure else ""
+        found.append(f"{unsure:,} of {counted(facts.n, 'sample')}{share} have a confidence below {_UNSURE:g}.")
+    small = [card.group.name for card in cards if card.group.size < _SMALL]
+    if small and facts.kind == "cluster":
+        which = f"Cluster {small[0]} has" if len(small) == 1 else f"{len(small)} clusters have"
+        found.append(f"{which} fewer than {_SMALL} samples: such clusters may be outliers.")
+    return found + _test_doubts(facts, cards, explanation)
+
+
+def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
+    if facts.kind != "cluster":
+        return []
+    evidence = getattr(model, "cluster_evidence_", None)
+    if evidence is None:
+        return ["The number of clusters was given, not found in the data."]
+    return [f"The number of clusters was chosen: {evidence.words}."]
+
+
+def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:
+    if explanation is None:
+        return []
+    many = plural(facts.kind)
+    if explanation.recovered is None:
+        return [f"The features below describe the {many}; they were not tested."]
+    weak = [card.group.name for card in cards if card.recovered is not None and card.recovered < _RECOVERED]
+    text = (
+        "The features were tested with every feature held out once. q is the share of false ones among features with "
+        "this or a smaller q, if features are independent of each other."
+    )
+    if not weak:
+        return [text]
+    which = f"{facts.kind.capitalize()} {weak[0]} was" if len(weak) == 1 else f"{len(weak)} {many} were"
+    return [text, f"{which} not found again when features were held out."]

@@ -1,0 +1,61 @@
+"""Cross-validation over the labels that a classifier was given."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.datasets import make_blobs
+
+from kernelweave import WeaveClassifier
+from kernelweave.errors import InvalidInputError
+from kernelweave.explain import LabelCheck, check_labels
+
+
+@pytest.fixture(scope="module")
+def samples():
+    X, y = make_blobs(80, centers=3, cluster_std=0.6, random_state=1)
+    return X, np.where(np.arange(80) % 2 == 0, np.array(["a", "b", "c"])[y], "")
+
+
+def test_separate_classes_are_predicted_without_their_labels(samples):
+    found = check_labels(WeaveClassifier(), *samples)
+    assert found.n_labels == 40
+    assert found.accuracy > 0.95
+    assert found.table.loc["a", "a"] > 5
+    assert found.table.to_numpy().sum(axis=1).tolist() == [np.sum(samples[1] == name) for name in "abc"]
+
+
+def test_labels_without_meaning_are_predicted_by_chance(samples):
+    y = np.where(samples[1] == "", "", np.random.default_rng(0).permutation(np.tile(list("ab"), 40)))
+    found = check_labels(WeaveClassifier(), samples[0], y)
+    assert 0.2 < found.accuracy < 0.8
+
+
+def test_the_interval_is_wilsons():
+    found = LabelCheck(("a", "b"), np.array([[7, 1], [2, 5]]), 5)
+    expected = binomtest(12, 15).proportion_ci(method="wilson")
+    assert found.interval == pytest.approx((expected.low, expected.high))
+
+
+def test_few_labels_are_divided_into_fewer_parts(samples):
+    X, y = samples
+    few = np.where(np.cumsum(y == "a") > 3, np.where(y == "a", "", y), y)
+    assert check_labels(WeaveClassifier(), X, few).n_splits == 3
+
+
+def test_a_class_with_one_label_cannot_be_checked():
+    with pytest.raises(InvalidInputError, match="Class 'b' has 1 label; a cross-validation needs two"):
+        check_labels(WeaveClassifier(), np.eye(4), ["a", "a", "b", None])
+
+
+def test_one_part_is_refused(samples):
+    with pytest.raises(InvalidInputError, match="n_splits must be 2 or more; got 1"):
+        check_labels(WeaveClassifier(), *samples, n_splits=1)
+
+
+def test_a_check_survives_json(samples):
+    found = check_labels(WeaveClassifier(), *samples)
+    again = LabelCheck.from_json(json.loads(json.dumps(found.to_json())))
+    np.testing.assert_array_equal(again.confusion, found.confusion)
+    assert again.interval == found.interval
