@@ -21,6 +21,7 @@ __all__ = ["Card", "Telling", "doubts", "group_cards", "shown_number"]
 _TOLD = 3  # features in the sentence of a group
 _LISTED = 10  # features in its table
 _UNSURE = 0.6  # confidence below which a sample is counted as uncertain
+_CLEAR = 0.5  # clarity below which the clusters themselves are in doubt
 _SMALL = 5  # samples
 _RECOVERED = 0.5  # overlap below which a cluster was not found again
 
@@ -127,9 +128,14 @@ def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
     if facts.kind != "cluster":
         return []
     evidence = getattr(model, "cluster_evidence_", None)
-    if evidence is None:
-        return ["The number of clusters was given, not found in the data."]
-    return [f"The number of clusters was chosen: {evidence.words}."]
+    number = "given, not found in the data" if evidence is None else f"chosen: {evidence.words}"
+    found = [f"The number of clusters was {number}."]
+    if getattr(model, "clarity_", 1.0) < _CLEAR:
+        found.append(
+            "The clusters hardly stand out from what samples without any structure give: there may be no such groups, "
+            "and every confidence is low for this reason."
+        )
+    return found
 
 
 def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:

@@ -20,7 +20,7 @@ from kernelweave.report._facts import Facts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Numbers", "draw_figures"]
+__all__ = ["Figure", "Numbers", "draw_figures", "image_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,16 @@ def _convergence(model: BaseEstimator, facts: Facts) -> Figure | None:
 
 
 def _image(plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True) -> str:
-    """Return the picture as a data URI; without pyplot, which would keep the figure alive."""
+    return image_of(lambda ax: plot(model, ax=ax), width, height, vector=vector)
+
+
+def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vector: bool = True) -> str:
+    """Return a picture as a data URI; without pyplot, which would keep the figure alive."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width, height), layout="constrained")
-    plot(model, ax=canvas.subplots()).set_title("", loc="left")  # the page has its own heading
+    draw(canvas.subplots()).set_title("", loc="left")  # the page has its own heading
     file = io.BytesIO()
     kind, metadata = ("svg", {"Date": None}) if vector else ("png", None)
     with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file
