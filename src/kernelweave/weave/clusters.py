@@ -31,30 +31,29 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         c = evidence.chosen
     c = _at_most(c, several.graphs[0].shape[0])
     q = reading.n_components or c
-    found, weights, block = [], several.priors.copy(), None
+    partitions, weights, block = [], several.priors.copy(), None
     for i, S in enumerate(several.graphs):
         z, agreement, block = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say, block)
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
-        found.append(z)
+        partitions.append(z)
     weights /= weights.sum()
-    labels, M = merge(np.concatenate(found), np.repeat(weights, len(found[0])), c)
+    labels, M = merge(np.concatenate(partitions), np.repeat(weights, len(partitions[0])), c)
     woven = several.weave(weights)
     values, V, _ = spectrum(woven.graph, q + 1, plan.say, block)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
+    coordinates, votes = P / shrinkage(woven.graph, P), np.eye(M.shape[1], dtype=M.dtype)[labels]
+    labels, M, P = (found[several.copies] for found in (labels, M, P))
     model = GraphModel(
         woven.joiner,
-        P / shrinkage(woven.graph, P),
-        np.eye(M.shape[1], dtype=M.dtype)[labels],
+        coordinates,
+        votes,
         seen=woven.seen,
         distributions=M,
         undecided=np.zeros(len(M), dtype=bool),
         embedding=P,
     )
-    every = several.copies
-    return Clusters(
-        model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, woven.attributes
-    )
+    return Clusters(model, labels, M, *margins(M, labels), P, values, evidence, woven.attributes)
 
 
 def _at_most(c: int, n_distinct: int) -> int:
