@@ -191,7 +191,8 @@ def test_copies_get_what_their_sample_got(groups):
     found, once = read(as_several(graph, copies=copies)), read(as_several(graph))
     for name in ("labels", "membership", "confidence", "margin", "embedding"):
         assert_array_equal(getattr(found, name), getattr(once, name)[copies])
-    assert found.model.embedding.shape == (N, 3)
+    assert found.model.embedding.shape == (N + 3, 3)
+    assert found.model.coordinates.shape == (N, 3)
 
 
 def test_more_clusters_than_distinct_samples_are_told_and_not_made():

@@ -183,7 +183,7 @@ def _woven(
         "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
         "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
     }
-    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()), attributes)
+    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()[copies]), attributes)
 
 
 def _sum_of_kernels(parts: Sequence[Consensus], shares: Sequence[float]) -> Matrix:
