@@ -11,7 +11,16 @@ from collections.abc import Callable
 
 import typer
 
-from kernelweave.cli import classify, cluster, datasets_command, demo, predict, report_command, reproduce
+from kernelweave.cli import (
+    classify,
+    cluster,
+    datasets_command,
+    demo,
+    inspect_command,
+    predict,
+    report_command,
+    reproduce,
+)
 from kernelweave.errors import KernelweaveError
 
 __all__ = ["COMMANDS", "build_app", "main"]
@@ -19,6 +28,7 @@ __all__ = ["COMMANDS", "build_app", "main"]
 COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "cluster": cluster.cluster,
     "classify": classify.classify,
+    "inspect": inspect_command.inspect,
     "predict": predict.predict,
     "report": report_command.report,
     "demo": demo.demo,

@@ -22,14 +22,21 @@ def classify(
     id: option.Id = None,
     one_hot: option.OneHot = None,
     drop: option.Drop = None,
-    no_header: option.NoHeader = False,
+    header: option.Header = None,
+    sep: option.Sep = None,
+    decimal: option.Decimal = None,
+    thousands: option.Thousands = None,
+    encoding: option.Encoding = None,
+    transpose: option.Transpose = False,
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
+    scale: option.Scale = "auto",
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-classes if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
     quiet: option.Quiet = False,
+    seed: option.Seed = 0,
 ) -> None:
     """Predict the class of every sample from a column with few labels, and write labels, weights, model and report.
 
@@ -41,17 +48,20 @@ def classify(
     from kernelweave.cli._report_content import need_report_packages
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
+    from kernelweave.tabular import Wishes
+    from kernelweave.tabular.intake import stem_of
 
-    model = _model(method, solver)
+    wishes = Wishes(
+        id, labels, frozenset(one_hot or ()), frozenset(drop or ()), header, sep, decimal, thousands, encoding
+    )
+    model = _model(method, solver, scale, seed)
     if kernels:
         model.set_params(kernels=kernels)
-    folder = out or Path(f"{files[0].stem if files else 'views'}-classes")
+    folder = out or Path(f"{stem_of(files[0]) if files else 'views'}-classes")
     check_target(folder, FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(
-            files or (), view or (), id=id, labels=labels, one_hot=one_hot or (), drop=drop or (), header=not no_header
-        )
+        inputs = read_inputs(files or (), view or (), wishes, one_hot=one_hot or (), transpose=transpose)
     known = inputs.labels or []
     given = [label is not None for label in known]
     text = f"Classifying {counted(len(given), 'sample')} from {counted(sum(given), 'label')}"
@@ -62,9 +72,12 @@ def classify(
     tell(model, written, as_json=json, n_labelled=sum(given))
 
 
-def _model(method: str, solver: str) -> BaseEstimator:
+def _model(method: str, solver: str, scale: str, seed: int) -> BaseEstimator:
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
+    scaling = option.check_scale(name, scale)
     from kernelweave import SMKLClassifier, WeaveClassifier
 
-    return WeaveClassifier(solver=chosen) if name == "weave" else SMKLClassifier()
+    if name == "weave":
+        return WeaveClassifier(solver=chosen, scale=scaling, random_state=seed)
+    return SMKLClassifier(random_state=seed)
