@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.number_text import MISSING, Style, find_style, numbers_of, unclear_points
+from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import find_id, is_unnamed
@@ -21,7 +23,7 @@ from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["clean_frame", "read_delimited"]
+__all__ = ["clean_frame", "read_delimited", "text_columns"]
 
 _LISTED = 5  # rows that a message names
 
@@ -48,13 +50,14 @@ def _columns(layout: Layout) -> list[str]:
     if not layout.header and layout.names is None:
         return list(map(str, range(len(layout.head))))
     given = layout.head if layout.names is None else layout.names
-    names: list[str] = []
+    taken = set(given)
+    names: dict[str, None] = {}
     for j, name in enumerate(given):
         called = name or f"Unnamed: {j}"
-        again = (f"{called}.{i}" for i in count(1))
-        free = called not in names and (name or called not in given)
-        names.append(called if free else next(other for other in again if other not in {*given, *names}))
-    return names
+        if called in names or (not name and called in taken):
+            called = next(other for i in count(1) if (other := f"{called}.{i}") not in taken and other not in names)
+        names[called] = None
+    return list(names)
 
 
 def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | None, *, texts: bool = False) -> Any:
@@ -63,28 +66,29 @@ def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | Non
     options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
     options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
     keys = options["names"] = _columns(layout)
-    ids = {wishes.id, found, *filter(is_unnamed, keys)}
-    named = ids | {wishes.labels}
-    types = {key: str for key in keys if texts or key in named}
+    ids = [key for key in keys if key in (wishes.id, found) or is_unnamed(key)]
+    types = {key: str for key in keys if (texts or key == wishes.labels) and key not in ids}
     with source.open() as file, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         for _ in range(layout.skip):
             next(file)
         lines = file if not layout.comments else io.StringIO("".join(_uncommented(file)))
         try:
-            frame = pd.read_csv(
-                lines,
-                dtype=types,
-                keep_default_na=False,
-                na_values={key: [""] if key in ids else MISSING for key in keys},
-                **options,
-            )
+            frame = pd.read_csv(lines, dtype=types, converters=dict.fromkeys(ids, _marked), **options)
         except (pd.errors.ParserError, pd.errors.EmptyDataError):
             _refuse_rows(source, layout)
             raise
     if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in said):  # it left entries out
         _refuse_rows(source, layout)
+    for key in ids:
+        texts_of = frame[key].str[1:]
+        frame[key] = texts_of.mask(texts_of == "")
     return frame
+
+
+def _marked(entry: str) -> str:
+    """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
+    return f"={entry}"
 
 
 def _uncommented(lines: Iterable[str]) -> Iterable[str]:
@@ -126,10 +130,10 @@ def _style(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found
     if wishes.decimal is not None or wishes.thousands is not None:
         decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
         return Style(decimal, wishes.thousands)
-    columns = [frame[name] for name in frame if name not in wishes.kept | {found} and not is_unnamed(name)]
-    texts = {str(cell) for column in columns if column.dtype.kind not in "biuf" for cell in column.dropna().unique()}
-    points = any(column.dtype.kind == "f" and (column.dropna() % 1 != 0).any() for column in columns)
-    style, unclear = find_style(texts, points=points)
+    others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
+    texts = {str(cell) for name in text_columns(others) for cell in others[name].dropna().unique()}
+    floats = others.select_dtypes("float").to_numpy() if texts else frame.iloc[:0, :0].to_numpy()
+    style, unclear = find_style(texts, points=bool((floats[np.isfinite(floats)] % 1 != 0).any()))
     if unclear is None and style == Style() and layout.sep == ";":
         unclear = unclear_points(cell for row in layout.body for cell in row)
         style = Style(",", ".") if unclear else style
@@ -142,36 +146,45 @@ def _style(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found
     raise TableError(str(source.path), [Problem(text, ways, choice=True)])
 
 
+def text_columns(frame: Any) -> list[str]:
+    """Return the columns that are neither numbers, booleans, dates nor categories."""
+    typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
+    return [name for name, known in zip(frame, typed, strict=True) if not known]
+
+
 def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> tuple[Any, list[str], list[Problem]]:
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
     kept = wishes.named | {found, *filter(is_unnamed, frame)}
-    notes: list[str] = []
+    frame, notes = _without_empty(frame, wishes.kept | kept)
     problems: list[Problem] = []
-    empty = frame.drop(columns=[name for name in kept if name in frame]).isna()
-    blank = empty.all(axis=1) & frame.isna().all(axis=1)
+    changed = {}
+    for name in text_columns(frame):
+        result = None if name in kept else numbers_of(frame[name], style)
+        if result is not None:
+            changed[name], said, problem = result
+            notes += said
+            problems += [problem] if problem is not None and name not in wishes.kept else []
+    return frame.assign(**changed), notes, problems
+
+
+def _without_empty(frame: Any, kept: Collection[str | None]) -> tuple[Any, list[str]]:
+    """Return a table without rows and columns that are empty, and notes."""
+    notes = []
+    empty = frame.isna().to_numpy()
+    blank = empty.all(axis=1)
     if blank.any() and not blank.all():
         frame = frame[~blank].reset_index(drop=True)
         notes.append(f"{counted(int(blank.sum()), 'empty row')} {'is' if blank.sum() == 1 else 'are'} left out")
-    hollow = [name for name in empty if empty[name].all() and name not in wishes.kept]
-    if hollow and len(hollow) < empty.shape[1]:
+    hollow = [name for name, lacks in zip(frame, empty.all(axis=0), strict=True) if lacks and name not in kept]
+    if hollow and len(hollow) < frame.shape[1]:
         frame = frame.drop(columns=hollow)
         if any(not name.startswith("Unnamed: ") for name in hollow):
             notes.append(f"{counted(len(hollow), 'column')} without any entry left out: {shown_names(hollow)}")
-    columns = {}
-    for name in frame:
-        column = frame[name]
-        if name not in kept and column.dtype.kind not in "biufcmM" and not hasattr(column, "cat"):
-            result = numbers_of(column, style)
-            if result is not None:
-                column, said, problem = result
-                notes += said
-                problems += [problem] if problem is not None and name not in wishes.kept else []
-        columns[name] = column
-    return pandas().DataFrame(columns, index=frame.index), notes, problems
+    return frame, notes
 
 
 def _told(style: Style, before: Any, after: Any) -> list[str]:
-    changed = [name for name in after if before[name].dtype.kind not in "biuf" and after[name].dtype.kind == "f"]
+    changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
     if not changed:
         return []
     cells = before[changed].stack().astype(str)

@@ -26,7 +26,7 @@ _MANY, _TIMES = 100, 3  # rows, and how many times as many as columns
 def transposed(table: TableFile) -> TableFile:
     """Return a table with rows and columns exchanged: the ids become the names of the columns, and they the ids."""
     frame = table.frame
-    odd = [str(name) for name in frame if frame[name].dtype.kind not in "biuf"]
+    odd = [str(name) for name, dtype in zip(frame, frame.dtypes, strict=True) if dtype.kind not in "biuf"]
     if odd:
         msg = f"A table can be transposed if its cells are numbers; column {odd[0]!r} has others: leave it out."
         raise InvalidInputError(msg)

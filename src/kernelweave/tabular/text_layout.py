@@ -21,7 +21,8 @@ from kernelweave.tabular.wishes import SEPARATORS, Wishes
 __all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
 
 UNNAMED = "Unnamed: 0"  # pandas' name for a first column without one
-_PEEKED = 120  # lines
+_PEEKED, _LEAST, _ENOUGH = 120, 8, 1_000_000  # lines, and characters that are enough to judge by
+_JUDGED = 5000  # cells whose kind tells the separator
 _MARKS = ("#", "%", "!", "//")  # of comments
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*')
 _WORDS = {mark: word for word, mark in SEPARATORS.items()}
@@ -62,8 +63,7 @@ def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
 
 def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     """Return the layout of a text file; raise `TableError` where two readings are equally plausible."""
-    with source.open() as file:
-        lines = list(islice(file, _PEEKED))
+    lines = _peek(source)
     start, given = _beginning(lines)
     if not "".join(lines[start:]).strip():
         msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
@@ -89,6 +89,17 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     names = _names(rows, marked) if header else None
     body = rows[1:] if header else rows
     return Layout(sep, skip, header and marked is None, names, comments, rows[0], body, tuple(notes))
+
+
+def _peek(source: TextSource) -> list[str]:
+    """Return the first lines; of a wide table only a few, since there are enough cells to judge by."""
+    lines: list[str] = []
+    with source.open() as file:
+        for line in islice(file, _PEEKED):
+            lines.append(line)
+            if len(lines) >= _LEAST and sum(map(len, lines)) > _ENOUGH:
+                break
+    return lines
 
 
 def _beginning(lines: Sequence[str]) -> tuple[int, str | None]:
@@ -152,7 +163,7 @@ def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
     regular = [row for row in rows if len(row) == width]
     if width < 2 or len(regular) < 0.8 * (len(rows) - 1):
         return None
-    cells = [cell for row in regular for cell in row if cell]
+    cells = [cell for row in regular[: 2 + _JUDGED // width] for cell in row if cell]
     if not cells:
         return None
     numbers = [may_be_number(cell) for cell in cells]
