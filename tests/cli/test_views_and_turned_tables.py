@@ -109,13 +109,32 @@ def test_rows_that_are_samples_need_no_hint(tmp_path, ids):
     assert not any("transpose" in note for note in read_table(tmp_path / "long.csv").notes)
 
 
-@pytest.mark.parametrize("scale", ["zscore", "unit", "none"])
-def test_the_scaling_is_an_option_of_fits(run, table, csv, tmp_path, scale):
-    assert run("cluster", csv, "-k", 3, "--scale", scale)[0] == 0
-    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_.method == scale
+def test_the_scaling_is_an_option_of_fits(run, table, csv, tmp_path):
+    assert run("cluster", csv, "-k", 3, "--scale", "unit")[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_.method == "unit"
     table.to_csv("few.csv", index=False)
-    assert run("classify", "few.csv", "--labels", "kind", "--scale", scale)[0] == 0
-    assert kernelweave.load(tmp_path / "few-classes" / "model.kw").scaling_.method == scale
+    assert run("classify", "few.csv", "--labels", "kind", "--scale", "none")[0] == 0
+    assert kernelweave.load(tmp_path / "few-classes" / "model.kw").scaling_.method == "none"
+
+
+def test_the_first_sheet_that_is_not_empty_is_read_and_the_others_are_named(tmp_path, table):
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        pd.DataFrame().to_excel(book, sheet_name="cover", index=False)
+        table[["name", "a", "b"]].to_excel(book, sheet_name="data", index=False)
+        table[["name", "c"]].to_excel(book, sheet_name="old", index=False)
+    read = read_table(tmp_path / "book.xlsx")
+    assert read.ids == table["name"].tolist()
+    assert list(read.frame) == ["a", "b"]
+    assert any("the sheet 'data' is read; those left out: 'old'" in note for note in read.notes)
+
+
+def test_words_for_missing_values_are_missing_among_numbers_and_texts_among_texts(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("age,mood\n31,?\n?,good\n-,unknown\n45,?\n28,good\n")
+    table = read_table(path)
+    assert table.frame["age"].isna().tolist() == [False, True, True, False, False]
+    assert table.frame["mood"].tolist() == ["?", "good", "unknown", "?", "good"]
+    assert any("2 cells of column 'age' are taken as missing ('-', '?')" in note for note in table.notes)
 
 
 def test_inspect_shows_every_column_and_what_would_be_done(run, table, tmp_path):

@@ -37,8 +37,8 @@ COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "datasets": datasets_command.app,
 }
 
-# A command creates many objects that stay, most of them while it imports packages: looking for garbage among them as
-# often as Python does by default takes a tenth of the time of a short command.
+# A command creates many objects that stay, most of them while it imports packages: Python need not look for garbage
+# among them as often as it does by default.
 _RARELY = (50_000, 20, 100)
 
 

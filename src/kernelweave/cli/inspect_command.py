@@ -75,27 +75,23 @@ def _understood(
     from kernelweave.tabular.summary import summarise
 
     table = view.table
-    open_ = {str(way.options["drop"]) for _, problem in problems for way in problem.ways if "drop" in way.options}
+    unsettled = {str(way.options["drop"]) for _, problem in problems for way in problem.ways if "drop" in way.options}
+    uses = dict.fromkeys(unsettled, "to be settled") | dict.fromkeys(one_hot, "one-hot")
+    uses |= {} if labels is None else {labels: "labels"}
     columns = [
         {
             "name": column.name,
             "kind": column.kind,
             "missing": column.n_missing,
             "content": column.content,
-            "use": "labels"
-            if column.name == labels
-            else "one-hot"
-            if column.name in one_hot
-            else "to be settled"
-            if column.name in open_
-            else "feature",
+            "use": uses.get(column.name, "feature"),
         }
         for column in summarise(table.frame)
     ]
     return {
         "file": str(view.path),
         "n_samples": len(table.frame),
-        "ids": None if table.ids is None else table.ids,
+        "ids": table.ids,
         "id": table.title,
         "notes": list(table.notes),
         "columns": columns,
