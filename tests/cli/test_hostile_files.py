@@ -114,6 +114,13 @@ def test_all_problems_of_all_files_are_listed_with_one_command_that_works(run, r
     assert run(*command)[0] == 0
 
 
+def test_texts_that_all_differ_are_not_suggested_as_categories(refused, table):
+    table.assign(note=[f"note {i}" for i in range(60)]).to_csv("data.csv", index=False)
+    assert refused("cluster", "data.csv", "-k", 3).endswith("cluster data.csv -k 3 --one-hot kind --drop note")
+    table.drop(columns=["name", "kind"]).assign(word=[f"word {i}" for i in range(60)]).to_csv("data.csv", index=False)
+    assert refused("cluster", "data.csv", "-k", 3).endswith("cluster data.csv -k 3 --id word")
+
+
 def test_in_python_the_ways_out_are_arguments(tmp_path):
     path = tmp_path / "data.tsv"
     path.write_text("a\tb\n1,234\t5\n2,500\t6\n")

@@ -97,8 +97,9 @@ def _text(column: pd.Series, *, ids: bool) -> Problem | None:
     category = Way("it is a category", {"one_hot": name})
     naming, leaving = Way("it names the samples", {"id": name}), Way("leave it out", {"drop": name})
     known = column.dropna().astype(str)
-    if known.nunique() == len(column) and not ids:
-        return Problem(said, (naming, category, leaving))
-    if known.nunique() <= max(_FEW, len(column) // 10) and len(known) == len(column) and text.mean() > 0.5:
+    different = known.nunique()
+    if different == len(column):
+        return Problem(said, (leaving, category, naming) if ids else (naming, category, leaving))
+    if different <= max(_FEW, len(column) // 10) and len(known) == len(column) and text.mean() > 0.5:
         return Problem(said, (category, naming, leaving))
     return Problem(said, (leaving, category, naming))
