@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report
+    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report, tabular
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -48,10 +48,11 @@ __all__ = [
     "plots",
     "report",
     "smkl_path",
+    "tabular",
     "view_importance",
 ]
 
-_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report")
+_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report", "tabular")
 _PLACES = {  # of what does not come from kernelweave.estimators
     "Chunks": "kernelweave.samples",
     "Dense": "kernelweave.weave",

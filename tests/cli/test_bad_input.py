@@ -125,8 +125,8 @@ def test_pickles_are_not_opened(refused, tmp_path):
     assert not (tmp_path / "exploded").exists()
 
 
-def test_archives_must_hold_one_matrix(refused):
-    np.savez("two.npz", a=np.eye(3), b=np.eye(3))
+def test_archives_must_hold_matrices_of_the_same_samples(refused):
+    np.savez("two.npz", a=np.eye(3), b=np.eye(4))
     assert "must hold one matrix" in refused("cluster", "two.npz", "-k", 2)
     np.save("cube.npy", np.ones((3, 3, 3)))
     assert "must hold one matrix" in refused("cluster", "cube.npy", "-k", 2)

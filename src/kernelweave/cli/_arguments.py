@@ -11,10 +11,14 @@ from kernelweave.errors import InvalidInputError
 
 __all__ = [
     "METHODS",
+    "SCALES",
     "SOLVERS",
+    "Decimal",
     "Drop",
+    "Encoding",
     "Files",
     "Force",
+    "Header",
     "Id",
     "Json",
     "Kernels",
@@ -22,13 +26,17 @@ __all__ = [
     "MetadataFile",
     "Method",
     "MethodName",
-    "NoHeader",
     "OneHot",
     "Quiet",
+    "Scale",
+    "ScaleName",
     "Seed",
+    "Sep",
     "Solver",
     "SolverName",
     "TestFeatures",
+    "Thousands",
+    "Transpose",
     "Views",
     "check_solver",
     "one_of",
@@ -37,24 +45,51 @@ __all__ = [
 
 MethodName: TypeAlias = Literal["weave", "smkl"]
 SolverName: TypeAlias = Literal["auto", "dense", "local", "landmark"]
+ScaleName: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 METHODS: tuple[MethodName, ...] = ("weave", "smkl")
 SOLVERS: tuple[SolverName, ...] = ("auto", "dense", "local", "landmark")
+SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .parquet .xlsx .npy .npz .mat .h5ad. "
-        "Several files are views of the same samples, joined on --id.",
+        help="Tables with one row per sample: .csv .tsv .txt (also .gz .zip) .parquet .feather .xlsx .npy .npz .mat "
+        ".h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
         show_default=False,
     ),
 ]
 Views = Annotated[list[str] | None, typer.Option("--view", metavar="NAME=FILE", help="A named view; can be repeated.")]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples.")]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples; found if not given."),
+]
 OneHot = Annotated[
     list[str] | None, typer.Option("--one-hot", metavar="COLUMN", help="A column to one-hot encode; can be repeated.")
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to drop; can be repeated.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no header; columns are named 0, 1, ...")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns; found if not given. Without names they are called 0, 1, ...",
+        show_default=False,
+    ),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK", help="What separates columns in text: a character, or tab, space ...; found if not given."
+    ),
+]
+Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="The decimal mark in text; found if not given.")]
+Thousands = Annotated[
+    str | None, typer.Option(metavar="MARK", help="The mark between thousands in text; found if not given.")
+]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found if not given.")]
+Transpose = Annotated[bool, typer.Option("--transpose", help="The columns are the samples, the rows the features.")]
+Scale = Annotated[
+    str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
+]
 Kernels = Annotated[
     str | None, typer.Option(metavar="RECIPE", help="released-12, released-7, printed-12 or printed-7.")
 ]

@@ -28,7 +28,12 @@ def predict(
     id: option.Id = None,
     one_hot: option.OneHot = None,
     drop: option.Drop = None,
-    no_header: option.NoHeader = False,
+    header: option.Header = None,
+    sep: option.Sep = None,
+    decimal: option.Decimal = None,
+    thousands: option.Thousands = None,
+    encoding: option.Encoding = None,
+    transpose: option.Transpose = False,
     out: Annotated[Path | None, typer.Option(help="CSV file to write; printed if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
@@ -42,7 +47,11 @@ def predict(
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
+    from kernelweave.tabular import Wishes
 
+    wishes = Wishes(
+        id, None, frozenset(one_hot or ()), frozenset(drop or ()), header, sep, decimal, thousands, encoding
+    )
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     with working("Reading", quiet=quiet):
@@ -50,10 +59,9 @@ def predict(
         inputs = read_inputs(
             files or (),
             view or (),
-            id=id,
+            wishes,
             one_hot=one_hot or (),
-            drop=drop or (),
-            header=not no_header,
+            transpose=transpose,
             columns=_features(fitted),
             least=1,
         )

@@ -132,9 +132,15 @@ def _mapping(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _name_of(cls: type) -> str:
-    for name, known in _estimators().items():
-        if known is cls:
-            return name
+    """Return the name of an exported estimator; packages that cannot hold it are not imported."""
+    import kernelweave
+
+    for place in ("kernelweave.baselines", "kernelweave"):
+        if not cls.__module__.startswith(f"{place}."):
+            continue
+        package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
+        if cls.__name__ in package.__all__ and getattr(package, cls.__name__) is cls:
+            return f"{place}.{cls.__name__}"
     msg = f"{cls.__name__} is not a class of kernelweave, so load would not know it: save it by pickle or joblib."
     raise InvalidInputError(msg)
 
