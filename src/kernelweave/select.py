@@ -24,6 +24,7 @@ CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 in 24 draw
 _QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
 _MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
+_NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
 _EVERY_UP_TO = 24
@@ -153,7 +154,7 @@ def cluster_evidence(
         place = int(np.argmax(score >= (1 - _NEARLY_BEST) * score.max()))
         enough = not a[place] < chance[place] + _MORE  # true where there is nothing to compare with
         if few_columns and without is not None:
-            place = int(np.argmax(gap >= (1 - _NEARLY_BEST) * gap.max()))
+            place = int(np.argmax(gap >= (1 - _NEARLY_LARGEST) * gap.max()))
         chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
     return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)  # type: ignore[arg-type]
 
