@@ -53,8 +53,9 @@ class ClusterEvidence:
     clear : float
         The gap that is enough to decide.
     chosen : int
-        The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 3 % of the
-        best; but 1 if its agreement is not at least 0.1 above `chance` there.
+        The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 5 % of the
+        best; but 1 if its agreement is not at least 0.1 above `chance` there. In few columns, where any cut through a
+        dense region is agreed on, it is the smallest number whose gap is within 10 % of the largest.
     found : {"gap", "agreement", "nothing"}
         What decided; "nothing" means that no structure was found.
     """
