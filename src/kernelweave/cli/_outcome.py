@@ -69,11 +69,13 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_label
     names, sizes = np.unique(labels, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     noun = "cluster" if hasattr(model, "labels_") else "class"
+    evidence = getattr(model, "cluster_evidence_", None)
     if as_json:
         found = {
             "model": type(model).__name__,
             "n_samples": len(labels),
             "clusters" if noun == "cluster" else "classes": {str(names[k]): int(sizes[k]) for k in order},
+            **({} if evidence is None else {"chosen": evidence.words, "runners_up": list(evidence.runners_up)}),
             "weights": dict(zip(model.kernel_names_, map(float, model.kernel_shares_), strict=True)),
             **({} if n_labelled is None else {"n_labelled": n_labelled}),
             "files": {name: str(path) for name, path in files.items()},
@@ -81,6 +83,8 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, n_label
         typer.echo(json.dumps(found, indent=2))
         return
     typer.echo(f"{counted(len(labels), 'sample')} in {counted(len(names), noun)}:")
+    if evidence is not None:
+        typer.echo(f"The number was chosen from the data; {evidence.words}.")
     for k in order[:_SHOWN]:
         typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
     if len(names) > _SHOWN:

@@ -43,7 +43,8 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     values, V, _ = spectrum(woven.graph, q + 1, plan.say, block)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     coordinates, votes = P / shrinkage(woven.graph, P), np.eye(M.shape[1], dtype=M.dtype)[labels]
-    labels, M, P = (found[several.copies] for found in (labels, M, P))
+    every = several.copies
+    labels, M, P = labels[every], M[every], P[every]
     model = GraphModel(
         woven.joiner,
         coordinates,
