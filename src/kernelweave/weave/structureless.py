@@ -17,18 +17,20 @@ __all__ = ["Kind", "without_structure"]
 
 Kind: TypeAlias = Literal["normal", "permuted"]
 
+_COUNTED = ("categories", "graph")  # kinds of views whose entries are not negative
+
 
 def without_structure(views: Views, rng: np.random.RandomState, kind: Kind) -> Views:
     """Return samples that look like these, but without clusters.
 
     "normal": random combinations of all samples, which have their means and covariances. Words and other rare entries
-    would lose their zeros, so that tables that are mostly zero are permuted. "permuted": every column is permuted by
+    would lose their zeros, so that categories and tables that are mostly zero are permuted. "permuted": every column is permuted by
     itself, which keeps the distribution of its values. The order of the samples does not matter.
     """
     seed = rng.randint(np.iinfo(np.int32).max)
     functions = {
-        name: partial(_permuted if kind == "permuted" or is_thin(table) else _normal, seed=seed)
-        for name, table in zip(views.names, views.tables, strict=True)
+        name: partial(_permuted if kind == "permuted" or of in _COUNTED or is_thin(table) else _normal, seed=seed)
+        for name, of, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
     order = _order(views)
     return views.select(order).map(functions).select(np.argsort(order))
