@@ -136,7 +136,6 @@ def test_options_that_make_no_sense_are_refused(refused, csv):
     assert "they must differ" in refused("cluster", csv, "--decimal", ",", "--thousands", ",")
     assert "There is no encoding 'klingon'" in refused("cluster", csv, "--encoding", "klingon")
     assert "--scale must be auto, unit, zscore or none" in refused("cluster", csv, "--scale", "big")
-    assert "--scale unit needs --method weave" in refused("cluster", csv, "-k3", "--method", "smkl", "--scale", "unit")
 
 
 def test_an_encoding_that_does_not_fit_is_refused(tmp_path):

@@ -111,10 +111,12 @@ def test_rows_that_are_samples_need_no_hint(tmp_path, ids):
 
 def test_the_scaling_is_an_option_of_fits(run, table, csv, tmp_path):
     assert run("cluster", csv, "-k", 3, "--scale", "unit")[0] == 0
-    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_.method == "unit"
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_[0].scalings["X"].method == "unit"
+    assert run("cluster", csv, "-k", 3, "--method", "smkl", "--scale", "none", "--force")[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_[0].scalings["X"].method == "none"
     table.to_csv("few.csv", index=False)
     assert run("classify", "few.csv", "--labels", "kind", "--scale", "none")[0] == 0
-    assert kernelweave.load(tmp_path / "few-classes" / "model.kw").scaling_.method == "none"
+    assert kernelweave.load(tmp_path / "few-classes" / "model.kw").scaling_[0].scalings["X"].method == "none"
 
 
 def test_the_first_sheet_that_is_not_empty_is_read_and_the_others_are_named(tmp_path, table):

@@ -96,8 +96,17 @@ def test_directions_and_zscores_are_both_used_by_default():
     assert 0 < second.share < 1  # half of the pixels are 0
 
 
-def test_every_cell_that_is_filled_gives_zscores_the_same_share():
-    assert [version.share for version in versions(load_wine().data)] == [1, 1]
+def test_full_columns_of_equal_size_give_both_versions_the_same_share(rng):
+    assert [version.share for version in versions(rng.normal(size=(500, 20)))] == [1, 1]
+
+
+def test_directions_count_little_where_one_column_has_most_of_the_size():
+    X = load_wine().data  # proline is a thousand times as large as hue
+    direction, zscore = versions(X)
+    assert direction.share < 0.01
+    assert zscore.share == 1
+    even = versions(X / X.std(axis=0))[0]
+    assert even.share > 0.5
 
 
 def test_few_columns_keep_the_length_of_their_rows():

@@ -73,7 +73,7 @@ class Dense:
 
 
 def _thinned(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]:
-    """Return at most four copies of every sample, and the position of each sample among those kept.
+    """Return at most four copies of every sample, and the position of the first copy of each among those kept.
 
     With as many copies as a row of a graph has entries, a sample would be joined to its copies only, and be a cluster
     of its own. Kernel matrices stay whole.
@@ -83,14 +83,13 @@ def _thinned(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]
         return samples, np.arange(n)
     digests = np.ascontiguousarray(samples.digests()).view("S16").ravel()
     _, first, group, counts = np.unique(digests, return_index=True, return_inverse=True, return_counts=True)
-    if counts.max() <= _MOST_COPIES or len(counts) == 1:
+    if len(counts) in (1, n):
         return samples, np.arange(n)
     order = np.argsort(group, kind="stable")
     rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
     rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     kept = np.flatnonzero(rank < _MOST_COPIES)
-    stands_for = np.where(rank < _MOST_COPIES, np.arange(n), first[group])
-    return samples.select(kept), np.searchsorted(kept, stands_for)
+    return samples if len(kept) == n else samples.select(kept), np.searchsorted(kept, first[group])
 
 
 def _versions(samples: Views | KernelStack, plan: Plan) -> tuple[Version, ...]:
