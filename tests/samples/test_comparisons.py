@@ -110,7 +110,7 @@ def test_a_sample_whose_distances_are_unknown_lacks_the_view():
 def test_a_planted_partition_is_found_in_a_graph():
     model = WeaveClustering(3, random_state=0).fit({"g": Graph(A)})
     assert adjusted_rand_score(Z, model.labels_) > 0.9
-    assert model.scaling_[0].scalings["X"].method == "none"
+    assert model.scaling_[0].scalings["g"].method == "none"
     learned = SMKLClustering(3, random_state=0).fit(
         {"g": Graph(A), "noise": np.random.default_rng(0).normal(size=(90, 2))}
     )

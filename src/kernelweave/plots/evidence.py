@@ -61,11 +61,11 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(labelsize=9, colors=GREY)
     ax.legend(handles=[*ax.get_lines()[: len(lines)], gaps], fontsize=9, frameon=False)
     strip_spines(ax)
-    words = evidence.words
+    short = evidence.words.split(" (")[0].split(":")[0]
     headline(
         ax,
         f"Evidence for {counted(evidence.chosen, 'cluster')}",
-        f"{words[0].upper()}{words[1:]}. {counted(len(numbers), 'number')} tried; dotted: the one chosen",
+        f"{short[0].upper()}{short[1:]}",
     )
     return ax
 

@@ -29,7 +29,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     if c == "auto":
         evidence = count_clusters(several, plan.say, rng)
         c = evidence.chosen
-    c = _at_most(c, several.graphs[0].shape[0])
+    c = _at_most(c, len(np.unique(several.copies)))
     q = reading.n_components or c
     parts, weights, start, most = [], several.priors.copy(), None, 0.0
     for i, S in enumerate(several.graphs):
