@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave.select import ClusterEvidence
-from kernelweave.solve.problem import History, Outcome, Record
+from kernelweave.solve import History, Outcome, Record
 
 mpl.use("Agg")
 
@@ -58,7 +58,9 @@ def clusterer(fitted, run):
         kernel_names=("linear", "cosine", "gaussian(t=1)"),
         graph=rng.random((40, 40)),
         labels=labels,
-        cluster_evidence=ClusterEvidence(np.arange(2, 6), *np.ones((5, 4)) / 2, 2.5, 2, "agreement"),
+        cluster_evidence=ClusterEvidence(
+            np.arange(2, 6), np.full(4, 3.0), *(np.full(4, share) for share in (0.9, 0.5, 0.45, 0.6)), 2.5, 2, "gap"
+        ),
         eigenvalues=np.array([0, 0.1, 0.15, 0.4, 0.5]),
         confidence=rng.random(40),
         embedding=np.eye(3)[labels] + 0.1 * rng.normal(size=(40, 3)),

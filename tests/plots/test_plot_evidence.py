@@ -1,33 +1,56 @@
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from kernelweave import WeaveClustering
 from kernelweave.plots import plot_evidence
 from kernelweave.select import ClusterEvidence
 
+NUMBERS = np.array([2, 3, 5])
+
+
+def evidence(chosen=3, found="gap", chance=(0.3, 0.2, 0.1)):
+    gap, agreement, within = np.array([1.1, 3.0, 1.2]), np.array([0.2, 0.9, -0.1]), np.array([0.1, 0.6, 0.5])
+    return ClusterEvidence(NUMBERS, gap, agreement, within, agreement * within, np.array(chance), 2.5, chosen, found)
+
+
+def drawn(ax):
+    """Return the lines of both axes by their labels."""
+    return {line.get_label(): line for one in ax.figure.axes for line in one.get_lines()}
+
 
 def test_the_lines_are_the_evidence_and_the_chosen_number_is_marked(fitted, ax):
-    numbers = np.array([2, 3, 5])
-    values = np.array([[1, 3, 1], [0.2, 0.9, -0.1], [0.1, 0.6, 0.5], [0, 0.5, 0], [0.1, 0.2, 0.3]])
-    evidence = ClusterEvidence(numbers, *values, 2.5, 3, "gap")
-    plot_evidence(fitted(cluster_evidence=evidence), ax=ax)
-    lines = {line.get_label(): line for line in ax.get_lines()}
-    for name in ("modularity", "agreement", "score", "chance"):
-        label = "agreement by chance" if name == "chance" else name
-        assert_allclose(lines[label].get_ydata(), getattr(evidence, name))
-        assert_allclose(lines[label].get_xdata(), numbers)
+    made = evidence()
+    plot_evidence(fitted(cluster_evidence=made), ax=ax)
+    lines = drawn(ax)
+    for label, values in (("agreement", made.agreement), ("without structure", made.chance), ("gap", made.gap)):
+        assert_allclose(lines[label].get_ydata(), values)
+        assert_allclose(lines[label].get_xdata(), NUMBERS)
     assert "3 clusters" in ax.get_title(loc="left")
     assert any(list(line.get_xdata()) == [3, 3] for line in ax.get_lines())
+    (other,) = (one for one in ax.figure.axes if one is not ax)
+    assert any(list(line.get_ydata()) == [2.5, 2.5] for line in other.get_lines())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["agreement", "without structure", "gap"]
 
 
-def test_without_samples_to_compare_with_there_is_no_line_of_chance(fitted, ax):
-    evidence = ClusterEvidence(np.array([2, 3]), *np.ones((4, 2)), np.full(2, np.nan), 2.5, 2, "agreement")
-    plot_evidence(fitted(cluster_evidence=evidence), ax=ax)
-    assert "agreement by chance" not in {line.get_label() for line in ax.get_lines()}
+def test_why_the_number_was_chosen_is_told(fitted, ax, texts):
+    plot_evidence(fitted(cluster_evidence=evidence()), ax=ax)
+    assert "3 clusters stand out" in " ".join(texts(ax)).replace("\n", " ")
+
+
+def test_no_structure_is_one_cluster(fitted, ax, texts):
+    plot_evidence(fitted(cluster_evidence=evidence(1, "nothing")), ax=ax)
+    assert "1 cluster" in ax.get_title(loc="left")
+    assert "No structure was found" in " ".join(texts(ax)).replace("\n", " ")
+
+
+def test_without_samples_to_compare_with_there_is_no_line_for_them(fitted, ax):
+    plot_evidence(fitted(cluster_evidence=evidence(chance=[np.nan] * 3)), ax=ax)
+    assert "without structure" not in drawn(ax)
+    assert ax.get_ylim()[0] == pytest.approx(-0.1)
 
 
 def test_a_model_that_counted_its_clusters_can_be_drawn(ax):
-    X = np.random.default_rng(1).normal(size=(60, 3))
-    plot_evidence(WeaveClustering("auto", random_state=0).fit(X), ax=ax)
-    assert len(ax.get_lines()) == 5
-    assert "1 cluster" in ax.get_title(loc="left")  # noise
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    plot_evidence(WeaveClustering("auto", kernels="released-7", random_state=0).fit(X), ax=ax)
+    assert {"agreement", "without structure", "gap"} <= drawn(ax).keys()

@@ -9,21 +9,17 @@ from sklearn.base import BaseEstimator
 
 from kernelweave.plots._fitted import learned
 from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, strip_spines
+from kernelweave.select import ClusterEvidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["plot_evidence"]
 
-_CHOSEN = {
-    "gap": "the number with the largest gap between eigenvalues",
-    "agreement": "the smallest number whose score is within 3 % of the best",
-    "nothing": "one, since no structure was found",
-}
-
 
 def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
-    """Draw agreement, modularity and their product, the score, by number of clusters, and mark the chosen number.
+    """Draw gap and agreement by number of clusters, and mark the chosen number.
 
     Parameters
     ----------
@@ -46,32 +42,44 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
 
     Notes
     -----
-    A sharp peak of the score means that the number is well determined, a plateau that several numbers fit equally well.
-    The agreement counts for as much as it is above that of samples without structure, drawn as "agreement by chance".
-    A gap between eigenvalues that is clear enough decides before the score does; see `ClusterEvidence`.
+    The agreement of different graphs is drawn beside that of samples without structure, if these were compared. The gap
+    has an axis of its own; one above the dashed line decides.
     """
     evidence = learned(model, "cluster_evidence_")[1]
     if ax is None:
         ax = new_axes(6.4, 4.0)
     numbers = evidence.n_clusters
-    lines: tuple[tuple[str, Any, dict[str, Any]], ...] = (
-        ("modularity", evidence.modularity, {"color": COLOURS[0], "marker": "o"}),
-        ("agreement", evidence.agreement, {"color": COLOURS[1], "marker": "s"}),
-        ("agreement by chance", evidence.chance, {"color": COLOURS[1], "linestyle": "--"}),
-        ("score", evidence.score, {"color": "#000000", "marker": "^", "linewidth": 2.2}),
-    )
+    lines: list[tuple[str, Any, dict[str, Any]]] = [("agreement", evidence.agreement, {"color": COLOURS[0]})]
+    if np.isfinite(evidence.chance).any():
+        lines.append(("without structure", evidence.chance, {"color": COLOURS[0], "linestyle": "--"}))
     for name, values, style in lines:
-        if np.isfinite(values).any():  # there may be no chance to compare with
-            ax.plot(numbers, values, label=name, markersize=3.5, **style)
+        ax.plot(numbers, values, label=name, marker="o", markersize=3.5, **style)
+    gaps = _gaps(ax.twinx(), evidence)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
-    ax.set_ylim(bottom=min(0, float(evidence.modularity.min()), float(evidence.agreement.min())))
+    ax.set_ylabel("agreement of graphs", fontsize=9, color=COLOURS[0])
+    ax.set_ylim(min(0, float(np.nanmin([evidence.agreement, evidence.chance]))), 1.02)
     ax.tick_params(labelsize=9, colors=GREY)
-    ax.legend(fontsize=9, frameon=False)
+    ax.legend(handles=[*ax.get_lines()[: len(lines)], gaps], fontsize=9, frameon=False)
     strip_spines(ax)
+    words = evidence.words
     headline(
         ax,
         f"Evidence for {counted(evidence.chosen, 'cluster')}",
-        f"{counted(len(numbers), 'number')} tried (dotted: {_CHOSEN[evidence.found]})",
+        f"{words[0].upper()}{words[1:]}. {counted(len(numbers), 'number')} tried; dotted: the one chosen",
     )
     return ax
+
+
+def _gaps(ax: Axes, evidence: ClusterEvidence) -> Line2D:
+    """Draw the gap of every number, and where it is clear."""
+    (line,) = ax.plot(
+        evidence.n_clusters, evidence.gap, label="gap", marker="s", markersize=3.5, color=COLOURS[1], linewidth=1
+    )
+    ax.axhline(evidence.clear, color=COLOURS[1], linewidth=0.8, linestyle="--", zorder=0)
+    ax.set_ylabel("gap between eigenvalues", fontsize=9, color=COLOURS[1])
+    ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
+    ax.tick_params(labelsize=9, colors=GREY)
+    strip_spines(ax)
+    ax.spines["right"].set_visible(True)
+    return line

@@ -83,21 +83,18 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
     if not fits(model, "plot_evidence"):
         return None
     evidence = model.cluster_evidence_
-    values = (evidence.gap, evidence.agreement, evidence.chance, evidence.modularity, evidence.score)
+    columns = (evidence.gap, evidence.agreement, evidence.chance, evidence.modularity)
     rows = tuple(
-        (str(int(k)), *(f"{value:.3f}" for value in rest))
-        for k, *rest in zip(evidence.n_clusters, *values, strict=True)
+        (str(int(k)), *("-" if np.isnan(value) else f"{value:.3f}" for value in rest))
+        for k, *rest in zip(evidence.n_clusters, *columns, strict=True)
     )
-    alt = (
-        f"Agreement, modularity and score of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
-    )
+    alt = f"Gap and agreement of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
     reading = (
-        "A sharp peak of the score means that the number is well determined, a plateau that several numbers fit "
-        "equally well. By chance: the largest agreement that samples without structure reach. Gap: how far the "
-        f"eigenvalue after the number stands out; {evidence.clear:.1f} decides."
+        f"A gap of {evidence.clear:g} or more decides. Otherwise it is what different graphs of the samples agree on, "
+        "if they agree more than graphs of samples without structure do."
     )
     image = _image(plots.plot_evidence, model, 5.2, 3.4)
-    table = Numbers(("clusters", "gap", "agreement", "by chance", "modularity", "score"), rows)
+    table = Numbers(("clusters", "gap", "agreement", "by chance", "modularity"), rows)
     return Figure("evidence", "Number of clusters", image, alt, reading, table)
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Samples
@@ -21,15 +22,30 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: Kind) -> V
     """Return samples that look like these, but without clusters.
 
     "normal": random combinations of all samples, which have their means and covariances. Words and other rare entries
-    would lose their zeros, so that tables that are mostly zero are permuted. "permuted": every column is permuted by
-    itself, which keeps the distribution of its values.
+    would lose their zeros, and categories their meaning, so that these are permuted. "permuted": every column is
+    permuted by itself, which keeps the distribution of its values. The order of the samples does not matter.
     """
     seed = rng.randint(np.iinfo(np.int32).max)
     functions = {
-        name: partial(_permuted if kind == "permuted" or is_thin(table) else _normal, seed=seed)
-        for name, table in zip(views.names, views.tables, strict=True)
+        name: partial(_permuted if "permuted" in (kind, _only(own, table)) else _normal, seed=seed)
+        for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
-    return views.map(functions)
+    order = _order(views)
+    return views.select(order).map(functions).select(np.argsort(order))
+
+
+def _only(kind: str, table: Samples) -> Kind | None:
+    """Return the only kind of samples without structure that a view can have, None if it can have both."""
+    return "permuted" if kind == "categories" or is_thin(table) else None
+
+
+def _order(views: Views) -> NDArray[np.intp]:
+    """Return the order that sorts samples by a random projection of their views, since entries are drawn by row."""
+    rng = np.random.RandomState(0)
+    place = np.zeros(views.n_samples)
+    for known, table in zip(views.present, views.tables, strict=True):
+        place[known] += table @ rng.standard_normal(table.shape[1])
+    return np.argsort(place, kind="stable")
 
 
 def _normal(X: Samples, seed: int) -> Samples:
@@ -42,13 +58,21 @@ def _normal(X: Samples, seed: int) -> Samples:
 
 
 def _permuted(X: Samples, seed: int) -> Samples:
-    """Return the table with the entries of every column moved to other rows."""
+    """Return the table with the entries of every column moved to other rows; its format does not change the draw."""
     rng = np.random.RandomState(seed)
-    n = X.shape[0]
-    if not sparse.issparse(X):
-        return np.take_along_axis(X, rng.uniform(size=X.shape).argsort(axis=0), axis=0)
-    columns = sparse.csc_array(X, copy=True)
-    for start, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
-        columns.indices[start:end] = rng.choice(n, end - start, replace=False)
+    if is_thin(X):
+        columns = _moved(sparse.csc_array(X, copy=True), rng)
+        return sparse.csr_array(columns) if sparse.issparse(X) else columns.toarray()
+    table = X.toarray() if sparse.issparse(X) else X
+    found = np.take_along_axis(table, rng.uniform(size=X.shape).argsort(axis=0), axis=0)
+    return sparse.csr_array(found) if sparse.issparse(X) else found
+
+
+def _moved(columns: sparse.csc_array, rng: np.random.RandomState) -> sparse.csc_array:
+    """Return a table with the entries of every column that are not zero in other rows."""
+    columns.eliminate_zeros()
     columns.sort_indices()
-    return sparse.csr_array(columns)
+    for start, end in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
+        columns.indices[start:end] = rng.choice(columns.shape[0], end - start, replace=False)
+    columns.sort_indices()
+    return columns
