@@ -102,23 +102,23 @@ def test_each_of_the_commands_that_are_offered_works(run, tmp_path, name):
 def test_all_problems_of_all_files_are_listed_with_one_command_that_works(run, refused, table, tmp_path):
     table.loc[3, "b"] = np.nan
     table.loc[[5, 7], "c"] = np.nan
-    table[["name", "a", "b", "kind"]].to_csv("one.csv", index=False)
+    table[["name", "a", "b"]].assign(e=[*("x" if i == 8 else i for i in range(60))]).to_csv("one.csv", index=False)
     table[["name", "c", "d"]].to_csv("two.csv", index=False)
     said = refused("cluster", "one.csv", "two.csv", "-k", "3")
-    assert "one.csv: column 'kind' holds" in said
+    assert "one.csv: column 'e' holds 'x' in row 9, which is no number." in said
     assert "one.csv: column 'b' has no value in row 4. Pass --drop b (leave it out)." in said
     assert "two.csv: column 'c' has no value in row 6 and 1 other. Pass --drop c (leave it out)." in said
     assert "This command settles all of it:" in said
     (command,) = commands(run("cluster", "one.csv", "two.csv", "-k", "3")[2])
-    assert command == ["cluster", "one.csv", "two.csv", "-k", "3", "--one-hot", "kind", "--drop", "b", "--drop", "c"]
+    assert command == ["cluster", "one.csv", "two.csv", "-k", "3", "--drop", "e", "--drop", "b", "--drop", "c"]
     assert run(*command)[0] == 0
 
 
-def test_texts_that_all_differ_are_not_suggested_as_categories(refused, table):
+def test_texts_that_all_differ_are_left_out_and_named(run, table):
     table.assign(note=[f"note {i}" for i in range(60)]).to_csv("data.csv", index=False)
-    assert refused("cluster", "data.csv", "-k", 3).endswith("cluster data.csv -k 3 --one-hot kind --drop note")
-    table.drop(columns=["name", "kind"]).assign(word=[f"word {i}" for i in range(60)]).to_csv("data.csv", index=False)
-    assert refused("cluster", "data.csv", "-k", 3).endswith("cluster data.csv -k 3 --id word")
+    code, _, said = run("cluster", "data.csv", "-k", 3)
+    assert code == 0
+    assert "1 column of 'X' is left out ('note': " in said
 
 
 def test_in_python_the_ways_out_are_arguments(tmp_path):
@@ -136,6 +136,7 @@ def test_options_that_make_no_sense_are_refused(refused, csv):
     assert "they must differ" in refused("cluster", csv, "--decimal", ",", "--thousands", ",")
     assert "There is no encoding 'klingon'" in refused("cluster", csv, "--encoding", "klingon")
     assert "--scale must be auto, unit, zscore or none" in refused("cluster", csv, "--scale", "big")
+    assert "--scale must be auto" in refused("cluster", csv, "-k3", "--method", "smkl", "--scale", "big")
 
 
 def test_an_encoding_that_does_not_fit_is_refused(tmp_path):

@@ -26,7 +26,6 @@ __all__ = [
     "MetadataFile",
     "Method",
     "MethodName",
-    "OneHot",
     "Quiet",
     "Scale",
     "ScaleName",
@@ -63,9 +62,6 @@ Id = Annotated[
     str | None,
     typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples; found if not given."),
 ]
-OneHot = Annotated[
-    list[str] | None, typer.Option("--one-hot", metavar="COLUMN", help="A column to one-hot encode; can be repeated.")
-]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to drop; can be repeated.")]
 Header = Annotated[
     bool | None,
@@ -91,7 +87,11 @@ Scale = Annotated[
     str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
 ]
 Kernels = Annotated[
-    str | None, typer.Option(metavar="RECIPE", help="released-12, released-7, printed-12 or printed-7.")
+    str | None,
+    typer.Option(
+        metavar="RECIPE",
+        help="released-12, released-7, printed-12, printed-7, or mixed, which fills missing cells too.",
+    ),
 ]
 Method = Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")]
 Solver = Annotated[

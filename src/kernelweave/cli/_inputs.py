@@ -13,10 +13,13 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array
-from kernelweave.cli._numeric import fitted_columns, match_columns, numbers
+from kernelweave.cli._numeric import fitted_columns, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
+from kernelweave.samples.mixed_table import MixedTable
+from kernelweave.samples.named_columns import NamedColumns
+from kernelweave.samples.readings import TableReading
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import stem_of
 from kernelweave.tabular.problems import need_column
@@ -24,6 +27,7 @@ from kernelweave.tabular.row_labels import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
@@ -71,44 +75,76 @@ def read_inputs(
     views: Sequence[str],
     wishes: Wishes,
     *,
-    one_hot: Sequence[str] = (),
     transpose: bool = False,
-    columns: Sequence[str] | None = None,
+    mixed: bool = False,
+    fitted: BaseEstimator | None = None,
     least: int = 2,
 ) -> Inputs:
     """Return the samples in files; several files are views, joined on the ids.
 
-    `columns` are the features that a model was fitted on: a single table is reduced to them, in their order. There must
-    be at least `least` samples. What was found in the files is issued as warnings.
+    `mixed` says that tables are mixed tables, even if they hold numbers only. `fitted` is the model that they are for:
+    its mixed tables are handed over as they are, and others are reduced to its columns, in their order. There must be
+    at least `least` samples. What was found in the files is issued as warnings.
     """
     found, problems = read_files(files, views, wishes, transpose=transpose)
     for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        _need_columns(found, wishes, one_hot)
-    wanted = columns if len(found) == 1 else None
+        _need_columns(found, wishes)
+    before = _Before.of(fitted)
+    several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
     known: dict[str, str | None] = {}
     for name, view in found.items():
         frame, source = _indexed(view.table), str(view.path)
         if wishes.labels is not None and wishes.labels in frame:
             known |= _labels(frame.pop(wishes.labels))
-        if wanted is not None:
-            frame = fitted_columns(frame, source, wanted, one_hot)
+        if before.was_mixed(name):
+            tables[name] = frame
+            continue
+        columns = before.columns(name)
+        frame = frame if columns is None else fitted_columns(frame, source, columns)
+        kind = (mixed or None) if fitted is None else False
         named = view.table.ids is not None
-        table, wrong = numbers(frame, one_hot=one_hot, gaps=len(found) > 1, alike=least < 2, ids=named)
+        tables[name], wrong = usable(frame, mixed=kind, gaps=several, alike=least < 2, ids=named)
         problems += [(source, problem) for problem in wrong]
-        tables[name] = table if wanted is None or wrong else match_columns(table, source, wanted)
     if problems:
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)
-    return _joined(tables, known if wishes.labels is not None else None, least=least)
+    return _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
 
 
-def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, one_hot: Sequence[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table."""
+
+    readings: Mapping[str, TableReading]
+    names: Sequence[str] | None
+
+    @classmethod
+    def of(cls, fitted: BaseEstimator | None) -> _Before:
+        names = getattr(fitted, "feature_names_in_", None)
+        return cls(getattr(fitted, "readings_", {}), None if names is None else [str(name) for name in names])
+
+    @property
+    def several(self) -> bool:
+        """Whether the model was fitted on several tables; one table is called X."""
+        return any(name != "X" for name in self.readings)
+
+    def was_mixed(self, view: str) -> bool:
+        return isinstance(self.readings.get(view if self.several else "X"), MixedTable)
+
+    def columns(self, view: str) -> Sequence[str] | None:
+        if not self.several:
+            return self.names
+        reading = self.readings.get(view)
+        return reading.names if isinstance(reading, NamedColumns) else None
+
+
+def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes) -> None:
     """Refuse options that name a column which no file has."""
     held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
-    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *one_hot):
+    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop)):
         if not any(column in each for each in held):
             need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
 
@@ -174,13 +210,15 @@ def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile
         warnings.warn(f"{text}the others are in some of them.", UserWarning, stacklevel=2)
 
 
-def _joined(tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int) -> Inputs:
+def _joined(
+    tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int, several: bool
+) -> Inputs:
     order = list(dict.fromkeys(sample for table in tables.values() for sample in table.index))
     if len(order) < least:
         msg = f"There is only {counted(len(order), 'sample')}; at least {least} are needed."
         raise InvalidInputError(msg)
     labels = None if known is None else [known.get(sample) for sample in order]
-    if len(tables) == 1:
+    if not several:
         return Inputs(next(iter(tables.values())).reset_index(drop=True), order, labels)
     return Inputs(tables, order, labels)
 

@@ -32,7 +32,6 @@ def classify(
     ] = None,
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
     header: option.Header = None,
     sep: option.Sep = None,
@@ -77,7 +76,7 @@ def classify(
     wishes = Wishes(
         id,
         own,
-        frozenset(one_hot or ()),
+        frozenset(),
         frozenset((*(drop or ()), *columns)),
         header,
         sep,
@@ -92,7 +91,7 @@ def classify(
     check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(files or (), view or (), wishes, one_hot=one_hot or (), transpose=transpose)
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
         known = inputs.labels or []
         if labels_file is not None:
             known = labels_beside(inputs.ids, labels_file, labels, wishes)

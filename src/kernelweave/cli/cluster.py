@@ -21,7 +21,6 @@ def cluster(
     clusters: Annotated[str, typer.Option("-k", "--clusters", help="The number of clusters, or auto.")] = "auto",
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
     header: option.Header = None,
     sep: option.Sep = None,
@@ -60,7 +59,7 @@ def cluster(
     wishes = Wishes(
         id,
         None,
-        frozenset(one_hot or ()),
+        frozenset(),
         frozenset((*(drop or ()), *columns)),
         header,
         sep,
@@ -75,7 +74,7 @@ def cluster(
     check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(files or (), view or (), wishes, one_hot=one_hot or (), transpose=transpose)
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
         paths = option.paths_of(files, view)
         beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,6 +11,8 @@ import typer
 from kernelweave.cli import _arguments as option
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kernelweave.cli._inputs import ViewFile
     from kernelweave.tabular.problems import Problem
 
@@ -23,7 +26,6 @@ def inspect(
     view: option.Views = None,
     id: option.Id = None,
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of the classes.")] = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
     header: option.Header = None,
     sep: option.Sep = None,
@@ -40,21 +42,17 @@ def inspect(
     kernelweave inspect data.csv
     """
     from kernelweave.cli._inputs import read_files
-    from kernelweave.cli._numeric import numbers
+    from kernelweave.cli._numeric import usable
     from kernelweave.cli._refusal import refusal
     from kernelweave.tabular import Wishes
 
-    wishes = Wishes(
-        id, labels, frozenset(one_hot or ()), frozenset(drop or ()), header, sep, decimal, thousands, encoding
-    )
+    wishes = Wishes(id, labels, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
     found, problems = read_files(files or (), view or (), wishes, transpose=transpose)
     for each in found.values():
         frame = each.table.frame.drop(columns=[name for name in (labels,) if name in each.table.frame])
-        _, wrong = numbers(
-            frame, one_hot=one_hot or (), gaps=len(found) > 1, alike=True, ids=each.table.ids is not None
-        )
+        _, wrong = usable(frame, gaps=len(found) > 1, alike=True, ids=each.table.ids is not None)
         problems += [(str(each.path), problem) for problem in wrong]
-    views = {name: _understood(each, problems, labels, one_hot or ()) for name, each in found.items()}
+    views = {name: _understood(each, problems, labels) for name, each in found.items()}
     if json:
         listed = [f"{source}: {problem.text}" for source, problem in problems]
         typer.echo(jsonlib.dumps({"views": views, "problems": listed}, indent=2, ensure_ascii=False))
@@ -68,15 +66,14 @@ def inspect(
         raise typer.Exit(2)
 
 
-def _understood(
-    view: ViewFile, problems: list[tuple[str, Problem]], labels: str | None, one_hot: list[str] | tuple[str, ...]
-) -> dict[str, Any]:
+def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str | None) -> dict[str, Any]:
     """Return what was understood of a table, for JSON."""
     from kernelweave.tabular.summary import summarise
 
     table = view.table
     unsettled = {str(way.options["drop"]) for _, problem in problems for way in problem.ways if "drop" in way.options}
-    uses = dict.fromkeys(unsettled, "to be settled") | dict.fromkeys(one_hot, "one-hot")
+    uses = _left_out(table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame]))
+    uses |= dict.fromkeys(unsettled, "to be settled")
     uses |= {} if labels is None else {labels: "labels"}
     columns = [
         {
@@ -96,6 +93,23 @@ def _understood(
         "notes": list(table.notes),
         "columns": columns,
     }
+
+
+def _left_out(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the columns that a model would leave out of a mixed table."""
+    from kernelweave.errors import InvalidInputError
+    from kernelweave.samples.mixed_table import fit_mixed
+    from kernelweave.samples.readings import is_mixed
+
+    if not is_mixed(frame):
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            reading, _ = fit_mixed(frame, "X")
+        except InvalidInputError:  # no column tells samples apart
+            return dict.fromkeys(map(str, frame), "left out")
+    return dict.fromkeys(reading.left_out, "left out")
 
 
 def _tell(name: str, understood: dict[str, Any]) -> None:

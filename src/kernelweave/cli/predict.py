@@ -26,7 +26,6 @@ def predict(
     files: option.Files = None,
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
     header: option.Header = None,
     sep: option.Sep = None,
@@ -49,9 +48,7 @@ def predict(
     from kernelweave.cli._working import working
     from kernelweave.tabular import Wishes
 
-    wishes = Wishes(
-        id, None, frozenset(one_hot or ()), frozenset(drop or ()), header, sep, decimal, thousands, encoding
-    )
+    wishes = Wishes(id, None, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     with working("Reading", quiet=quiet):
@@ -60,9 +57,8 @@ def predict(
             files or (),
             view or (),
             wishes,
-            one_hot=one_hot or (),
             transpose=transpose,
-            columns=_features(fitted),
+            fitted=fitted,
             least=1,
         )
     with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
@@ -93,8 +89,3 @@ def _predictor(path: Path) -> BaseEstimator:
         msg = f"{path} holds a {type(fitted).__name__}, which has no answer for new samples: use a model that predicts."
         raise InvalidInputError(msg)
     return fitted
-
-
-def _features(fitted: BaseEstimator) -> list[str] | None:
-    names = getattr(fitted, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
