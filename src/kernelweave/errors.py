@@ -11,6 +11,7 @@ __all__ = [
     "NewSamplesError",
     "NotEnoughMemoryError",
     "NotFiniteError",
+    "PluginError",
     "RecallWarning",
     "ResultsError",
     "UndecidedWarning",
@@ -47,6 +48,10 @@ class DataUnavailableError(KernelweaveError, OSError):
 
 class MissingPackageError(KernelweaveError, ImportError):
     """An optional package is needed for this; the error names the extra to install."""
+
+
+class PluginError(KernelweaveError, ImportError):
+    """A plugin of another package cannot be loaded, or is not what its group needs."""
 
 
 class RecallWarning(UserWarning):

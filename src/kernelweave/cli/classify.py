@@ -63,6 +63,10 @@ def classify(
 
 
 def _model(method: str, solver: str) -> BaseEstimator:
+    if option.is_plugin(method):
+        from sklearn.base import ClassifierMixin
+
+        return option.plugin_model(method, ClassifierMixin, solver)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
     from kernelweave import SMKLClassifier, WeaveClassifier

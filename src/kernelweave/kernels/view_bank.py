@@ -15,7 +15,7 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.recipes import RECIPES, recipe
+from kernelweave.kernels.recipes import is_recipe, recipe
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -266,7 +266,7 @@ def as_bank(kernels: KernelsLike) -> KernelBank:
 def _per_view(kernels: Mapping[str, object], names: tuple[str, ...]) -> bool:
     """Return whether a dict gives each view its kernels; otherwise it names kernels that all views have."""
     several = [
-        isinstance(value, list | tuple | Mapping | KernelBank) or (isinstance(value, str) and value in RECIPES)
+        isinstance(value, list | tuple | Mapping | KernelBank) or (isinstance(value, str) and is_recipe(value))
         for value in kernels.values()
     ]
     if len(names) == 1:  # a kernel may have the name of the only view
