@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelweave import baselines, datasets, kernels, metrics, plots, report
+    from kernelweave._versions import show_versions
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -46,6 +47,7 @@ __all__ = [
     "metrics",
     "plots",
     "report",
+    "show_versions",
     "smkl_path",
     "view_importance",
 ]
@@ -58,6 +60,7 @@ _PLACES = {  # of what does not come from kernelweave.estimators
     "Local": "kernelweave.weave",
     "Views": "kernelweave.samples",
     "load": "kernelweave.files",
+    "show_versions": "kernelweave._versions",
 }
 
 
