@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
@@ -48,8 +47,7 @@ def build(folder: Path) -> Path:
     python = environment(folder / "build", "build") / "python"
     run(python, "-m", "build", "--sdist", "--wheel", "--outdir", DIST, ROOT, folder=folder)
     (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "source", filter="data")
+    shutil.unpack_archive(sdist, folder / "source")
     (source,) = (folder / "source").iterdir()
     run(python, "-m", "build", "--wheel", "--outdir", folder / "again", source, folder=folder)
     (again,) = (folder / "again").glob("*.whl")
