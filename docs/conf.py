@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+import matplotlib
+
 import kernelweave
 
 HERE = Path(__file__).parent
@@ -35,7 +37,7 @@ suppress_warnings = ["config.cache"]  # the gallery's order is a class, which Sp
 
 html_theme = "furo"
 html_math_renderer = "mathml"
-html_static_path = ["_static"]
+html_static_path = ["_static", f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSerif.ttf"]
 html_css_files = ["formulas.css"]
 html_title = f"kernelweave {version}"
 

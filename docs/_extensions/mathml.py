@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
+_BARS = re.compile("<mo>([‖∥|])</mo>")  # browsers would stretch the bars of a norm over its neighbours
 LOGGER = logging.getLogger(__name__)
 
 
@@ -40,7 +43,7 @@ def _visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 def _mathml(node: nodes.Element, text: str, *, as_block: bool) -> str:
     try:
-        return tex2mathml(text, as_block=as_block)
+        return _BARS.sub(r'<mo stretchy="false">\1</mo>', tex2mathml(text, as_block=as_block))
     except MathError as error:
         LOGGER.warning("the formula %r cannot be shown: %s", text, error, location=node)
-        return f"<code>{nodes.unescape(text)}</code>"
+        return f"<code>{html.escape(text)}</code>"
