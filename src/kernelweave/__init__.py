@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report, tabular
+    from kernelweave._versions import show_versions
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -47,6 +48,7 @@ __all__ = [
     "metrics",
     "plots",
     "report",
+    "show_versions",
     "smkl_path",
     "tabular",
     "view_importance",
@@ -60,6 +62,7 @@ _PLACES = {  # of what does not come from kernelweave.estimators
     "Local": "kernelweave.weave",
     "Views": "kernelweave.samples",
     "load": "kernelweave.files",
+    "show_versions": "kernelweave._versions",
 }
 
 

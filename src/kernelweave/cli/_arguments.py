@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import typer
 
@@ -38,8 +38,10 @@ __all__ = [
     "Transpose",
     "Views",
     "check_solver",
+    "is_plugin",
     "one_of",
     "paths_of",
+    "plugin_model",
 ]
 
 MethodName: TypeAlias = Literal["weave", "smkl"]
@@ -93,7 +95,7 @@ Kernels = Annotated[
         help="released-12, released-7, printed-12, printed-7, or mixed, which fills missing cells too.",
     ),
 ]
-Method = Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")]
+Method = Annotated[str, typer.Option(help="weave, the practical default, smkl, the paper's method, or a plugin.")]
 Solver = Annotated[
     str,
     typer.Option(help="How weave builds its graph: dense, local or landmark; auto chooses by data size and memory."),
@@ -133,6 +135,27 @@ def one_of(option: str, text: str, words: tuple[Word, ...]) -> Word:
             return word
     msg = f"{option} must be {', '.join(words[:-1])} or {words[-1]}; got {text!r}."
     raise InvalidInputError(msg)
+
+
+def is_plugin(method: str) -> bool:
+    """Return whether a method is one of another package, added by an entry point."""
+    from kernelweave.plugins import plugin_names
+
+    return method not in METHODS and method in plugin_names("methods")
+
+
+def plugin_model(method: str, role: type, solver: str, **settings: object) -> Any:
+    """Return the model of a plugin; it gets those settings that it has parameters for."""
+    from inspect import signature
+
+    from kernelweave.plugins import load_method
+
+    if solver != "auto":
+        msg = f"--solver {solver} needs --method weave: {method} has no solvers. Leave --solver out."
+        raise InvalidInputError(msg)
+    cls = load_method(method, role)
+    known = signature(cls).parameters
+    return cls(**{name: value for name, value in settings.items() if name in known})
 
 
 def check_solver(method: MethodName, solver: str) -> SolverName:

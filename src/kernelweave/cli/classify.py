@@ -134,6 +134,10 @@ def _checked(model: BaseEstimator, X: Frames, y: Array, folds: int) -> LabelChec
 
 
 def _model(method: str, solver: str, scale: str, seed: int) -> BaseEstimator:
+    if option.is_plugin(method):
+        from sklearn.base import ClassifierMixin
+
+        return option.plugin_model(method, ClassifierMixin, solver)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
     scaling = option.one_of("--scale", scale, option.SCALES)

@@ -87,6 +87,10 @@ def cluster(
 
 
 def _model(method: str, solver: str, scale: str, clusters: str, seed: int) -> BaseEstimator:
+    if option.is_plugin(method):
+        from sklearn.base import ClusterMixin
+
+        return option.plugin_model(method, ClusterMixin, solver, n_clusters=_number(clusters), random_state=seed)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
     scaling = option.one_of("--scale", scale, option.SCALES)

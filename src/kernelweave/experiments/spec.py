@@ -17,6 +17,7 @@ from kernelweave.experiments.choices import INPUTS, KINDS, SELECTIONS, SPLITS, I
 from kernelweave.experiments.data import known_datasets
 from kernelweave.experiments.methods import accepted_parameters, known_estimators
 from kernelweave.kernels.recipes import RECIPES
+from kernelweave.plugins import plugin_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,12 +213,16 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
         estimator=estimator,
         selection=selection,
         input=given,
-        kernels=table.word("kernels", RECIPES, "released-7" if kind in CLASSIFIES else "released-12"),
+        kernels=table.word("kernels", (*RECIPES, *plugin_names("kernels")), _usual_kernels(kind)),
         parameters=dict(parameters.values),
         grids=grids,
         repeats=table.count("repeats", 1),
         batch=table.count("batch", 1),
     )
+
+
+def _usual_kernels(kind: Kind) -> str:
+    return "released-7" if kind in CLASSIFIES else "released-12"
 
 
 def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
