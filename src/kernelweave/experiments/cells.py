@@ -21,7 +21,7 @@ _SIZES = ("instances", "features", "classes")
 _TUNED = "*"
 _RULES = {
     "oracle": "the best setting of the search, selected with the labels that score it (as in the paper, apparently)",
-    "fixed": "one setting for all data sets",
+    "fixed": "one setting, not searched",
     "unsupervised": "the setting selected without labels",
 }
 

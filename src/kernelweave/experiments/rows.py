@@ -22,10 +22,11 @@ __all__ = ["COLUMNS", "Results", "Row"]
 COLUMNS: dict[str, str] = {
     "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
     "n_features": "Int64", "n_classes": "Int64", "method": "string", "estimator": "string", "selection": "string",
-    "parameters": "string", "kernel": "string", "seed": "Int64", "split": "string", "fraction": "float64",
-    "acc": "float64", "nmi": "float64", "purity": "float64", "evidence": "float64", "undecided": "float64",
-    "seconds": "float64", "n_iter": "float64", "outcome": "string", "error": "string", "kernelweave": "string",
-    "numpy": "string", "scipy": "string", "sklearn": "string", "python": "string", "created": "string", "key": "string",
+    "parameters": "string", "kernel": "string", "preprocessing": "string", "seed": "Int64", "split": "string",
+    "fraction": "float64", "acc": "float64", "nmi": "float64", "purity": "float64", "evidence": "float64",
+    "undecided": "float64", "seconds": "float64", "n_iter": "float64", "outcome": "string", "moved": "float64",
+    "error": "string", "kernelweave": "string", "numpy": "string", "scipy": "string", "sklearn": "string",
+    "python": "string", "commit": "string", "created": "string", "key": "string",
 }  # fmt: skip
 
 Row = dict[str, Any]
