@@ -11,7 +11,7 @@ __all__ = [
 
 Kind: TypeAlias = Literal["data", "clustering", "classification", "surface", "leak"]
 Selection: TypeAlias = Literal["oracle", "fixed", "unsupervised"]
-Input: TypeAlias = Literal["kernels", "each-kernel", "features"]
+Input: TypeAlias = Literal["kernels", "each-kernel", "mean-kernel", "features"]
 Split: TypeAlias = Literal["per-class", "same-positions", "uniform"]
 Preprocessing: TypeAlias = Literal["none", "unit", "zscore"]  # methods of samples.scaling
 Parameters: TypeAlias = dict[str, Any]  # of an estimator, by name

@@ -72,13 +72,15 @@ class _Work:
         return self.task.fraction is None and shares_a_fit(cls, self.parameters(point))
 
     def input(self, point: Point) -> Samples:
-        """Return the features, all kernels, or the one kernel of a point."""
+        """Return the features, all kernels, their mean, or the one kernel of a point."""
         if self.method.input == "features":
             return self.samples.X
         task = self.task
         kernels = open_kernels(self.shared.kernels(task.data.name, self.method.kernels, task.preprocessing))
         if self.method.input == "kernels":
             return kernels
+        if self.method.input == "mean-kernel":
+            return np.mean(kernels, axis=0)
         return kernels[recipe(self.method.kernels).names.index(point.kernel)]
 
     def model(self, point: Point) -> BaseEstimator:

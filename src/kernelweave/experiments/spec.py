@@ -241,7 +241,7 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
     parameters = table.table("parameters", {})
     parameters.only(accepted)
     given = table.word("input", INPUTS, "kernels" if "kernels" in accepted else "features")
-    if given == "each-kernel" and "kernel" not in accepted:
+    if given in ("each-kernel", "mean-kernel") and "kernel" not in accepted:
         table.fail("input", f"{estimator} takes no single kernel; possible are 'kernels' and 'features'.")
     grids = tuple(_grid(g, accepted, presets) for g in table.tables("grid"))
     selection = table.word("selection", SELECTIONS, "oracle" if grids or given == "each-kernel" else "fixed")

@@ -168,7 +168,7 @@ def _of_method(spec: Spec, data: Identity, method: Method, seeds: range) -> Iter
 
 
 def _all_kernels(method: Method) -> str:
-    return method.kernels if method.input == "kernels" else ""
+    return {"kernels": method.kernels, "mean-kernel": f"mean of {method.kernels}"}.get(method.input, "")
 
 
 def _blocks(grid: Grid) -> list[list[Parameters]]:
