@@ -4,7 +4,8 @@ import pytest
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments import load_spec, run_experiment
-from kernelweave.experiments.refining import expected_second_stage, second_stage, settled
+from kernelweave.experiments.refining import expected_second_stage, second_stage
+from kernelweave.experiments.rows import settled
 from kernelweave.experiments.tasks import expand
 
 STAGES = """

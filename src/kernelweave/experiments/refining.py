@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from kernelweave.experiments.rows import Row
+from kernelweave.experiments.rows import Row, settled
 from kernelweave.experiments.spec import Spec
 from kernelweave.experiments.tasks import Place, Setting, Task, expand, expand_best
 
-__all__ = ["expected_second_stage", "second_stage", "settled"]
-
-SETTLED = ("CONVERGED", "LEVEL")  # the outcomes of a solver that converged
-
-
-def settled(outcome: str, moved: float | None) -> bool:
-    """Return whether a run converged, or its labels were the same after twice as many iterations."""
-    return outcome in SETTLED or (outcome == "MAX_ITER" and moved == 0)
+__all__ = ["expected_second_stage", "second_stage"]
 
 
 def second_stage(spec: Spec, finished: Mapping[str, Sequence[Row]]) -> list[Task]:

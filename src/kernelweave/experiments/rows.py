@@ -17,7 +17,7 @@ from kernelweave.experiments.tasks import Task
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "Results", "Row"]
+__all__ = ["COLUMNS", "Results", "Row", "settled"]
 
 COLUMNS: dict[str, str] = {
     "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
@@ -30,6 +30,13 @@ COLUMNS: dict[str, str] = {
 }  # fmt: skip
 
 Row = dict[str, Any]
+
+_CONVERGED = ("CONVERGED", "LEVEL")  # outcomes of the solvers
+
+
+def settled(outcome: str, moved: float | None) -> bool:
+    """Return whether a run converged, or its labels were the same after twice as many iterations."""
+    return outcome in _CONVERGED or (outcome == "MAX_ITER" and moved == 0)
 
 
 class Results:

@@ -39,8 +39,10 @@ class Cell:
     setting: str  # the chosen one, as text
     n_settings: int  # how many were searched
     n_failed: int  # settings without a result in some run
+    n_unsettled: int  # settings with a run that stopped before it converged, its labels not shown to be stable
     n_runs: int  # seeds or draws of the chosen setting
     seconds: float  # of one run of the chosen setting
+    settled: bool  # whether all runs of the chosen setting converged; False only if no setting did
 
     @property
     def tuned(self) -> bool:
@@ -71,8 +73,12 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
     over seeds or draws; ties are broken by NMI, then by order. The rule "unsupervised" takes the one with the most
     evidence, the modularity of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
-    Settings without a failed run are preferred: the mean of the others would be over easier draws. The other metrics
-    are those of the same setting.
+
+    A setting is only chosen if none of its runs failed, as the mean of the others would be over easier draws, and all
+    of them converged, as the figure would depend on the moment when the solver was stopped. A run that stopped at
+    max_iter counts as converged if its labels were the same after twice as many iterations. If no setting qualifies,
+    the best of the others is shown and marked by `settled`. Settings with all draws come before those that only the
+    coarse stage of a search has run. The other metrics are those of the same setting.
     """
     keys = ["dataset", "method", "labels", "rule"]
     return [_cell(key, part) for key, part in read_cells(rows).groupby(keys, sort=False, dropna=False)]
@@ -80,16 +86,16 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
 
 def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
     dataset, method, labels, rule = key
-    settings = [(str(name), runs[runs["acc"].notna()]) for name, runs in part.groupby("setting", sort=False)]
+    settings = [(str(name), runs) for name, runs in part.groupby("setting", sort=False)]
     if rule == "fixed" and len(settings) > 1:
         msg = (
             f"The rows of {method} on {dataset} have {len(settings)} settings under the rule 'fixed', which chooses "
             "nothing: give it one setting, or another rule."
         )
         raise InvalidInputError(msg)
-    n_runs = part["seed"].nunique()
     by = "evidence" if rule == "unsupervised" else "acc"
-    chosen, good = max(settings, key=lambda setting: _merit(setting[1], by))
+    chosen, runs = max(settings, key=lambda setting: _merit(setting[1], by))
+    good = runs[runs["acc"].notna()]
     if len(settings) > 1 and len(good) and good[by].isna().all():
         msg = (
             f"The rows of {method} on {dataset} have no {by} to choose by under the rule {rule!r}: only methods that "
@@ -105,16 +111,31 @@ def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
         scores={metric: score for metric in METRICS if (score := _score(good, metric)) is not None},
         setting=chosen,
         n_settings=len(settings),
-        n_failed=sum(len(good) < n_runs for _, good in settings),
+        n_failed=sum(bool(runs["acc"].isna().any()) for _, runs in settings),
+        n_unsettled=sum(not _all_settled(runs[runs["acc"].notna()]) for _, runs in settings),
         n_runs=len(good),
         seconds=float(good["seconds"].mean()) if len(good) else float("nan"),
+        settled=_all_settled(good),
     )
 
 
-def _merit(good: pd.DataFrame, by: str) -> tuple[float, ...]:
-    """Return the sort key: number of runs, criterion of the rule, NMI; `max` keeps the first of ties."""
+def _all_settled(good: pd.DataFrame) -> bool:
+    return bool(good["settled"].all())
+
+
+def _merit(runs: pd.DataFrame, by: str) -> tuple[float, ...]:
+    """Return the sort key; `max` keeps the first of ties.
+
+    It is: no run failed, all converged, number of runs, criterion of the rule, NMI.
+    """
+    good = runs[runs["acc"].notna()]
     merits = (good[name].mean() for name in ((by, "nmi") if by == "acc" else (by,)))
-    return len(good), *(-np.inf if merit != merit else float(merit) for merit in merits)
+    return (
+        len(good) == len(runs),
+        _all_settled(good),
+        len(good),
+        *(-np.inf if merit != merit else float(merit) for merit in merits),
+    )
 
 
 def _score(good: pd.DataFrame, metric: str) -> Score | None:
