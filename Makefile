@@ -47,7 +47,8 @@ bench-quality: setup  ## print the quality tables without labels and store them 
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_view
 
-docs: setup      ## build the documentation into docs/_build
+docs: setup      ## check the figures of the documentation, and build it into docs/_build
+	$(BIN)/python -m benchmarks.docs_figures
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
 
 clean:           ## remove what the other targets made

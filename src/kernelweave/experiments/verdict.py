@@ -77,7 +77,8 @@ def against_rivals(rows: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     """
     scores = {name: by_dataset(select_cells(rows), name) for name in methods}
     ours = scores.get(_OURS, {})
-    said, words = [], {"better": [], "worse": [], "undecided": []}
+    said: list[str] = []
+    words: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
     for name in methods:
         paired = paired_interval(ours, scores[name]) if name != _OURS else None
         if paired is not None:
