@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from kernelweave.experiments.differences import Evidence, differences_table, explain_differences
+from kernelweave.experiments.differences import Evidence, differences_table, explain_differences, leak_table
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.render import to_markdown
 from kernelweave.experiments.rows import COLUMNS
@@ -109,3 +109,14 @@ def test_the_table_has_a_line_for_every_difference():
         ["YALE", "SMKL", "NMI", "0.3000", "0.6029", "−0.3029"],
     ]
     assert "nan" not in to_markdown([table])
+
+
+def test_the_leak_stands_beside_smkl_and_the_published_figure():
+    labels = {"fraction": 0.5, "split": "same-positions"}
+    leak = made({"method": "as released", "selection": "fixed", "acc": 0.85, **labels})
+    table = leak_table(made(run(1, 0.78, **labels)), leak, TABLE3)
+    assert [[entry.text for entry in row] for row in table.rows] == [
+        ["YALE", "50 %", "78.00", "85.00", "82.44", "+2.56", "1"]
+    ]
+    absent = leak_table(made(run(1, 0.78, fraction=0.1, split="same-positions")), leak, TABLE3)
+    assert absent.rows[0][2].text == "–"

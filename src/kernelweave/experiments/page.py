@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave.errors import ResultsError
 from kernelweave.experiments import findings
-from kernelweave.experiments.differences import Evidence, differences_table, explain_differences
+from kernelweave.experiments.differences import Evidence, differences_table, explain_differences, leak_table
 from kernelweave.experiments.pictures import draw_comparison
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.reading import read_results
@@ -158,7 +158,10 @@ def _differences(name: str, rows: dict[str, pd.DataFrame | None]) -> list[str]:
     published = load_published(name)
     evidence = Evidence(rows["leak"], rows["restarts"], planned_settings(name))
     found = explain_differences(frame, published, evidence)
-    return [to_markdown([differences_table(found, published)])] if found else []
+    tables = [differences_table(found, published)] if found else []
+    if name == "table3" and rows["leak"] is not None:
+        tables.append(leak_table(frame, rows["leak"], published))
+    return [to_markdown(tables)] if tables else []
 
 
 def _first(part: Part, rows: pd.DataFrame | None) -> str:
