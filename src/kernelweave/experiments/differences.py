@@ -32,6 +32,20 @@ class Evidence:
     restarts: pd.DataFrame | None = None  # chosen settings with single starts of k-means
     planned: dict[tuple[str, str], int] | None = None  # settings in the file, by data set and method
 
+    def leaking(self) -> dict[tuple[str, int | None], float]:
+        """Return the accuracy of the released program with misaligned rows, by data set and share of labels."""
+        cells = select_cells(self.leak) if self.leak is not None else []
+        return {
+            (c.dataset, c.labels): c.scores["acc"].mean for c in cells if c.method == _LEAKING and "acc" in c.scores
+        }
+
+    def restarted(self) -> pd.DataFrame | None:
+        """Return the single starts, with their settings without the number of starts."""
+        if self.restarts is None:
+            return None
+        frame = read_cells(self.restarts)
+        return frame.assign(setting=frame["setting"].map(_without_starts))
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -53,7 +67,9 @@ class _Case:
     printed: Figure
     scale: float
     settings: pd.DataFrame  # one row per setting: mean, std, runs, settled, preprocessing
-    evidence: Evidence
+    leaking: float | None
+    restarts: pd.DataFrame | None
+    planned: int
 
     @property
     def theirs(self) -> float:
@@ -80,7 +96,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
     differences : list of Difference
         In the order of the cells; figures below and above the published ones.
     """
-    searches = _searches(rows)
+    searches, leaking, restarts = _searches(rows), evidence.leaking(), evidence.restarted()
     found = []
     for cell in select_cells(rows):
         for metric in published.metrics:
@@ -88,12 +104,18 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
             if apart is None or printed is None or abs(apart) <= NEAR:
                 continue
             settings = searches[(cell.dataset, cell.method, cell.labels)]
-            scores = settings.assign(mean=settings[metric], std=settings[f"{metric}_std"])
             case = _Case(
-                cell, metric, apart + printed.value / published.scale, printed, published.scale, scores, evidence
+                cell,
+                metric,
+                cell.scores[metric].mean,
+                printed,
+                published.scale,
+                settings.assign(mean=settings[metric], std=settings[f"{metric}_std"]),
+                leaking.get((cell.dataset, cell.labels)) if cell.method == _OURS else None,
+                restarts,
+                (evidence.planned or {}).get((cell.dataset, cell.method), 0),
             )
-            reasons = tuple(_lower(case) if apart < 0 else _higher(case))
-            found.append(Difference(cell, metric, apart, reasons))
+            found.append(Difference(cell, metric, apart, tuple(_lower(case) if apart < 0 else _higher(case))))
     return found
 
 
@@ -160,22 +182,15 @@ def _stopped(case: _Case) -> Iterator[str]:
 
 def _leak(case: _Case) -> Iterator[str]:
     """Compare with the released program with misaligned rows on the same data and share of labels."""
-    rows = case.evidence.leak
-    if rows is None or case.cell.method != _OURS or case.cell.labels is None:
+    if case.leaking is None or case.cell.labels is None:
         return
-    found = [
-        c.scores["acc"].mean
-        for c in select_cells(rows)
-        if (c.dataset, c.labels, c.method) == (case.cell.dataset, case.cell.labels, _LEAKING) and "acc" in c.scores
-    ]
-    if not found:
-        return
-    if found[0] >= case.theirs - NEAR:
-        yield f"leak: with its rows misaligned the released program gives {case.text(found[0])}"
-    elif found[0] > case.ours + NEAR:
-        yield f"leak: misaligned rows explain a part, the released program gives {case.text(found[0])}"
+    said = case.text(case.leaking)
+    if case.leaking >= case.theirs - NEAR:
+        yield f"leak: with its rows misaligned the released program gives {said}"
+    elif case.leaking > case.ours + NEAR:
+        yield f"leak: misaligned rows explain a part, the released program gives {said}"
     else:
-        yield f"the leak does not explain it: with misaligned rows {case.text(found[0])}"
+        yield f"the leak does not explain it: with misaligned rows {said}"
 
 
 def _luck(case: _Case) -> Iterator[str]:
@@ -198,13 +213,11 @@ def _luck(case: _Case) -> Iterator[str]:
 
 def _restarted(case: _Case) -> tuple[float, float, int] | None:
     """Return the range over single starts of k-means of the chosen setting, if there are rows of it."""
-    rows = case.evidence.restarts
-    if rows is None or case.cell.labels is not None:
+    frame = case.restarts
+    if frame is None or case.cell.labels is not None:
         return None
-    frame = read_cells(rows)
     same = (frame["dataset"] == case.cell.dataset) & (frame["method"] == case.cell.method)
-    wanted = _without_starts(case.cell.setting)
-    scores = frame.loc[same & frame["setting"].map(lambda s: _without_starts(s) == wanted), case.metric].dropna()
+    scores = frame.loc[same & (frame["setting"] == _without_starts(case.cell.setting)), case.metric].dropna()
     return (float(scores.min()), float(scores.max()), len(scores)) if len(scores) else None
 
 
@@ -234,9 +247,8 @@ def _preprocessing(case: _Case) -> Iterator[str]:
 
 
 def _budget(case: _Case) -> Iterator[str]:
-    planned = (case.evidence.planned or {}).get((case.cell.dataset, case.cell.method), 0)
-    if case.cell.n_settings < planned:
-        yield f"search budget: {case.cell.n_settings} of {planned} settings were run"
+    if case.cell.n_settings < case.planned:
+        yield f"search budget: {case.cell.n_settings} of {case.planned} settings were run"
 
 
 def differences_table(differences: Sequence[Difference], published: Published) -> Table:

@@ -75,7 +75,8 @@ def against_rivals(rows: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     sentences : list of str
         Empty if SMKL has no converged cell. Shares of labels of one data set are averaged first, as they share samples.
     """
-    scores = {name: by_dataset(select_cells(rows), name) for name in methods}
+    cells = select_cells(rows)
+    scores = {name: by_dataset(cells, name) for name in methods}
     ours = scores.get(_OURS, {})
     said: list[str] = []
     words: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
