@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["METRICS", "Cell", "Score", "select_cells"]
 
 METRICS = ("acc", "nmi", "purity")
+_CELL = ["dataset", "method", "labels", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +81,33 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     the best of the others is shown and marked by `settled`. Settings with all draws come before those that only the
     coarse stage of a search has run. The other metrics are those of the same setting.
     """
-    keys = ["dataset", "method", "labels", "rule"]
-    return [_cell(key, part) for key, part in read_cells(rows).groupby(keys, sort=False, dropna=False)]
+    frame = read_cells(rows)
+    searches = _settings(frame).groupby(level=list(range(len(_CELL))), sort=False, dropna=False)
+    settings = {_key(key): part for key, part in searches}
+    cells = frame.groupby(_CELL, sort=False, dropna=False)
+    return [_cell(_key(key), part, settings[_key(key)]) for key, part in cells]
 
 
-def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
+def _key(key: tuple[Any, ...]) -> tuple[str, str, int | None, str]:
     dataset, method, labels, rule = key
-    settings = [(str(name), runs) for name, runs in part.groupby("setting", sort=False)]
+    return dataset, method, None if labels != labels else int(labels), rule
+
+
+def _settings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per setting: its runs, those with a result, the means, and whether all results converged."""
+    loose = frame["acc"].notna() & ~frame["settled"]
+    return (
+        frame.assign(loose=loose)
+        .groupby([*_CELL, "setting"], sort=False, dropna=False)
+        .agg(
+            runs=("seed", "size"), good=("acc", "count"), loose=("loose", "any"), acc=("acc", "mean"),
+            nmi=("nmi", "mean"), evidence=("evidence", "mean"),
+        )
+    )  # fmt: skip
+
+
+def _cell(key: tuple[str, str, int | None, str], part: pd.DataFrame, settings: pd.DataFrame) -> Cell:
+    dataset, method, labels, rule = key
     if rule == "fixed" and len(settings) > 1:
         msg = (
             f"The rows of {method} on {dataset} have {len(settings)} settings under the rule 'fixed', which chooses "
@@ -94,48 +115,41 @@ def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
         )
         raise InvalidInputError(msg)
     by = "evidence" if rule == "unsupervised" else "acc"
-    chosen, runs = max(settings, key=lambda setting: _merit(setting[1], by))
-    good = runs[runs["acc"].notna()]
-    if len(settings) > 1 and len(good) and good[by].isna().all():
+    best = max(settings.itertuples(), key=lambda setting: _merit(setting, by))
+    if len(settings) > 1 and best.good and getattr(best, by) != getattr(best, by):
         msg = (
             f"The rows of {method} on {dataset} have no {by} to choose by under the rule {rule!r}: only methods that "
             "learn a graph have it. Use the rule 'oracle' or 'fixed'."
         )
         raise InvalidInputError(msg)
+    chosen = str(best.Index[-1])
+    good = part[(part["setting"] == chosen) & part["acc"].notna()]
     return Cell(
         dataset=dataset,
         method=method,
-        labels=None if labels != labels else int(labels),
+        labels=labels,
         rule=rule,
         protocol=", ".join(sorted(set(part["protocol"]) - {""})) or None,
         scores={metric: score for metric in METRICS if (score := _score(good, metric)) is not None},
         setting=chosen,
         n_settings=len(settings),
-        n_failed=sum(bool(runs["acc"].isna().any()) for _, runs in settings),
-        n_unsettled=sum(not _all_settled(runs[runs["acc"].notna()]) for _, runs in settings),
+        n_failed=int((settings["good"] < settings["runs"]).sum()),
+        n_unsettled=int(settings["loose"].sum()),
         n_runs=len(good),
         seconds=float(good["seconds"].mean()) if len(good) else float("nan"),
-        settled=_all_settled(good),
+        settled=not best.loose,
     )
 
 
-def _all_settled(good: pd.DataFrame) -> bool:
-    return bool(good["settled"].all())
-
-
-def _merit(runs: pd.DataFrame, by: str) -> tuple[float, ...]:
+def _merit(setting: Any, by: str) -> tuple[float, ...]:
     """Return the sort key; `max` keeps the first of ties.
 
     It is: no run failed, all converged, number of runs, criterion of the rule, NMI.
     """
-    good = runs[runs["acc"].notna()]
-    merits = (good[name].mean() for name in ((by, "nmi") if by == "acc" else (by,)))
-    return (
-        len(good) == len(runs),
-        _all_settled(good),
-        len(good),
-        *(-np.inf if merit != merit else float(merit) for merit in merits),
-    )
+    merits = (getattr(setting, name) for name in ((by, "nmi") if by == "acc" else (by,)))
+    # equal means may differ in their last digits
+    values = (-np.inf if merit != merit else round(float(merit), 12) for merit in merits)
+    return setting.good == setting.runs, not setting.loose, setting.good, *values
 
 
 def _score(good: pd.DataFrame, metric: str) -> Score | None:
