@@ -9,7 +9,7 @@ from kernelweave.experiments.pictures import draw_comparison
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.rows import COLUMNS
 from kernelweave.experiments.selection import select_cells
-from kernelweave.experiments.verdict import against_rivals, paired_interval, parts_of_smkl, ranks
+from kernelweave.experiments.verdict import _NEMENYI, against_rivals, paired_interval, parts_of_smkl, ranks
 
 
 def made(*rows):
@@ -67,8 +67,13 @@ def test_ranks_come_with_the_critical_difference_of_nemenyi():
     scores = {name: {f"d{i}": value for i in range(10)} for name, value in (("A", 0.9), ("B", 0.8), ("C", 0.7))}
     (said,) = ranks(scores)
     assert "A 1.0, B 2.0, C 3.0" in said
-    assert "less than 1.0," in said  # 2.343 * sqrt(3 * 4 / (6 * 10)) = 1.05
+    assert "less than 1.0," in said  # 2.344 * sqrt(3 * 4 / (6 * 10)) = 1.05
     assert ranks({"A": {"d": 0.5}, "B": {"d": 0.4}, "C": {}}) == []
+
+
+@pytest.mark.parametrize("k", [3, 8])
+def test_the_constants_of_nemenyi_are_those_of_the_studentized_range(k):
+    assert stats.studentized_range.cdf(_NEMENYI[k] * np.sqrt(2), k, np.inf) == pytest.approx(0.95, abs=1e-4)
 
 
 def test_the_parts_are_compared_over_the_same_settings():
