@@ -55,7 +55,8 @@ bench-quality: $(VENV)/.has-test  ## print the quality tables without labels and
 	$(SERIAL) $(BIN)/python -m benchmarks.calibration
 	$(SERIAL) $(BIN)/python -m benchmarks.noise_view
 
-docs: $(VENV)/.has-docs      ## build the documentation into docs/_build
+docs: $(VENV)/.has-docs      ## check the figures of the documentation, and build it into docs/_build
+	$(BIN)/python -m benchmarks.docs_figures
 	$(SERIAL) $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
 
 dist: $(VENV)/.has-core      ## build the wheel and the source archive into dist, and check that they agree

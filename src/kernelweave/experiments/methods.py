@@ -41,7 +41,7 @@ def build(name: str, kind: Kind, given: Input, parameters: Parameters, *, n_clas
     known = inspect.signature(cls).parameters
     chosen = dict(parameters)
     if given != "features":
-        word = "kernel" if given == "each-kernel" else "kernels"
+        word = "kernels" if given == "kernels" else "kernel"
         if word in known:
             chosen[word] = "precomputed"
     if "n_clusters" in known:
