@@ -106,8 +106,8 @@ plt.show()
 # 4. Five partitions of every graph
 # ---------------------------------
 # k-means clusters the eigenvectors of the graph in five forms. If the groups of a graph depend on the form, the graph
-# is not trusted. Agreement is the mean adjusted Rand index of the ten pairs of partitions. These are the graphs with the
-# largest and the smallest agreement; only the groups matter, not their colours.
+# is not trusted. Agreement is the mean adjusted Rand index of the ten pairs of partitions. These are the graphs with
+# the largest and the smallest agreement; only the groups matter, not their colours.
 state = np.random.RandomState(0)
 partitions, agreement = [], []
 for S in graphs:
