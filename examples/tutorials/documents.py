@@ -31,9 +31,10 @@ print(f"NMI {normalized_mutual_information(tr11.target, model.labels_):.3f}")
 # %%
 # How many topics?
 # ----------------
-# ``n_clusters="auto"`` chooses a number by the modularity of the partitions and by their stability when the graph is
-# perturbed. Take it as a suggestion: the articles were sorted into nine topics.
+# ``n_clusters="auto"`` compares the articles with samples without structure: it takes a number after which the
+# eigenvalues have a clear gap, or else one that different graphs agree on. Take it as a suggestion: the articles were
+# sorted into nine topics, and topics have topics within them.
 auto = WeaveClustering("auto", random_state=0).fit(tr11.data)
-print(f"suggested: {auto.n_clusters_}")
+print(f"suggested: {auto.n_clusters_}, since {auto.cluster_evidence_.words}")
 plot_evidence(auto)
 plt.show()
