@@ -1,54 +1,72 @@
-# Sets up its own virtual environment in .venv; needs nothing but Python 3.11+ and make.
+# Every target sets up what it needs in .venv; nothing but Python 3.11+ and make is required.
 PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
-EXTRAS := test,check,docs
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow check format bench bench-quality docs clean
+.PHONY: help setup demo test test-slow test-lowest check format bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(VENV)/.ready   ## create .venv with the package and its tools
+setup: $(addprefix $(VENV)/.has-,test check docs)   ## create .venv with the package and all tools
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kernelweave needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+
+# .has-core is the package alone, .has-NAME the package with the extra NAME
+$(VENV)/.has-%: pyproject.toml | $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable '.$(patsubst [core],,[$*])'
 	@touch $@
 
-demo: setup      ## cluster and classify the digits with 12 kernels; writes demo/report.html
+demo: $(VENV)/.has-core      ## cluster and classify the digits with 12 kernels; writes demo/report.html
 	$(BIN)/kernelweave demo --out demo --force
 
-test: setup      ## run the tests
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+test: $(VENV)/.has-test      ## run the tests
+	$(SERIAL) $(BIN)/python -m pytest -n auto
 
-test-slow: setup ## run the long tests as well
+test-slow: $(VENV)/.has-test ## run the long tests as well
 	$(BIN)/python -m pytest -m "slow or not slow"
 
-check: setup     ## lint, types and layers
+test-lowest:     ## run the tests with the lowest versions of all packages, in .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	$(subst $(VENV),.venv-lowest,$(BIN))/python -m pip install --quiet --constraint tools/lowest.txt --editable '.[test]'
+	$(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+
+check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: setup    ## let ruff format the code
+format: $(VENV)/.has-check    ## let ruff format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup     ## time the solver against its ideal and its peers
+bench: $(VENV)/.has-test     ## time the solver against its ideal and its peers
 	$(BIN)/python -m benchmarks
 
-bench-quality: setup  ## print the quality tables without labels and store them in benchmarks/results
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.zoo
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.slices
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.noise_view
+bench-quality: $(VENV)/.has-test  ## print the quality tables without labels and store them in benchmarks/results
+	$(SERIAL) $(BIN)/python -m benchmarks.quality
+	$(SERIAL) $(BIN)/python -m benchmarks.zoo
+	$(SERIAL) $(BIN)/python -m benchmarks.slices
+	$(SERIAL) $(BIN)/python -m benchmarks.calibration
+	$(SERIAL) $(BIN)/python -m benchmarks.noise_view
 
-docs: setup      ## build the documentation into docs/_build
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
+docs: $(VENV)/.has-docs      ## check the figures of the documentation, and build it into docs/_build
+	$(BIN)/python -m benchmarks.docs_figures
+	$(SERIAL) $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
+
+dist: $(VENV)/.has-core      ## build the wheel and the source archive into dist, and check that they agree
+	$(BIN)/python tools/check_wheel.py --build-only
+
+wheel-check: $(VENV)/.has-core  ## build, and try the wheel in fresh environments: core, cli, large, all
+	$(BIN)/python tools/check_wheel.py
+
+model-fixture: $(VENV)/.has-core  ## store models of this version in tests/files/data; last thing before a release
+	$(BIN)/python tools/model_fixture.py
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) demo docs/_build docs/api docs/tutorials .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-lowest demo dist docs/_build docs/api docs/tutorials docs/explained .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

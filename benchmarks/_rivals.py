@@ -60,7 +60,6 @@ def smkl(data: DataSet, seed: int) -> Labels:
 
 CLUSTERERS: dict[str, tuple[Callable[[DataSet, int], Labels], int]] = {
     "weave": (weave, 5),
-    "weave consensus": (lambda data, seed: weave(data, seed, consensus=True), 2),
     "self-tuning kNN": (self_tuning, 5),
     "average NJW": (njw, 5),
     "k-means": (kmeans, 5),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,10 @@ def main(names: list[str]) -> None:
     print("| data set | model | split | new, refit | training, refit | new, union's graph | new as training samples |")
     print("|---|---|---|---|---|---|---|")
     for name in names or AGREEMENT:
-        for split in range(SPLITS if name != "mfeat" else 1):
-            _agreement(name, split)
+        _rows(name, _agreement)
     print("\n| data set | model | split | new = refit | accuracy new | accuracy refit |\n|---|---|---|---|---|---|")
     for name in names or AGREEMENT:
-        for split in range(SPLITS if name != "mfeat" else 1):
-            _classes(name, split)
+        _rows(name, _classes)
     print("\n| data set | model | ACC | least sure quarter | second | third | surest quarter |")
     print("|---|---|---|---|---|---|---|")
     for name in names or CONFIDENCE:
@@ -62,9 +61,20 @@ def _models(name: str, c: int, n: int) -> list[Any]:
     return [weave, SMKLClustering(c, random_state=0)] if n <= _SMKL_UP_TO else [weave]
 
 
-def _agreement(name: str, split: int) -> None:
+def _rows(name: str, compare: Callable[[str, int], dict[str, Any]]) -> None:
+    """Print the figures of every split, and their means if there are several."""
+    splits = [compare(name, split) for split in range(SPLITS if name != "mfeat" else 1)]
+    for split, found in enumerate(splits):
+        for model, figures in found.items():
+            _row(name, model, split, figures)
+    for model in splits[0] if len(splits) > 1 else ():
+        _row(name, model, "mean", np.mean([found[model] for found in splits], axis=0))
+
+
+def _agreement(name: str, split: int) -> dict[str, Any]:
     data = load(name)
     old, new = _split(len(data.y), split)
+    figures = {}
     for model in _models(name, data.c, len(data.y)):
         part = model.fit(samples(data.views, old))
         labels, found = part.labels_, part.predict(samples(data.views, new))
@@ -74,16 +84,16 @@ def _agreement(name: str, split: int) -> None:
         Y = np.zeros((len(data.y), data.c), dtype=whole.graph_.dtype)
         Y[known] = np.eye(data.c)[labels]
         kept = harmonic(whole.graph_, Y, known)[~known].argmax(axis=1)
-        figures = (
+        figures[type(model).__name__] = (
             adjusted_rand_score(found, whole.labels_[~known]),
             adjusted_rand_score(labels, whole.labels_[known]),
             adjusted_rand_score(found, kept),
             np.mean(rule == labels),
         )
-        _row(name, type(model).__name__, split, figures)
+    return figures
 
 
-def _classes(name: str, split: int) -> None:
+def _classes(name: str, split: int) -> dict[str, Any]:
     data = load(name)
     old, new = _split(len(data.y), split)
     order = np.r_[old, new]
@@ -93,7 +103,7 @@ def _classes(name: str, split: int) -> None:
     found = model.fit(samples(data.views, old), y[: len(old)]).predict(samples(data.views, new))
     whole = model.fit(samples(data.views, order), y).transduction_[len(old) :]
     figures = np.mean(found == whole), np.mean(found == data.y[new]), np.mean(whole == data.y[new])
-    _row(name, "WeaveClassifier", split, figures)
+    return {"WeaveClassifier": figures}
 
 
 def _confidence(name: str) -> None:
@@ -106,7 +116,7 @@ def _confidence(name: str) -> None:
         _row(name, type(model).__name__, None, figures)
 
 
-def _row(name: str, model: str, split: int | None, figures: Any) -> None:
+def _row(name: str, model: str, split: int | str | None, figures: Any) -> None:
     cells = [name, model, *([] if split is None else [str(split)]), *(f"{value:.3f}" for value in figures)]
     print(f"| {' | '.join(cells)} |", flush=True)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
+import matplotlib
+
 import kernelweave
-from kernelweave.datasets import load_dataset
-from kernelweave.errors import KernelweaveError
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE / "_extensions"))
 SHARED = HERE.parents[1] / "shared" / "data" / "paper"
-if SHARED.is_dir():  # a developer's copy of the paper's data; without it the tutorials download what they use
+if SHARED.is_dir():  # a developer's copy of the paper's data; without it the tutorials use data at hand
     os.environ.setdefault("KERNELWEAVE_DATA", str(SHARED))
 
 project = "kernelweave"
@@ -22,45 +24,36 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "tutorials/*.ipynb", "tutorials/*.json", "**/sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/*.ipynb", "**/*.json"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # the gallery's order is a class, which Sphinx cannot store
 
 html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = ["_static", f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSerif.ttf"]
+html_css_files = ["formulas.css"]
 html_title = f"kernelweave {version}"
 
 autosummary_generate = True
 autodoc_default_options = {"members": True, "inherited-members": False}
 numpydoc_show_class_members = False
 
-
-def _available(name: str) -> bool:
-    try:
-        load_dataset(name)
-    except KernelweaveError:
-        return False
-    return True
-
-
-# a tutorial that needs a data set of the paper is shown without output if the data set is not available
-NEEDS = {"faces": "yale", "documents": "tr11"}
-unavailable = [tutorial for tutorial, name in NEEDS.items() if not _available(name)]
-
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/tutorials",
-    "gallery_dirs": "tutorials",
-    "filename_pattern": "".join(rf"(?!.*/{tutorial}\.py)" for tutorial in unavailable) + r".*\.py",
+    "examples_dirs": ["../examples/tutorials", "../examples/explained"],
+    "gallery_dirs": ["tutorials", "explained"],
+    "filename_pattern": r"\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # its pages load scripts from other servers
     "abort_on_example_error": True,
     "matplotlib_animations": False,
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.select import CLEAR, CLEAR_OF_FEW, candidate_numbers, cluster_evidence
+from kernelweave.select import candidate_numbers, cluster_evidence
 
 NUMBERS = range(2, 9)
 
@@ -53,9 +53,12 @@ def test_a_gap_that_a_fifth_of_the_graphs_see_counts():
     assert weighed(flat(0.4), graphs[2:] + graphs[-3:]).found != "gap"
 
 
-@pytest.mark.parametrize(("clear", "found"), [(CLEAR, "agreement"), (CLEAR_OF_FEW, "gap")])
-def test_a_smaller_gap_is_clear_where_columns_are_few(clear, found):
-    assert weighed(flat(0.4), [spectrum(3, 2.0)], clear=clear).found == found
+def test_in_few_columns_a_gap_counts_more_than_the_score():
+    agreement, without = flat(0.4) | {6: 0.9}, [spectrum(0, 0.01)] * 2
+    graphs = [spectrum(3, 1.7)] * 2
+    assert weighed(agreement, graphs, without, [flat(0.3)]).chosen == 6
+    assert weighed(agreement, graphs, without, [flat(0.3)], few_columns=True).chosen == 3
+    assert weighed(agreement, graphs, without, [flat(0.85)], few_columns=True).chosen == 1
 
 
 def test_without_a_clear_gap_the_number_that_graphs_agree_on_is_chosen():

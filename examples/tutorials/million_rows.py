@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -39,6 +40,13 @@ model = WeaveClustering(10, solver="landmark", random_state=0).fit(rows)
 print(f"{perf_counter() - begun:.0f} s for {N:,} rows")
 print(f"agreement with the truth (adjusted Rand index): {adjusted_rand_score(truth, model.labels_):.3f}")
 print(dict(zip(model.kernel_names_, model.kernel_shares_.round(3).tolist(), strict=True)))
+
+# %%
+# What was learned, on every hundredth row: the first two columns, coloured by cluster.
+fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+ax.scatter(X[::100, 0], X[::100, 1], c=model.labels_[::100], s=8, cmap="tab10")
+ax.set(xlabel="column 0", ylabel="column 1", title=f"{N:,} rows in 10 clusters")
+plt.show()
 
 # %%
 # New rows are read in chunks too:

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report
+    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report, tabular
+    from kernelweave._versions import show_versions
     from kernelweave.estimators import (
         KGLClassifier,
         KGLClustering,
@@ -47,11 +48,13 @@ __all__ = [
     "metrics",
     "plots",
     "report",
+    "show_versions",
     "smkl_path",
+    "tabular",
     "view_importance",
 ]
 
-_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report")
+_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report", "tabular")
 _PLACES = {  # of what does not come from kernelweave.estimators
     "Chunks": "kernelweave.samples",
     "Dense": "kernelweave.weave",
@@ -59,6 +62,7 @@ _PLACES = {  # of what does not come from kernelweave.estimators
     "Local": "kernelweave.weave",
     "Views": "kernelweave.samples",
     "load": "kernelweave.files",
+    "show_versions": "kernelweave._versions",
 }
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "NewSamplesError",
     "NotEnoughMemoryError",
     "NotFiniteError",
+    "PluginError",
     "RecallWarning",
     "ResultsError",
     "UndecidedWarning",
@@ -52,6 +53,10 @@ class MissingPackageError(KernelweaveError, ImportError):
 
 class ColumnsWarning(UserWarning):
     """A table was read in a way that its user should know: columns left out, or other than those of `fit`."""
+
+
+class PluginError(KernelweaveError, ImportError):
+    """A plugin of another package cannot be loaded, or is not what its group needs."""
 
 
 class RecallWarning(UserWarning):

@@ -61,8 +61,19 @@ def test_the_paper_s_method_and_another_set_of_kernels(run, csv, tmp_path):
 
 
 def test_the_number_of_clusters_can_be_left_to_the_data(run, csv, tmp_path):
-    assert run("cluster", csv, "--id", "name")[0] == 0
+    code, out, _ = run("cluster", csv, "--id", "name")
+    assert code == 0
     assert read(tmp_path / "data-clusters")["label"].nunique() >= 2
+    model = kernelweave.load(tmp_path / "data-clusters" / "model.kw")
+    assert f"The number was chosen from the data; {model.cluster_evidence_.words}." in out
+
+
+def test_why_a_number_was_chosen_is_in_the_json_too(run, csv):
+    found = json.loads(run("cluster", csv, "--id", "name", "--json")[1])
+    assert found["chosen"]
+    assert all(isinstance(number, int) for number in found["runners_up"])
+    given = json.loads(run("cluster", csv, "--id", "name", "-k", 3, "--json", "--force")[1])
+    assert "chosen" not in given
 
 
 def test_the_same_seed_gives_the_same_labels(run, csv, tmp_path):
@@ -110,10 +121,34 @@ def test_every_format_is_read(same, table):
     same("bare.csv", "--no-header")
 
 
-def test_categories_are_spread_over_columns_when_asked(run, table, tmp_path):
+def test_tables_with_categories_dates_and_missing_cells_need_no_option(run, table, tmp_path):
+    table.loc[3, "b"] = np.nan
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60) % 7, unit="D")
+    table.assign(note=[f"note {i}" for i in range(60)], day=days).to_csv("data.csv", index=False)
+    table.assign(kind=table["kind"].astype("category"), day=days).to_parquet("data.parquet")
+    for name in ("data.csv", "data.parquet"):
+        code, _, said = run("cluster", name, "--id", "name", "-k", 3, "--force")
+        assert code == 0
+        assert "is read as a mixed table" in said
+        model = kernelweave.load(tmp_path / "data-clusters" / "model.kw")
+        assert model.view_names_ == ("numbers", "categories")
+        kinds = {column.name: column.kind for column in model.readings_["X"].columns}
+        assert (kinds["b"], kinds["kind"], kinds["day"]) == ("number", "category", "date")
+        assert kinds.get("note", "left out") == "left out"
+
+
+def test_missing_cells_of_numbers_are_filled_if_the_kernels_are_mixed(run, table, tmp_path):
+    table.loc[3, "b"] = np.nan
+    table.drop(columns="kind").to_csv("data.csv", index=False)
+    assert run("cluster", "data.csv", "--id", "name", "-k", 3, "--kernels", "mixed")[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").readings_["X"].missing == {"b": 1}
+
+
+def test_the_number_of_clusters_of_a_mixed_table_is_found_and_told(run, table):
     table.to_csv("data.csv", index=False)
-    assert run("cluster", "data.csv", "--id", "name", "--one-hot", "kind", "-k", 3)[0] == 0
-    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").n_features_in_ == 7
+    code, out, _ = run("cluster", "data.csv", "--id", "name")
+    assert code == 0
+    assert "The number was chosen: 3 clusters stand out" in out
 
 
 def test_a_constant_column_among_others_is_no_obstacle(run, table):

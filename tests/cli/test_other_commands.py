@@ -80,17 +80,34 @@ def test_a_prediction_needs_the_features_of_the_model(run, refused, csv, table):
     assert "no column 'd'" in refused("predict", "data-clusters", "new.csv", "--id", "name")
 
 
-def test_a_category_is_encoded_as_the_model_knows_it(run, refused, table, tmp_path):
+def test_a_mixed_table_is_read_as_the_model_knows_it(run, table, tmp_path):
     table.to_csv("data.csv", index=False)
-    run("cluster", "data.csv", "--id", "name", "--one-hot", "kind", "-k", 3)
+    run("cluster", "data.csv", "--id", "name", "-k", 3)
     fitted = read(tmp_path / "data-clusters" / "labels.csv")
     few = table.loc[table["kind"] == "red", ["name", "kind", "d", "c", "b", "a"]].assign(note="not a feature")
     few.to_csv("few.csv", index=False)  # of the three categories only one
-    run("predict", "data-clusters", "few.csv", "--id", "name", "--one-hot", "kind", "--out", "found.csv", "--quiet")
+    run("predict", "data-clusters", "few.csv", "--id", "name", "--out", "found.csv", "--quiet")
     assert read(tmp_path / "found.csv")["label"].tolist() == fitted["label"][few.index].tolist()
     few.assign(kind="yellow").to_csv("few.csv", index=False)
-    said = refused("predict", "data-clusters", "few.csv", "--id", "name", "--one-hot", "kind")
-    assert "'kind_yellow' is of a category that the model was not fitted on" in said
+    code, _, said = run("predict", "data-clusters", "few.csv", "--id", "name")
+    assert code == 0
+    assert "categories that were not in fit" in said
+    assert "'kind': 'yellow'" in said
+    assert "not seen in fit, and not used: 'note'" in said
+
+
+def test_a_model_of_views_answers_where_one_is_missing_and_columns_are_in_another_order(run, table, tmp_path):
+    table[["name", "a", "b"]].to_csv("one.csv", index=False)
+    table[["name", "c", "d", "kind"]].to_csv("two.csv", index=False)
+    run("cluster", "one.csv", "two.csv", "-k", 3, "--out", "found")
+    fitted = read(tmp_path / "found" / "labels.csv")["label"]
+    new = table.assign(more=1.0)
+    new[["more", "b", "name", "a"]].to_csv("new.csv", index=False)
+    assert run("predict", "found", "--view", "one=new.csv", "--id", "name", "--out", "one-found.csv", "--quiet")[0] == 0
+    new[["kind", "d", "name", "c"]].to_csv("new.csv", index=False)
+    assert run("predict", "found", "--view", "two=new.csv", "--id", "name", "--out", "two-found.csv", "--quiet")[0] == 0
+    for name in ("one-found.csv", "two-found.csv"):
+        assert np.mean(read(tmp_path / name)["label"].to_numpy() == fitted.to_numpy()) > 0.9
 
 
 def test_a_model_that_does_not_predict_is_refused_by_name(run, refused, csv, table):

@@ -13,7 +13,7 @@ def imported(program):
     return subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("command", ["", "cluster", "classify", "predict", "report", "demo"])
+@pytest.mark.parametrize("command", ["", "cluster", "classify", "inspect", "predict", "report", "demo"])
 def test_help_imports_nothing_heavy(command):
     program = f"""
 from kernelweave.cli import main

@@ -162,6 +162,7 @@ def test_scan_answers_for_the_samples_of_its_views_only(tables, blobs):
     model = fit(SCAN(), gaps, blobs)
     assert_array_equal(model.predict(gaps), model.transduction_)
     assert_array_equal(model.predict(gaps.select([30, 2])), model.transduction_[[30, 2]])
+    assert_array_equal(model.predict({"right": tables["right"][[30, 0]]}), model.transduction_[[30, 0]])
     with pytest.raises(InvalidInputError, match="The model was fitted on the views left, right; got left, up"):
         model.predict({"left": tables["left"], "up": tables["right"]})
 

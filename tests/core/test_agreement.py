@@ -118,6 +118,17 @@ def test_fewer_groups_than_clusters_stay_as_they_are():
     assert same(merge(labels, np.ones(1), 3).labels, labels[0])
 
 
+def test_clusters_are_numbered_in_the_order_of_their_first_samples(noisy):
+    labels, z = noisy
+    order = np.random.default_rng(1).permutation(90)
+    renamed = (z[:, order] + np.arange(12)[:, None]) % 3  # other names in every partition
+    found, M = merge(renamed.astype(np.int32), np.ones(12), 3)
+    assert same(found, labels[order])
+    first = [np.flatnonzero(found == k)[0] for k in range(3)]
+    assert first == sorted(first)
+    assert np.mean(M.argmax(axis=1) == found) > 0.9
+
+
 # modularity
 
 

@@ -133,7 +133,8 @@ WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a s
         (
             KGLClassifier(verbose=-1),
             "verbose",
-            r"an int in the range \[0, 2147483647\] or an instance of 'bool' or an instance of 'numpy.bool'",
+            r"an int in the range \[0, 2147483647\] or an instance of 'bool' or an instance of "
+            rf"'numpy\.{np.bool_.__name__}'",  # bool_ in numpy 1
         ),
     ],
     ids=lambda value: repr(value) if hasattr(value, "fit") else "",

@@ -115,9 +115,12 @@ def test_on_yale_the_file_order_gives_classes_away(shared_data):
     assert np.mean(gains) > 0.03
 
 
-def test_the_experiment_compares_one_setting_in_all_its_methods():
+@pytest.mark.parametrize("dataset", ["yale", "jaffe", "ba", "coil20"])
+def test_the_experiment_compares_one_setting_in_all_its_methods(dataset):
     spec = load_spec("leak", "full")
-    shared = [{name: method.parameters[name] for name in ("alpha", "beta", "gamma")} for method in spec.methods]
-    assert all(parameters == shared[0] for parameters in shared)
+    settings = [grid.settings() for method in spec.methods for grid in method.grids_for(dataset, "full")]
+    assert len(settings) == len(spec.methods) == 4
+    assert all(setting == settings[0] for setting in settings)
+    assert set(settings[0][0]) == {"alpha", "beta", "gamma"}
     assert {method.selection for method in spec.methods} == {"fixed"}
     assert {method.kernels for method in spec.methods} == {"released-7"}

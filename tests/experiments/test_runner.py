@@ -33,6 +33,8 @@ def test_an_experiment_gives_a_row_per_setting_and_repeat_with_its_provenance(wr
     assert set(rows["outcome"]) <= {"CONVERGED", "LEVEL", "MAX_ITER"}
     assert json.loads(rows["parameters"].iloc[-1]) == {"alpha": 0.01, "gamma": 1.0, "n_init": 3}
     assert rows["data_sha256"].str.len().eq(64).all()
+    assert rows["commit"].nunique() == 1
+    assert re.fullmatch(r"([0-9a-f]{12}(\+changes)?)?", rows["commit"].iloc[0])  # empty outside a repository
 
 
 def test_results_are_kept_as_parquet_and_csv(write, tmp_path):

@@ -13,7 +13,9 @@ from kernelweave.experiments.selection import select_cells
 def made(*rows):
     """Rows of an experiment, of which only what matters is said."""
     same = {"dataset": "iris", "method": "A", "selection": "oracle", "parameters": "{}", "kernel": "", "split": ""}
-    frame = pd.DataFrame([{**same, "seed": 0, "seconds": 1.0, **row} for row in rows], columns=list(COLUMNS))
+    frame = pd.DataFrame(
+        [{**same, "seed": 0, "seconds": 1.0, "outcome": "CONVERGED", **row} for row in rows], columns=list(COLUMNS)
+    )
     return frame.astype(COLUMNS)
 
 
@@ -116,3 +118,41 @@ def test_methods_and_rules_do_not_mix():
 def test_names_the_columns_that_are_missing():
     with pytest.raises(InvalidInputError, match="no column kernel, acc"):
         select_cells(made(run(1, 0, 0.9)).drop(columns=["kernel", "acc"]))
+
+
+def test_a_setting_that_did_not_converge_is_not_chosen_and_counted():
+    cell = only(made(run(1, 0, 0.9, outcome="MAX_ITER"), run(2, 0, 0.5), run(3, 0, 0.4, outcome="LEVEL")))
+    assert cell.setting == "alpha=2"
+    assert cell.settled
+    assert (cell.n_settings, cell.n_failed, cell.n_unsettled) == (3, 0, 1)
+
+
+def test_one_draw_that_did_not_converge_is_enough_to_refuse_a_setting():
+    rows = made(run(1, 0, 0.9), run(1, 1, 0.9, outcome="MAX_ITER"), run(2, 0, 0.5), run(2, 1, 0.5))
+    assert only(rows).setting == "alpha=2"
+
+
+def test_labels_that_stay_with_more_iterations_count_as_converged():
+    rows = made(run(1, 0, 0.9, outcome="MAX_ITER", moved=0.0), run(2, 0, 0.95, outcome="MAX_ITER", moved=0.1))
+    cell = only(rows)
+    assert cell.setting == "alpha=1"
+    assert cell.settled
+    assert cell.n_unsettled == 1
+
+
+def test_a_cell_without_a_converged_setting_is_marked():
+    cell = only(made(run(1, 0, 0.9, outcome="MAX_ITER"), run(2, 0, 0.5, outcome="MAX_ITER")))
+    assert cell.setting == "alpha=1"
+    assert not cell.settled
+
+
+def test_a_setting_with_all_draws_comes_before_one_of_the_coarse_stage():
+    rows = made(run(1, 0, 0.9), run(2, 0, 0.5), run(2, 1, 0.6))
+    cell = only(rows)
+    assert (cell.setting, cell.n_runs, cell.n_failed) == ("alpha=2", 2, 0)
+
+
+def test_preprocessing_is_part_of_the_setting():
+    cell = only(made(run(1, 0, 0.5), run(1, 0, 0.6, preprocessing="unit"), run(1, 0, 0.4, preprocessing="zscore")))
+    assert cell.setting == "alpha=1; unit rows"
+    assert cell.n_settings == 3

@@ -4,7 +4,7 @@ import pytest
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments import available_specs, load_spec
-from kernelweave.experiments.tasks import expand
+from kernelweave.experiments.tasks import expand, n_settings
 
 EIGHT = ["SC", "SSR", "MKKM", "RMKKM", "AASC", "KGL", "PMKL", "SMKL"]
 SIX = ["GFHF", "LGC", "S3R", "S2LRR", "SCAN", "SMKL"]
@@ -32,8 +32,26 @@ def test_the_full_second_table_has_the_papers_methods_and_data():
 def test_the_full_third_table_has_the_papers_methods_data_and_draws():
     spec = load_spec("table3", "full")
     assert [m.name for m in spec.methods if "defaults" not in m.name] == SIX
-    assert spec.draws == {"yale": 20, "jaffe": 20, "ba": 5, "coil20": 5}
+    assert set(spec.draws.values()) == {20}
     assert spec.fractions == (0.1, 0.3, 0.5)
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_every_method_with_parameters_searches_at_least_thirty_settings_on_every_data_set(table):
+    spec = load_spec(table, "full")
+    searched = [m for m in spec.methods if m.name in ("SMKL", "KGL", "PMKL", "S3R", "S2LRR", "SCAN")]
+    assert len(searched) >= 3
+    for method in searched:
+        assert {name: n for name in spec.datasets if (n := n_settings(method, name, "full")) < 30} == {}
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_unit_rows_are_searched_only_where_the_data_is_not_stored_so(table):
+    stored_with_unit_rows = {"yale", "jaffe", "tr11", "tr41", "tr45"}
+    spec = load_spec(table, "full")
+    for method in spec.methods:
+        for dataset in stored_with_unit_rows & set(spec.datasets):
+            assert not any("unit" in grid.preprocessing for grid in method.grids_for(dataset, "full"))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +91,11 @@ def test_the_search_of_smkl_holds_the_settings_known_to_come_near_the_published_
         ('estimator = "MKKM"', 'estimator = "LMVSC"\ninput = "kernels"', "input: LMVSC takes no kernels; possible is"),
         ("path = true\nalpha = [1e-2, 1e-5, 1e-4]", "path = true", "path: a path runs over values of alpha"),
         ('name = "MKKM"', 'name = "SC"', "two methods have the name 'SC'"),
+        ("repeats = 2\nparameters = { n_init = 2 }", "confirm = true", "confirm: the estimator has no max_iter"),
+        ("parameters = { n_init = 3 }", "confirm = true", "confirm: the runs of a path start from each other"),
+        ("beta = 100.0", 'preprocessing = ["units"]', r"preprocessing: got 'units' .did you mean 'unit'"),
+        ("beta = 100.0", "preprocessing = []", "preprocessing: the list is empty"),
+        ("[presets.full]", "coarse = { draws = 1, keep = 1 }\n[presets.full]", "coarse: only a search over draws"),
         ("[presets.full]", "[labels]\n[presets.full]", "labels: only a classification draws labels"),
     ],
 )  # fmt: skip

@@ -21,7 +21,9 @@ TABLE2 = SimpleNamespace(name="table2", kind="clustering")
 def made(*rows):
     """Rows of an experiment, of which only what matters is said."""
     same = {"dataset": "yale", "method": "SMKL", "selection": "oracle", "parameters": "{}", "kernel": "", "split": ""}
-    frame = pd.DataFrame([{**same, "seed": 0, "seconds": 1.0, **row} for row in rows], columns=list(COLUMNS))
+    frame = pd.DataFrame(
+        [{**same, "seed": 0, "seconds": 1.0, "outcome": "CONVERGED", **row} for row in rows], columns=list(COLUMNS)
+    )
     return frame.astype(COLUMNS)
 
 
@@ -224,3 +226,25 @@ def test_html_is_for_light_and_dark():
     text = to_html("x", [NASTY])
     assert "prefers-color-scheme: dark" in text
     assert "color-scheme: light dark" in text
+
+
+def test_a_cell_that_did_not_converge_is_marked_never_bold_and_counted():
+    rows = made(
+        run(1, 0, 0.9, outcome="MAX_ITER"),
+        {"method": "SC", "acc": 0.5},
+        {"method": "KGL", "acc": 0.4},
+    )
+    overview, detail = tables_of(rows, "table2", "clustering")
+    row = fields(overview, Metric="ACC")
+    assert row["SMKL"].text.startswith("0.9000†")
+    assert [row[name].bold for name in ("SC", "KGL", "SMKL")] == [True, False, False]
+    assert any(note.startswith("†") for note in overview.notes)
+    assert fields(detail, Method="SMKL")["not converged"].text == "1"
+    assert fields(detail, Method="SC")["not converged"].text == "0"
+
+
+def test_the_settings_that_the_file_plans_stand_beside_those_that_were_run():
+    row = fields(tables_of(made(run(1, 0, 0.5)), "table2", "clustering")[-1], Method="SMKL")
+    assert row["settings"].text == "1"
+    assert int(row["planned"].text) >= 30
+    assert "planned" not in tables_of(made(run(1, 0, 0.5)), "mine", "clustering")[-1].header

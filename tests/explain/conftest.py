@@ -14,8 +14,8 @@ def planted():
     kind = np.repeat([0, 1, 2], (40, 30, 20))
     table = pd.DataFrame(rng.normal(size=(90, 6)), columns=[f"noise {j}" for j in range(6)])
     for k in range(3):
-        table[f"high {k}"] = 100 + 10 * (rng.normal(size=90) + 7 * (kind == k))
-        table[f"low {k}"] = 0.1 * (rng.normal(size=90) - 7 * (kind == k))
+        table[f"high {k}"] = 100 + 10 * (rng.normal(size=90) + 9 * (kind == k))
+        table[f"low {k}"] = 0.1 * (rng.normal(size=90) - 9 * (kind == k))
     return table, kind
 
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave.select import ClusterEvidence
-from kernelweave.solve.problem import History, Outcome, Record
+from kernelweave.solve import History, Outcome, Record
 
 mpl.use("Agg")
 

@@ -75,7 +75,7 @@ def test_a_model_of_distances_is_that_of_the_points():
 
 def test_distances_stand_beside_tables_and_may_be_saved(tmp_path):
     model = WeaveClustering(3, random_state=0).fit({"x": X[:, :2], "d": Distances(D), "g": A[:60, :60]})
-    assert model.scaling_["d"].reason == "distances are used as they are given"
+    assert model.scaling_[0].scalings["d"].reason == "distances are used as they are given"
     model.save(tmp_path / "model.kw")
     again = kernelweave.load(tmp_path / "model.kw")
     new = {"x": NEW[:, :2], "d": Distances(TO_FIT), "g": A[:9, :60]}
@@ -110,7 +110,7 @@ def test_a_sample_whose_distances_are_unknown_lacks_the_view():
 def test_a_planted_partition_is_found_in_a_graph():
     model = WeaveClustering(3, random_state=0).fit({"g": Graph(A)})
     assert adjusted_rand_score(Z, model.labels_) > 0.9
-    assert model.scaling_.method == "none"
+    assert model.scaling_[0].scalings["g"].method == "none"
     learned = SMKLClustering(3, random_state=0).fit(
         {"g": Graph(A), "noise": np.random.default_rng(0).normal(size=(90, 2))}
     )

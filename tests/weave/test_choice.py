@@ -23,6 +23,7 @@ PARTLY = np.where(np.arange(150) % 5 == 0, Y, -1)
 ASKING = {
     "views": ({}, TABLES),
     "gaps": ({}, [X[:, :2], GAPS]),
+    "mixed": ({"kernels": "mixed"}, pd.DataFrame(X, columns=list("abcd"))),
     "precomputed": ({"kernels": "precomputed"}, X @ X.T),
     "chunks": ({}, Chunks([X[:70], X[70:]])),
     "auto": ({"n_clusters": "auto"}, X),
@@ -30,7 +31,7 @@ ASKING = {
     "gamma": ({"gamma": 0.5}, X),
     "embedding": ({"embedding": "unit"}, X),
 }
-OF_CLASSIFIERS = ("views", "gaps", "precomputed", "chunks", "graph", "gamma")
+OF_CLASSIFIERS = ("views", "gaps", "mixed", "precomputed", "chunks", "graph", "gamma")
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,7 @@ def as_several(*graphs, **options):
         "weave": lambda weights: WovenGraph(graphs[0], None, Seen(views.digests()), {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
+        "clarity": None,
         "copies": np.arange(N),
     }
     return SeveralGraphs(**(settings | options))
@@ -101,18 +102,18 @@ def test_every_embedding_finds_groups_that_hang_together_by_few_edges(groups, em
 )
 def test_the_embedding_holds_the_rows_that_were_clustered(groups, embedding, rows):
     graph, _ = groups
-    _, V, _ = spectrum(graph, 6)
+    _, V = spectrum(graph, 6)
     assert_allclose(read(as_several(graph), embedding=embedding).embedding, rows(V[:, :3]), atol=1e-9)
 
 
 def test_commute_rows_leave_the_constant_eigenvector_out(groups):
-    values, V, _ = spectrum(groups[0], 6)
+    values, V = spectrum(groups[0], 6)
     assert_allclose(embedded(values, V, "commute", 3), commute_rows(values[:4], V[:, :4]))
     assert embedded(values, V, "commute", 3).shape == (N, 3)
 
 
 def test_one_coordinate_alone_is_not_the_constant_one(groups):
-    values, V, _ = spectrum(groups[0], 3)
+    values, V = spectrum(groups[0], 3)
     assert_allclose(embedded(values, V, "raw", 1), V[:, 1:2])
 
 
@@ -121,7 +122,7 @@ def test_the_widest_embedding_that_is_merged_is_half_as_wide_again():
 
 
 def test_partitions_do_not_depend_on_the_order_of_the_samples(groups):
-    values, V, _ = spectrum(groups[0], 6)
+    values, V = spectrum(groups[0], 6)
     order = np.random.default_rng(1).permutation(N)
     rows = [("raw", 3), ("unit", 3), ("commute", 5)]
     here, there = (partitions(values, Q, rows, 3, n_init=2, rng=np.random.RandomState(0)) for Q in (V, V[order]))
@@ -175,8 +176,8 @@ def test_labels_and_memberships_are_what_the_partitions_of_all_graphs_agree_on(g
     other = grouped(np.random.default_rng(5), np.roll(y, 4))
     found = read(as_several(graph, other))
     rng = np.random.RandomState(0)
-    first, _, block = agreeing_partitions(graph, "auto", 3, 3, 5, rng)
-    second, _, _ = agreeing_partitions(other, "auto", 3, 3, 5, rng, start=block)
+    first, _, _ = agreeing_partitions(graph, "auto", 3, 3, 5, rng)
+    second, _, _ = agreeing_partitions(other, "auto", 3, 3, 5, rng)
     z = np.concatenate([first, second])
     labels, M = merge(z, np.repeat(found.attributes["weights"], 5), 3)
     assert_array_equal(found.labels, labels)
@@ -191,7 +192,8 @@ def test_copies_get_what_their_sample_got(groups):
     found, once = read(as_several(graph, copies=copies)), read(as_several(graph))
     for name in ("labels", "membership", "confidence", "margin", "embedding"):
         assert_array_equal(getattr(found, name), getattr(once, name)[copies])
-    assert found.model.embedding.shape == (N, 3)
+    assert found.model.embedding.shape == (N + 3, 3)
+    assert found.model.coordinates.shape == (N, 3)
 
 
 def test_more_clusters_than_distinct_samples_are_told_and_not_made():

@@ -28,7 +28,7 @@ class AASC(SpectralClusterer):
     r"""Clusters from the eigenvectors of several affinities, aggregated with learned weights.
 
     .. math:: \min_{F, v}\ \sum_k v_k^2\, \mathrm{Tr}(F^\top L_k F) \quad \text{s.t. }
-              F^\top \Big( \sum_k v_k^2 D_k \Big) F = I,\ \sum_k v_k = 1,\ v \ge 0,
+              F^\top \Bigl( \sum_k v_k^2 D_k \Bigr) F = I,\ \sum_k v_k = 1,\ v \ge 0,
 
     with :math:`L_k = D_k - W_k` the Laplacian of affinity k: in turn, generalised eigenvectors F, and weights v by a
     root of one equation. The rows of F are scaled to unit length and clustered by k-means.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import typer
 
@@ -11,10 +11,14 @@ from kernelweave.errors import InvalidInputError
 
 __all__ = [
     "METHODS",
+    "SCALES",
     "SOLVERS",
+    "Decimal",
     "Drop",
+    "Encoding",
     "Files",
     "Force",
+    "Header",
     "Id",
     "Json",
     "Kernels",
@@ -22,43 +26,76 @@ __all__ = [
     "MetadataFile",
     "Method",
     "MethodName",
-    "NoHeader",
-    "OneHot",
     "Quiet",
+    "Scale",
+    "ScaleName",
     "Seed",
+    "Sep",
     "Solver",
     "SolverName",
     "TestFeatures",
+    "Thousands",
+    "Transpose",
     "Views",
     "check_solver",
+    "is_plugin",
     "one_of",
     "paths_of",
+    "plugin_model",
 ]
 
 MethodName: TypeAlias = Literal["weave", "smkl"]
 SolverName: TypeAlias = Literal["auto", "dense", "local", "landmark"]
+ScaleName: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 METHODS: tuple[MethodName, ...] = ("weave", "smkl")
 SOLVERS: tuple[SolverName, ...] = ("auto", "dense", "local", "landmark")
+SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .parquet .xlsx .npy .npz .mat .h5ad. "
-        "Several files are views of the same samples, joined on --id.",
+        help="Tables with one row per sample: .csv .tsv .txt (also .gz .zip) .parquet .feather .xlsx .npy .npz .mat "
+        ".h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
         show_default=False,
     ),
 ]
 Views = Annotated[list[str] | None, typer.Option("--view", metavar="NAME=FILE", help="A named view; can be repeated.")]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples.")]
-OneHot = Annotated[
-    list[str] | None, typer.Option("--one-hot", metavar="COLUMN", help="A column to one-hot encode; can be repeated.")
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column with the names of the samples; found if not given."),
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to drop; can be repeated.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no header; columns are named 0, 1, ...")]
-Kernels = Annotated[
-    str | None, typer.Option(metavar="RECIPE", help="released-12, released-7, printed-12 or printed-7.")
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row names the columns; found if not given. Without names they are called 0, 1, ...",
+        show_default=False,
+    ),
 ]
-Method = Annotated[str, typer.Option(help="weave, the practical default, or smkl, the paper's method.")]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MARK", help="What separates columns in text: a character, or tab, space ...; found if not given."
+    ),
+]
+Decimal = Annotated[str | None, typer.Option(metavar="MARK", help="The decimal mark in text; found if not given.")]
+Thousands = Annotated[
+    str | None, typer.Option(metavar="MARK", help="The mark between thousands in text; found if not given.")
+]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found if not given.")]
+Transpose = Annotated[bool, typer.Option("--transpose", help="The columns are the samples, the rows the features.")]
+Scale = Annotated[
+    str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
+]
+Kernels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RECIPE",
+        help="released-12, released-7, printed-12, printed-7, or mixed, which fills missing cells too.",
+    ),
+]
+Method = Annotated[str, typer.Option(help="weave, the practical default, smkl, the paper's method, or a plugin.")]
 Solver = Annotated[
     str,
     typer.Option(help="How weave builds its graph: dense, local or landmark; auto chooses by data size and memory."),
@@ -98,6 +135,27 @@ def one_of(option: str, text: str, words: tuple[Word, ...]) -> Word:
             return word
     msg = f"{option} must be {', '.join(words[:-1])} or {words[-1]}; got {text!r}."
     raise InvalidInputError(msg)
+
+
+def is_plugin(method: str) -> bool:
+    """Return whether a method is one of another package, added by an entry point."""
+    from kernelweave.plugins import plugin_names
+
+    return method not in METHODS and method in plugin_names("methods")
+
+
+def plugin_model(method: str, role: type, solver: str, **settings: object) -> Any:
+    """Return the model of a plugin; it gets those settings that it has parameters for."""
+    from inspect import signature
+
+    from kernelweave.plugins import load_method
+
+    if solver != "auto":
+        msg = f"--solver {solver} needs --method weave: {method} has no solvers. Leave --solver out."
+        raise InvalidInputError(msg)
+    cls = load_method(method, role)
+    known = signature(cls).parameters
+    return cls(**{name: value for name, value in settings.items() if name in known})
 
 
 def check_solver(method: MethodName, solver: str) -> SolverName:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
-from kernelweave.cli._numeric import need_column, sample_ids, text_of
-from kernelweave.cli._read import read_file
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
+from kernelweave.tabular.problems import need_column
+from kernelweave.tabular.row_labels import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,29 +24,30 @@ def metadata_beside(
     path: Path | None,
     columns: Sequence[str],
     files: Sequence[Path],
+    wishes: Wishes,
     *,
-    id: str | None,
-    header: bool,
+    transpose: bool,
 ) -> pd.DataFrame | None:
     """Return the metadata of the samples: a file, or columns of the tables; None if neither was asked for."""
     import pandas as pd
 
-    parts = [] if path is None else [_matched(_named_table(path, id, header=header), ids, path)]
+    parts = [] if path is None else [_matched(_named(_read_alone(path, wishes)), ids, path)]
+    own = replace(wishes, asked=frozenset(columns), drop=frozenset())
+    tables = [
+        (file, table) for file in files if columns for table in read_tables(file, own, transpose=transpose).values()
+    ]
     for column in columns:
-        tables = ((file, _named_table(file, id, header=header)) for file in files)
-        found = next(((file, table) for file, table in tables if column in table), None)
+        found = next(((file, table) for file, table in tables if column in table.frame), None)
         if found is None:
             msg = f"--metadata-columns: no table has a column {column!r}."
             raise InvalidInputError(msg)
-        parts.append(_matched(found[1][[column]], ids, found[0]))
+        parts.append(_matched(_named(found[1])[[column]], ids, found[0]))
     return pd.concat(parts, axis=1) if parts else None
 
 
-def labels_beside(
-    ids: Sequence[str], path: Path, column: str | None, *, id: str | None, header: bool
-) -> list[str | None]:
+def labels_beside(ids: Sequence[str], path: Path, column: str | None, wishes: Wishes) -> list[str | None]:
     """Return the labels of the samples in a file of their own, None where there is none."""
-    table = _named_table(path, id, header=header)
+    table = _named(_read_alone(path, wishes, labels=column))
     names = [str(name) for name in table]
     if column is None and len(names) != 1:
         msg = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
@@ -55,18 +58,14 @@ def labels_beside(
     return [text if text not in ("", "-1") else None for text in texts]
 
 
-def _named_table(path: Path, id: str | None, *, header: bool) -> pd.DataFrame:
-    """Return the table in a file with the ids as its index; without ids it keeps an index that counts."""
-    raw = read_file(path, id=id, labels=None, asked=(), header=header)
-    frame = raw.frame
-    if id is not None and id in frame:
-        ids = sample_ids(frame[id], str(path))
-        return frame.drop(columns=id).set_axis(ids, axis=0)
-    if raw.names is not None:
-        return frame.set_axis(raw.names, axis=0)
-    if id is not None:
-        need_column(raw.columns, id, str(path))
-    return frame.reset_index(drop=True)
+def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None) -> TableFile:
+    """Return the table in a file beside the samples, which may be written in another way than theirs."""
+    return read_table(path, id=wishes.id, labels=labels, header=wishes.header)
+
+
+def _named(table: TableFile) -> pd.DataFrame:
+    """Return a table with the ids as its index; without ids it has an index that counts."""
+    return table.frame.reset_index(drop=True) if table.ids is None else table.frame.set_axis(table.ids, axis=0)
 
 
 def _matched(table: pd.DataFrame, ids: Sequence[str], path: Path) -> pd.DataFrame:

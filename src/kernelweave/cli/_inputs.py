@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,18 +13,25 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array
-from kernelweave.cli._numeric import fitted_columns, match_columns, need_column, numbers, sample_ids, text_of
-from kernelweave.cli._read import read_file
-from kernelweave.cli._row_names import RawTable
+from kernelweave.cli._numeric import fitted_columns, usable
+from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
+from kernelweave.samples.mixed_table import MixedTable
+from kernelweave.samples.named_columns import NamedColumns
+from kernelweave.samples.readings import TableReading
+from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
+from kernelweave.tabular.intake import stem_of
+from kernelweave.tabular.problems import need_column
+from kernelweave.tabular.row_labels import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "partial_labels", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "partial_labels", "read_files", "read_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,66 +43,120 @@ class Inputs:
     labels: list[str | None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ViewFile:
+    """A view: the file that it is in, and its table."""
+
+    path: Path
+    table: TableFile
+
+
+def read_files(
+    files: Sequence[Path], views: Sequence[str], wishes: Wishes, *, transpose: bool = False
+) -> tuple[dict[str, ViewFile], list[tuple[str, Problem]]]:
+    """Return the tables in files by view, and the problems of the files that cannot be read as they are."""
+    sources = _sources(files, views)
+    found: dict[str, ViewFile] = {}
+    problems: list[tuple[str, Problem]] = []
+    for name, path in sources.items():
+        try:
+            tables = read_tables(path, wishes, transpose=transpose)
+        except TableError as error:
+            problems += [(str(path), problem) for problem in error.problems]
+            continue
+        for key, table in tables.items():
+            title = name if len(tables) == 1 else key if len(sources) == 1 else f"{name} {key}"
+            found[title] = ViewFile(path, table)
+    return found, problems
+
+
 def read_inputs(
     files: Sequence[Path],
-    views: Sequence[str] = (),
+    views: Sequence[str],
+    wishes: Wishes,
     *,
-    id: str | None = None,
-    labels: str | None = None,
-    one_hot: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    header: bool = True,
-    columns: Sequence[str] | None = None,
+    transpose: bool = False,
+    mixed: bool = False,
+    fitted: BaseEstimator | None = None,
     least: int = 2,
 ) -> Inputs:
-    """Return the samples in files; several files are views, joined on the id column.
+    """Return the samples in files; several files are views, joined on the ids.
 
-    `columns` are the features that a model was fitted on: a single table is reduced to them, in their order. There must
-    be at least `least` samples.
+    `mixed` says that tables are mixed tables, even if they hold numbers only. `fitted` is the model that they are for:
+    its mixed tables are handed over as they are, and others are reduced to its columns, in their order. There must be
+    at least `least` samples. What was found in the files is issued as warnings.
     """
-    sources = _sources(files, views)
+    found, problems = read_files(files, views, wishes, transpose=transpose)
+    for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
+        warnings.warn(note, UserWarning, stacklevel=2)
+    if not problems:
+        _need_columns(found, wishes)
+    before = _Before.of(fitted)
+    several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
     known: dict[str, str | None] = {}
-    columns_of: dict[str, list[str]] = {}
-    named: dict[str, bool] = {}
-    for name, path in sources.items():
-        raw = read_file(path, id=id, labels=labels, asked=[*drop, *one_hot], header=header)
-        frame = raw.frame
-        columns_of[name] = [*raw.columns, *frame]
-        ids = _ids(raw, id, str(path))
-        named[str(path)] = ids is not None
-        frame.index = [str(i + 1) for i in range(len(frame))] if ids is None else ids
-        if labels is not None and labels in frame:
-            known |= _labels(frame[labels])
-        features = frame.drop(columns=[column for column in (id, labels, *drop) if column in frame])
-        wanted = columns if len(sources) == 1 else None
-        if wanted is not None:
-            features = fitted_columns(features, str(path), wanted, one_hot)
-        table = numbers(features, str(path), one_hot=one_hot, gaps=len(sources) > 1, alike=least < 2)
-        tables[name] = table if wanted is None else match_columns(table, str(path), wanted)
-    for column in (*([labels] if labels else []), *drop, *one_hot):
-        if not any(column in each for each in columns_of.values()):
-            need_column(next(iter(columns_of.values())), column, ", ".join(map(str, sources.values())))
-    _check_overlap(tables, sources, named)
-    return _joined(tables, known if labels is not None else None, least=least)
+    for name, view in found.items():
+        frame, source = _indexed(view.table), str(view.path)
+        if wishes.labels is not None and wishes.labels in frame:
+            known |= _labels(frame.pop(wishes.labels))
+        if before.was_mixed(name):
+            tables[name] = frame
+            continue
+        columns = before.columns(name)
+        frame = frame if columns is None else fitted_columns(frame, source, columns)
+        kind = (mixed or None) if fitted is None else False
+        named = view.table.ids is not None
+        tables[name], wrong = usable(frame, mixed=kind, gaps=several, alike=least < 2, ids=named)
+        problems += [(source, problem) for problem in wrong]
+    if problems:
+        raise InvalidInputError(refusal(problems))
+    _check_overlap(tables, found)
+    return _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
 
 
-def _ids(raw: RawTable, id: str | None, source: str) -> list[str] | None:
-    """Return the ids of a table: those in the column `id`, or the names of its rows; None if it has neither."""
-    if id is None or (id == raw.title and id not in raw.frame):
-        return None if raw.names is None else sample_ids(_series(raw.names, raw.title), source)
-    need_column(raw.columns, id, source)
-    return sample_ids(raw.frame[id], source)
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table."""
+
+    readings: Mapping[str, TableReading]
+    names: Sequence[str] | None
+
+    @classmethod
+    def of(cls, fitted: BaseEstimator | None) -> _Before:
+        names = getattr(fitted, "feature_names_in_", None)
+        return cls(getattr(fitted, "readings_", {}), None if names is None else [str(name) for name in names])
+
+    @property
+    def several(self) -> bool:
+        """Whether the model was fitted on several tables; one table is called X."""
+        return any(name != "X" for name in self.readings)
+
+    def was_mixed(self, view: str) -> bool:
+        return isinstance(self.readings.get(view if self.several else "X"), MixedTable)
+
+    def columns(self, view: str) -> Sequence[str] | None:
+        if not self.several:
+            return self.names
+        reading = self.readings.get(view)
+        return reading.names if isinstance(reading, NamedColumns) else None
 
 
-def _series(names: list[str], title: str | None) -> pd.Series:
-    import pandas as pd
+def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes) -> None:
+    """Refuse options that name a column which no file has."""
+    held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
+    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop)):
+        if not any(column in each for each in held):
+            need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
 
-    return pd.Series(names, name=title or "row names", dtype=object)
+
+def _indexed(table: TableFile) -> pd.DataFrame:
+    frame = table.frame.copy(deep=False)
+    frame.index = [str(i + 1) for i in range(len(frame))] if table.ids is None else table.ids
+    return frame
 
 
 def _sources(files: Sequence[Path], views: Sequence[str]) -> dict[str, Path]:
-    named = [(path.stem, path) for path in files]
+    named = [(stem_of(path), path) for path in files]
     for view in views:
         name, _, path = view.partition("=")
         if not name or not path:
@@ -118,8 +179,10 @@ def _labels(column: pd.Series) -> dict[str, str | None]:
     return {sample: text or None for sample, text in zip(column.index, texts, strict=True) if text != "-1"}
 
 
-def _check_overlap(tables: dict[str, pd.DataFrame], sources: dict[str, Path], named: dict[str, bool]) -> None:
+def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile]) -> None:
     """Refuse views that share hardly any id; say how many samples are in all views if some are not."""
+    sources = {name: view.path for name, view in found.items()}
+    named = {str(view.path): view.table.ids is not None for view in found.values()}
     if len(set(named.values())) > 1:
         has, lacks = (next(source for source, own in named.items() if own is kind) for kind in (True, False))
         msg = f"{has} names its samples, but {lacks} does not: pass --id with a column of ids that every table has."
@@ -147,13 +210,15 @@ def _check_overlap(tables: dict[str, pd.DataFrame], sources: dict[str, Path], na
         warnings.warn(f"{text}the others are in some of them.", UserWarning, stacklevel=2)
 
 
-def _joined(tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int) -> Inputs:
+def _joined(
+    tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int, several: bool
+) -> Inputs:
     order = list(dict.fromkeys(sample for table in tables.values() for sample in table.index))
     if len(order) < least:
         msg = f"There is only {counted(len(order), 'sample')}; at least {least} are needed."
         raise InvalidInputError(msg)
     labels = None if known is None else [known.get(sample) for sample in order]
-    if len(tables) == 1:
+    if not several:
         return Inputs(next(iter(tables.values())).reset_index(drop=True), order, labels)
     return Inputs(tables, order, labels)
 

@@ -65,6 +65,7 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
     names, sizes = np.unique(labels, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     noun = "cluster" if hasattr(model, "labels_") else "class"
+    evidence = getattr(model, "cluster_evidence_", None)
     if as_json:
         found = {
             "model": type(model).__name__,
@@ -78,6 +79,8 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         typer.echo(json.dumps(found, indent=2))
         return
     typer.echo(f"{counted(len(labels), 'sample')} in {counted(len(names), noun)}:")
+    if evidence is not None:
+        typer.echo(f"The number was chosen from the data; {evidence.words}.")
     for k in order[:_SHOWN]:
         typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
     if len(names) > _SHOWN:

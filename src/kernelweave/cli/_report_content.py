@@ -41,9 +41,11 @@ class Beside:
         """Which samples have a given label."""
         return None if self.labels is None else [label is not None for label in self.labels]
 
-    def columns(self, found: Array, confidence: Vector) -> dict[str, list[str]]:
+    def columns(self, found: Array, confidence: Vector | None) -> dict[str, list[str]]:
         """Return the columns of labels.csv; of a classifier, whether a label was given or predicted."""
-        columns = {"label": [str(label) for label in found], "confidence": [f"{sure:.4f}" for sure in confidence]}
+        columns = {"label": [str(label) for label in found]}
+        if confidence is not None:  # a method of another package may have none
+            columns["confidence"] = [f"{sure:.4f}" for sure in confidence]
         known = self.labelled
         return columns if known is None else columns | {"source": ["given" if own else "predicted" for own in known]}
 

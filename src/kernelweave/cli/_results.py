@@ -98,16 +98,22 @@ def labels_of(model: BaseEstimator) -> Array:
     return np.asarray(model.labels_ if hasattr(model, "labels_") else model.transduction_)
 
 
-def confidence_of(model: BaseEstimator) -> Vector:
-    """Return the confidence of a clusterer in its clusters, or the largest class probability of a classifier."""
+def confidence_of(model: BaseEstimator) -> Vector | None:
+    """Return the confidence of a clusterer in its clusters, or the largest class probability of a classifier.
+
+    None for a method of a plugin that has neither.
+    """
     if hasattr(model, "confidence_"):
         return np.asarray(model.confidence_)
-    return np.asarray(np.asarray(model.label_distributions_).max(axis=1))
+    if hasattr(model, "label_distributions_"):
+        return np.asarray(np.asarray(model.label_distributions_).max(axis=1))
+    return None
 
 
-def label_rows(ids: Sequence[str], labels: Array, confidence: Vector) -> list[tuple[str, str, str]]:
-    """Return the rows of labels.csv: id, label and confidence of every sample."""
-    return [(i, str(label), f"{sure:.4f}") for i, label, sure in zip(ids, labels, confidence, strict=True)]
+def label_rows(ids: Sequence[str], labels: Array, confidence: Vector | None) -> list[tuple[str, str, str]]:
+    """Return the rows of labels.csv: id, label and confidence of every sample, empty if it is not known."""
+    sure = [""] * len(ids) if confidence is None else [f"{value:.4f}" for value in confidence]
+    return [(i, str(label), text) for i, label, text in zip(ids, labels, sure, strict=True)]
 
 
 def model_path(result: Path) -> Path:

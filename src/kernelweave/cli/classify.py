@@ -32,12 +32,17 @@ def classify(
     ] = None,
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
-    no_header: option.NoHeader = False,
+    header: option.Header = None,
+    sep: option.Sep = None,
+    decimal: option.Decimal = None,
+    thousands: option.Thousands = None,
+    encoding: option.Encoding = None,
+    transpose: option.Transpose = False,
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
+    scale: option.Scale = "auto",
     metadata: option.MetadataFile = None,
     metadata_columns: option.MetadataColumns = None,
     test_features: option.TestFeatures = False,
@@ -62,26 +67,36 @@ def classify(
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
+    from kernelweave.tabular import Wishes
+    from kernelweave.tabular.intake import stem_of
 
     _check_options(labels, labels_file, folds)
-    model = _model(method, solver, seed)
+    columns = metadata_columns or []
+    own = labels if labels_file is None else None
+    wishes = Wishes(
+        id,
+        own,
+        frozenset(),
+        frozenset((*(drop or ()), *columns)),
+        header,
+        sep,
+        decimal,
+        thousands,
+        encoding,
+    )
+    model = _model(method, solver, scale, seed)
     if kernels:
         model.set_params(kernels=kernels)
-    folder = out or Path(f"{files[0].stem if files else 'views'}-classes")
-    columns, header = metadata_columns or [], not no_header
+    folder = out or Path(f"{stem_of(files[0]) if files else 'views'}-classes")
     check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        own = labels if labels_file is None else None
-        dropped = [*(drop or ()), *columns]
-        inputs = read_inputs(
-            files or (), view or (), id=id, labels=own, one_hot=one_hot or (), drop=dropped, header=header
-        )
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
         known = inputs.labels or []
         if labels_file is not None:
-            known = labels_beside(inputs.ids, labels_file, labels, id=id, header=header)
+            known = labels_beside(inputs.ids, labels_file, labels, wishes)
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, id=id, header=header)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
     y = partial_labels(known)
     given = sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(given, 'label')}", quiet=quiet):
@@ -118,9 +133,16 @@ def _checked(model: BaseEstimator, X: Frames, y: Array, folds: int) -> LabelChec
         return None
 
 
-def _model(method: str, solver: str, seed: int) -> BaseEstimator:
+def _model(method: str, solver: str, scale: str, seed: int) -> BaseEstimator:
+    if option.is_plugin(method):
+        from sklearn.base import ClassifierMixin
+
+        return option.plugin_model(method, ClassifierMixin, solver)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
+    scaling = option.one_of("--scale", scale, option.SCALES)
     from kernelweave import SMKLClassifier, WeaveClassifier
 
-    return WeaveClassifier(solver=chosen, random_state=seed) if name == "weave" else SMKLClassifier(random_state=seed)
+    if name == "weave":
+        return WeaveClassifier(solver=chosen, scale=scaling, random_state=seed)
+    return SMKLClassifier(scale=scaling, random_state=seed)

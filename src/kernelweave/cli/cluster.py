@@ -21,12 +21,17 @@ def cluster(
     clusters: Annotated[str, typer.Option("-k", "--clusters", help="The number of clusters, or auto.")] = "auto",
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
-    no_header: option.NoHeader = False,
+    header: option.Header = None,
+    sep: option.Sep = None,
+    decimal: option.Decimal = None,
+    thousands: option.Thousands = None,
+    encoding: option.Encoding = None,
+    transpose: option.Transpose = False,
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
+    scale: option.Scale = "auto",
     metadata: option.MetadataFile = None,
     metadata_columns: option.MetadataColumns = None,
     test_features: option.TestFeatures = False,
@@ -48,25 +53,30 @@ def cluster(
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
+    from kernelweave.tabular import Wishes
 
-    model = _model(method, solver, clusters, seed)
+    columns = metadata_columns or []
+    wishes = Wishes(
+        id,
+        None,
+        frozenset(),
+        frozenset((*(drop or ()), *columns)),
+        header,
+        sep,
+        decimal,
+        thousands,
+        encoding,
+    )
+    model = _model(method, solver, scale, clusters, seed)
     if kernels:
         model.set_params(kernels=kernels)
     folder = out or Path(f"{_name(files, view)}-clusters")
-    columns = metadata_columns or []
     check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(
-            files or (),
-            view or (),
-            id=id,
-            one_hot=one_hot or (),
-            drop=[*(drop or ()), *columns],
-            header=not no_header,
-        )
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, id=id, header=not no_header)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         model.fit(inputs.X)
     with working("Writing the results", quiet=quiet):
@@ -76,18 +86,23 @@ def cluster(
     tell(model, written, as_json=json, beside=known)
 
 
-def _model(method: str, solver: str, clusters: str, seed: int) -> BaseEstimator:
+def _model(method: str, solver: str, scale: str, clusters: str, seed: int) -> BaseEstimator:
+    if option.is_plugin(method):
+        from sklearn.base import ClusterMixin
+
+        return option.plugin_model(method, ClusterMixin, solver, n_clusters=_number(clusters), random_state=seed)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, solver)
+    scaling = option.one_of("--scale", scale, option.SCALES)
     number = _number(clusters)
     from kernelweave import SMKLClustering, WeaveClustering
 
     if name == "weave":
-        return WeaveClustering(number, solver=chosen, random_state=seed)
+        return WeaveClustering(number, solver=chosen, scale=scaling, random_state=seed)
     if number == "auto":
         msg = "--method smkl needs the number of clusters, such as -k 5; only weave can choose it (auto)."
         raise InvalidInputError(msg)
-    return SMKLClustering(number, random_state=seed)
+    return SMKLClustering(number, scale=scaling, random_state=seed)
 
 
 def _number(text: str) -> int | Literal["auto"]:
@@ -100,4 +115,6 @@ def _number(text: str) -> int | Literal["auto"]:
 
 
 def _name(files: list[Path] | None, views: list[str] | None) -> str:
-    return files[0].stem if files else "views" if views else "data"
+    from kernelweave.tabular.intake import stem_of
+
+    return stem_of(files[0]) if files else "views" if views else "data"

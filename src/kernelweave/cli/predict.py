@@ -26,9 +26,13 @@ def predict(
     files: option.Files = None,
     view: option.Views = None,
     id: option.Id = None,
-    one_hot: option.OneHot = None,
     drop: option.Drop = None,
-    no_header: option.NoHeader = False,
+    header: option.Header = None,
+    sep: option.Sep = None,
+    decimal: option.Decimal = None,
+    thousands: option.Thousands = None,
+    encoding: option.Encoding = None,
+    transpose: option.Transpose = False,
     out: Annotated[Path | None, typer.Option(help="CSV file to write; printed if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
@@ -42,7 +46,9 @@ def predict(
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
+    from kernelweave.tabular import Wishes
 
+    wishes = Wishes(id, None, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     with working("Reading", quiet=quiet):
@@ -50,11 +56,9 @@ def predict(
         inputs = read_inputs(
             files or (),
             view or (),
-            id=id,
-            one_hot=one_hot or (),
-            drop=drop or (),
-            header=not no_header,
-            columns=_features(fitted),
+            wishes,
+            transpose=transpose,
+            fitted=fitted,
             least=1,
         )
     with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
@@ -85,8 +89,3 @@ def _predictor(path: Path) -> BaseEstimator:
         msg = f"{path} holds a {type(fitted).__name__}, which has no answer for new samples: use a model that predicts."
         raise InvalidInputError(msg)
     return fitted
-
-
-def _features(fitted: BaseEstimator) -> list[str] | None:
-    names = getattr(fitted, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]

@@ -18,6 +18,8 @@ ENV_DATA = "KERNELWEAVE_DATA"
 
 def locate(info: DatasetInfo, data_home: os.PathLike[str] | str | None, *, download: bool) -> Path:
     """Return the path of the checked file; a user's folder is only read, downloads go to the cache."""
+    if info.folder is not None:
+        return _in_folder(info, info.folder, "the package of the data set")
     if data_home is not None:
         return _in_folder(info, Path(data_home), "data_home")
     if os.environ.get(ENV_DATA):

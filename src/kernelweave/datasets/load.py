@@ -15,7 +15,7 @@ __all__ = ["load_dataset"]
 
 
 def load_dataset(name: str, *, data_home: os.PathLike[str] | str | None = None, download: bool = True) -> Bunch:
-    """Load one of the paper's data sets, with its samples, classes and origin as published.
+    """Load one of the paper's data sets, or of a plugin, with its samples, classes and origin as published.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def load_dataset(name: str, *, data_home: os.PathLike[str] | str | None = None, 
     """
     info = dataset_info(name)
     path = locate(info, data_home, download=download)
-    table = READERS[info.format](path)
+    read = READERS[info.format] if isinstance(info.format, str) else info.format
+    table = read(path)
     _check_shape(info, table, path)
     return Bunch(
         data=table.data,

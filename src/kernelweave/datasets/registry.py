@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from kernelweave.errors import InvalidInputError
+from kernelweave.datasets.readers import LabelledTable
+from kernelweave.errors import InvalidInputError, PluginError
+from kernelweave.plugins import load_plugin, plugin_names
 
 __all__ = ["DATASETS", "DatasetInfo", "dataset_info", "list_datasets"]
 
@@ -20,7 +24,11 @@ TREC = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetInfo:
-    """The file, shape and origin of a data set."""
+    """The file, shape and origin of a data set.
+
+    A data set of a plugin may have a reader of its own, a function of the path, as `format`. `folder` is where the file
+    is if it comes with a package; all others are downloaded.
+    """
 
     name: str
     filename: str
@@ -33,7 +41,8 @@ class DatasetInfo:
     citation: str
     preprocessing: str
     description: str
-    format: Literal["mat", "yeast"] = "mat"
+    format: Literal["mat", "yeast"] | Callable[[Path], LabelledTable] = "mat"
+    folder: Path | None = None
 
 
 DATASETS: tuple[DatasetInfo, ...] = (
@@ -170,14 +179,15 @@ DATASETS: tuple[DatasetInfo, ...] = (
 
 
 def list_datasets() -> list[str]:
-    """Return the names of the data sets, in the order of the paper's tables.
+    """Return the names of the data sets, in the order of the paper's tables, then those of plugins.
 
     Examples
     --------
     >>> list_datasets()
     ['yale', 'jaffe', 'yeast', 'tr11', 'tr41', 'tr45', 'ba', 'coil20']
     """
-    return [info.name for info in DATASETS]
+    own = [info.name for info in DATASETS]
+    return own + [name for name in plugin_names("datasets") if name not in own]
 
 
 def dataset_info(name: str) -> DatasetInfo:
@@ -205,7 +215,20 @@ def dataset_info(name: str) -> DatasetInfo:
     """
     known = {info.name: info for info in DATASETS}
     key = name.casefold() if isinstance(name, str) else None
-    if key not in known:
-        msg = f"There is no data set {name!r}: choose one of {', '.join(known)}."
+    if key in known:
+        return known[key]
+    if key is None or key not in plugin_names("datasets"):
+        msg = f"There is no data set {name!r}: choose one of {', '.join(list_datasets())}."
         raise InvalidInputError(msg)
-    return known[key]
+    return _plugin(key)
+
+
+def _plugin(name: str) -> DatasetInfo:
+    found = load_plugin("datasets", name)
+    if not isinstance(found, DatasetInfo) or found.name != name:
+        msg = (
+            f"{name!r} of the group kernelweave.datasets must be a kernelweave.datasets.DatasetInfo of that name; got "
+            f"{found!r}. Update or uninstall the package."
+        )
+        raise PluginError(msg)
+    return found

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import reached
-from kernelweave.errors import UndecidedWarning
+from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import encode_partial_labels
@@ -166,8 +166,19 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Rows sum to one; the columns follow `classes_`.
         """
         check_is_fitted(self)
-        found: Matrix = self.label_distributions_[self._seen.rows(self._in_memory(self._read_again(X)))]
+        found: Matrix = self.label_distributions_[self._rows_of_fit(self._in_memory(self._read_again(X)))]
         return found
+
+    def _rows_of_fit(self, samples: Views | KernelStack) -> NDArray[np.intp]:
+        """Return the position of every sample in the training set; the error for new ones says if views are absent."""
+        try:
+            return self._seen.rows(samples)
+        except NewSamplesError as error:
+            if isinstance(samples, KernelStack) or samples.present.any(axis=1).all():
+                raise
+            given = ", ".join(name for name, known in zip(samples.names, samples.present, strict=True) if known.any())
+            msg = f"The model was fitted on the views {', '.join(self.view_names_)}; got {given}. {error}"
+            raise NewSamplesError(msg) from error
 
 
 def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:

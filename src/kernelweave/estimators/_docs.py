@@ -186,7 +186,8 @@ solver : {{"auto", "dense", "local", "landmark"}} or solver, default="auto"
 """,
     "weave_run": """
 n_jobs : int or None, default=None
-    Threads of BLAS and OpenMP during `fit`{processes}: None leaves them as they are, -1 takes every core.
+    Threads of BLAS and OpenMP during `fit`{processes}: None takes one below 2000 samples, where more would mostly
+    wait for each other, and else leaves them as they are; -1 takes every core.
 verbose : int, default=0
     1 writes what was chosen and found to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None

@@ -68,6 +68,8 @@ AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
 POSITIVE = Number(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
 
+_ONE_THREAD_BELOW = 2000  # samples
+
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]
     """A model that sees its samples through one kernel (`kernel`) or several (`kernels`)."""
@@ -291,8 +293,13 @@ def check_n_clusters(n_clusters: int, n_samples: int) -> None:
 
 
 @contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core."""
+def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
+    """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core.
+
+    With None and few samples it is one thread: their matrices are so small that threads mostly wait for each other.
+    """
+    if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
+        n_jobs = 1
     if n_jobs is None:
         yield
         return

@@ -131,8 +131,8 @@ class WeaveClassifier(GraphClassifier):
         self
         """
         check_parameters(self)
-        with threads(self.n_jobs):
-            samples = self._read(X)
+        samples = self._read(X)
+        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
             if isinstance(samples, Chunks):  # counted while they are read
                 classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
             else:

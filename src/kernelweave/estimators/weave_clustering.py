@@ -165,8 +165,8 @@ class WeaveClustering(GraphClusterer):
         self
         """
         check_parameters(self)
-        with threads(self.n_jobs):
-            samples = self._read(X)
+        samples = self._read(X)
+        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
             if self.n_clusters != "auto" and not isinstance(samples, Chunks):
                 check_n_clusters(self.n_clusters, samples.n_samples)
             n_groups = 50 if self.n_clusters == "auto" else self.n_clusters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernelweave.experiments.published import Figure, Published
@@ -18,10 +18,10 @@ __all__ = ["NEAR", "compared", "detail_table", "overview_tables", "printed_figur
 NEAR = 0.02  # figures that differ by at most this count as equal; scores are from 0 to 1
 _TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity"}
 _SIZES = ("instances", "features", "classes")
-_TUNED = "*"
+_TUNED, _UNSETTLED = "*", "†"
 _RULES = {
     "oracle": "the best setting of the search, selected with the labels that score it (as in the paper, apparently)",
-    "fixed": "one setting for all data sets",
+    "fixed": "one setting, not searched",
     "unsupervised": "the setting selected without labels",
 }
 
@@ -64,7 +64,7 @@ def _overview(title: str, cells: Sequence[Cell], published: Published | None) ->
     notes = [_rules_note(cells) + " Best in bold."]
     if published is not None and any(compared(c, m, published) is not None for c in cells for m in published.metrics):
         notes.append(f"In parentheses: ours minus the figure in {published.table}. {published.source}")
-    notes += _protocol_notes(cells)
+    notes += _unsettled_notes(cells) + _protocol_notes(cells)
     head = ["Data", *(["Labels"] if by_labels else []), "Metric"]
     tuned = {(cell.method, cell.rule) for cell in cells if cell.tuned}
     names = [method + (_TUNED if (method, rule) in tuned else "") for method, rule in columns]
@@ -77,7 +77,8 @@ def _entry(cell: Cell | None, metric: str, published: Published | None, best: bo
     scale, digits = _scale(published)
     difference = compared(cell, metric, published)
     apart = "" if difference is None else f" ({_signed(difference, published)})"
-    return Entry(f"{scale * cell.scores[metric].mean:.{digits}f}{apart}", best, _tone(difference))
+    mark = "" if cell.settled else _UNSETTLED
+    return Entry(f"{scale * cell.scores[metric].mean:.{digits}f}{mark}{apart}", best, _tone(difference))
 
 
 def _rules_note(cells: Sequence[Cell]) -> str:
@@ -86,8 +87,10 @@ def _rules_note(cells: Sequence[Cell]) -> str:
     return " ".join(texts.get(rule, f"{rule}: {_RULES.get(rule, 'see the experiment')}.") for rule in shown)
 
 
-def detail_table(cells: Sequence[Cell], published: Published | None, name: str) -> Table:
-    """Return a table with a row for every cell."""
+def detail_table(
+    cells: Sequence[Cell], published: Published | None, name: str, planned: Mapping[tuple[str, str], int] | None = None
+) -> Table:
+    """Return a table with a row for every cell; `planned` is the number of settings by data set and method."""
     metrics = [metric for metric in METRICS if any(metric in cell.scores for cell in cells)]
     printed = [m for m in metrics if published is not None and m in published.metrics]
     by_labels = any(cell.labels is not None for cell in cells)
@@ -95,30 +98,44 @@ def detail_table(cells: Sequence[Cell], published: Published | None, name: str) 
     words = len(header)
     for metric in metrics:
         header += [_TITLES[metric], *(["published", "Δ"] if metric in printed else [])]
-    header += ["settings", "failed", "runs", "s per run", "setting"]
+    header += ["settings", *(["planned"] if planned else []), "failed", "not converged", "runs", "s per run", "setting"]
     rows = []
     for cell in _by_place(cells):
         peers = [c for c in cells if (c.dataset, c.labels, c.rule) == (cell.dataset, cell.labels, cell.rule)]
         row = [Entry(cell.dataset.upper()), *([Entry(_rate(cell.labels))] if by_labels else [])]
         row += [Entry(cell.method), Entry(cell.rule + (_TUNED if cell.tuned else ""))]
         for metric in metrics:
-            ours = _number(cell, metric, published)
-            row.append(Entry(ours, cell in _best(peers, metric)))
-            if metric in printed:
-                difference = compared(cell, metric, published)
-                row.append(Entry(_printed(printed_figure(cell, metric, published), published)))
-                row.append(Entry(_signed(difference, published), tone=_tone(difference)))
-        row += [Entry(str(cell.n_settings)), Entry(str(cell.n_failed)), Entry(str(cell.n_runs))]
-        row += [Entry(f"{cell.seconds:.2g}" if cell.scores else DASH), Entry(cell.setting if cell.scores else DASH)]
-        rows.append(row)
+            row += _detail(cell, metric, published, best=cell in _best(peers, metric))[: 3 if metric in printed else 1]
+        rows.append(row + _counts(cell, planned))
     notes = [
         "Mean ± sample standard deviation over seeds or draws, for the setting in the last column. settings: the "
-        "number of settings searched; failed: the number of them that failed in a run. The best of each rule is in "
-        "bold."
+        "number of settings searched"
+        + ("; planned: the number in the file of the experiment" if planned else "")
+        + "; failed, not converged: the number of them that failed, or stopped at the maximum number of iterations, in "
+        "a run. runs: seeds or draws of the setting shown. The best of each rule is in bold."
     ]
     notes.append(_rules_note(cells))
     title = f"{published.table if published else name}: all results"
-    return Table(title, header, rows, [*notes, *_protocol_notes(cells)], words=words, last_words=1)
+    notes += _unsettled_notes(cells) + _protocol_notes(cells)
+    return Table(title, header, rows, notes, words=words, last_words=1)
+
+
+def _detail(cell: Cell, metric: str, published: Published | None, *, best: bool) -> list[Entry]:
+    """Return our figure, the published one, and their difference."""
+    difference = compared(cell, metric, published)
+    return [
+        Entry(_number(cell, metric, published), best),
+        Entry(_printed(printed_figure(cell, metric, published), published)),
+        Entry(_signed(difference, published), tone=_tone(difference)),
+    ]
+
+
+def _counts(cell: Cell, planned: Mapping[tuple[str, str], int] | None) -> list[Entry]:
+    """Return the size of the search, what failed in it, and the setting that was chosen."""
+    in_file = [planned.get((cell.dataset, cell.method), DASH)] if planned else []
+    counts = [cell.n_settings, *in_file, cell.n_failed, cell.n_unsettled, cell.n_runs]
+    seconds = f"{cell.seconds:.2g}" if cell.scores else DASH
+    return [*(Entry(str(count)) for count in counts), Entry(seconds), Entry(cell.setting if cell.scores else DASH)]
 
 
 def sizes_table(rows: pd.DataFrame, published: Published | None) -> Table:
@@ -155,8 +172,8 @@ def _by_place(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _best(cells: Iterable[Cell | None], metric: str) -> list[Cell]:
-    """Return the cells with the best score, if at least two have one."""
-    scored = [cell for cell in cells if cell is not None and metric in cell.scores]
+    """Return the cells with the best score of those that converged, if at least two have one."""
+    scored = [cell for cell in cells if cell is not None and cell.settled and metric in cell.scores]
     if len(scored) < 2:
         return []
     top = max(cell.scores[metric].mean for cell in scored)
@@ -187,6 +204,12 @@ def _protocol_notes(cells: Sequence[Cell]) -> list[str]:
     return [f"Labels are drawn with the protocol {', '.join(protocols)} (see label_split)."] if protocols else []
 
 
+def _unsettled_notes(cells: Sequence[Cell]) -> list[str]:
+    if all(cell.settled for cell in cells):
+        return []
+    return [f"{_UNSETTLED} no setting converged in all its runs: the figure depends on where the solver was stopped."]
+
+
 def _rate(labels: int | None) -> str:
     return DASH if labels is None else f"{labels} %"
 
@@ -202,7 +225,7 @@ def _number(cell: Cell, metric: str, published: Published | None) -> str:
         return DASH
     scale, digits = _scale(published)
     spread = "" if score.std is None else f" ± {scale * score.std:.{digits}f}"
-    return f"{scale * score.mean:.{digits}f}{spread}"
+    return f"{scale * score.mean:.{digits}f}{spread}{'' if cell.settled else _UNSETTLED}"
 
 
 def _printed(figure: Figure | None, published: Published | None) -> str:

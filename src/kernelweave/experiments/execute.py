@@ -26,6 +26,7 @@ from kernelweave._types import Array, Mask, Samples
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.experiments.choices import Parameters
+from kernelweave.experiments.commits import source_commit
 from kernelweave.experiments.data import LabelledSamples
 from kernelweave.experiments.methods import build, estimator_class
 from kernelweave.experiments.rows import Row
@@ -44,7 +45,7 @@ _NO_FIGURES: Row = {"acc": None, "nmi": None, "purity": None, "evidence": None, 
 
 def run_task(task: Task, shared: SharedData) -> list[Row]:
     """Return the rows of a task; a fit that fails gives a row with the reason. BLAS runs on one thread."""
-    samples = open_samples(shared.samples(task.data.name))
+    samples = open_samples(shared.samples(task.data.name, task.preprocessing))
     if task.method is None:
         return [_row(task, 0, 0.0, _shape(samples))]
     work = _Work(task, task.method, samples, shared)
@@ -71,12 +72,15 @@ class _Work:
         return self.task.fraction is None and shares_a_fit(cls, self.parameters(point))
 
     def input(self, point: Point) -> Samples:
-        """Return the features, all kernels, or the one kernel of a point."""
+        """Return the features, all kernels, their mean, or the one kernel of a point."""
         if self.method.input == "features":
             return self.samples.X
-        kernels = open_kernels(self.shared.kernels(self.task.data.name, self.method.kernels))
+        task = self.task
+        kernels = open_kernels(self.shared.kernels(task.data.name, self.method.kernels, task.preprocessing))
         if self.method.input == "kernels":
             return kernels
+        if self.method.input == "mean-kernel":
+            return np.mean(kernels, axis=0)
         return kernels[recipe(self.method.kernels).names.index(point.kernel)]
 
     def model(self, point: Point) -> BaseEstimator:
@@ -103,20 +107,22 @@ class _Work:
 def _each(work: _Work) -> Iterator[tuple[int, float, Row]]:
     """Yield index, seconds and figures of every point; repeats of a setting share a fit where they can."""
     model, setting = None, None
+    caught: list[warnings.WarningMessage] = []  # of the last fit: repeats that share it share its outcome
     for i, point in enumerate(work.task.points):
         X = work.input(point)
         begun = perf_counter()
         try:
-            with warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
                 if model is not None and setting == point.parameters and work.shares_a_fit(point):
                     found = _score_clusters(model, model.labels_for(point.seed), work.samples.y)
                 else:
                     labelled = work.labelled(point)
                     model = work.model(point).fit(X, work.known(labelled))
-                    setting = point.parameters
+                    setting, caught = point.parameters, heard
                     found = _score(model, work.samples.y, labelled)
-            found |= _end(model, caught)
+                found |= _end(model, caught)
+                found |= _confirmed(work, point, model, X, found)
         except Exception as error:  # any error becomes a row, so that the other tasks still run
             model, found = None, _failure(error)
         yield i, perf_counter() - begun, found
@@ -149,6 +155,17 @@ def _path(work: _Work) -> Iterator[tuple[int, float, Row]]:
                     found = _score(model, work.samples.y, labelled)
                 yield i, perf_counter() - begun, found | _end(model, caught)
                 begun = perf_counter()
+
+
+def _confirmed(work: _Work, point: Point, model: BaseEstimator, X: Samples, found: Row) -> Row:
+    """Return the share of labels that differ after twice as many iterations, for a run that stopped at max_iter."""
+    if not work.method.confirm or found["outcome"] != "MAX_ITER":
+        return {}
+    labelled = work.labelled(point)
+    more = work.model(point).set_params(max_iter=2 * model.max_iter).fit(X, work.known(labelled))
+    if labelled is None:
+        return {"moved": 1 - clustering_accuracy(model.labels_for(point.seed), more.labels_)}
+    return {"moved": float((model.transduction_ != more.transduction_)[~labelled].mean())}
 
 
 def _score(model: BaseEstimator, y: Classes, labelled: Mask | None) -> Row:
@@ -207,11 +224,13 @@ def _row(task: Task, i: int, seconds: float, found: Row) -> Row:
         "selection": method.selection if method else "",
         "parameters": json.dumps(parameters, sort_keys=True),
         "kernel": point.kernel,
+        "preprocessing": task.preprocessing,
         "seed": point.seed,
         "split": task.protocol or "",
         "fraction": task.fraction,
         **_NO_FIGURES,
         "n_iter": None,
+        "moved": None,
         "error": "",
         **found,
         "seconds": seconds,
@@ -229,4 +248,5 @@ def _versions() -> Row:
         "scipy": scipy.__version__,
         "sklearn": sklearn.__version__,
         "python": platform.python_version(),
+        "commit": source_commit(),
     }

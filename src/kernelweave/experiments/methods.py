@@ -10,6 +10,7 @@ import kernelweave
 from kernelweave import baselines
 from kernelweave.experiments import leak
 from kernelweave.experiments.choices import Input, Kind, Parameters
+from kernelweave.plugins import load_method, plugin_names
 
 __all__ = ["accepted_parameters", "build", "estimator_class", "known_estimators"]
 
@@ -17,13 +18,15 @@ _SET_BY_THE_RUNNER = {"n_clusters", "random_state", "n_jobs", "verbose"}
 
 
 def known_estimators(kind: Kind) -> tuple[str, ...]:
-    """Return the names of the estimators for a kind of experiment."""
-    return tuple(_classes(kind))
+    """Return the names of the estimators for a kind of experiment, and those of all plugins."""
+    own = _classes(kind)
+    return (*own, *(name for name in plugin_names("methods") if name not in own))
 
 
 def estimator_class(name: str, kind: Kind) -> type[BaseEstimator]:
-    """Return a public estimator by its name."""
-    return _classes(kind)[name]
+    """Return a public estimator, or one of a plugin, by its name."""
+    own = _classes(kind)
+    return own[name] if name in own else load_method(name, _role(kind))
 
 
 def accepted_parameters(name: str, kind: Kind) -> tuple[str, ...]:
@@ -38,7 +41,7 @@ def build(name: str, kind: Kind, given: Input, parameters: Parameters, *, n_clas
     known = inspect.signature(cls).parameters
     chosen = dict(parameters)
     if given != "features":
-        word = "kernel" if given == "each-kernel" else "kernels"
+        word = "kernels" if given == "kernels" else "kernel"
         if word in known:
             chosen[word] = "precomputed"
     if "n_clusters" in known:
@@ -53,5 +56,10 @@ def _classes(kind: Kind) -> dict[str, type[BaseEstimator]]:
         return {"SMKLClassifier": kernelweave.SMKLClassifier, "MisalignedSMKL": leak.MisalignedSMKL}
     public = {name: getattr(kernelweave, name) for name in kernelweave.__all__}
     public |= {name: getattr(baselines, name) for name in baselines.__all__}
-    role = ClassifierMixin if kind == "classification" else ClusterMixin
+    role = _role(kind)
     return {name: c for name, c in public.items() if isinstance(c, type) and issubclass(c, role)}
+
+
+def _role(kind: Kind) -> type:
+    role: type = ClassifierMixin if kind in ("classification", "leak") else ClusterMixin
+    return role

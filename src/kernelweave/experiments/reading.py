@@ -9,35 +9,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.errors import InvalidInputError, MissingPackageError, ResultsError
+from kernelweave.experiments.rows import COLUMNS, settled
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["GridShares", "grid_shares", "measured_sizes", "read_cells", "read_results", "setting_text"]
 
-_WORDS = ("dataset", "method", "selection", "parameters", "kernel", "seed", "split")
-_FIGURES = ("fraction", "acc", "nmi", "purity", "evidence", "seconds")
+_WORDS = ("dataset", "method", "selection", "parameters", "kernel", "preprocessing", "seed", "split", "outcome")
+_FIGURES = ("fraction", "acc", "nmi", "purity", "evidence", "seconds", "moved")
+_BEFORE = {"preprocessing": "none", "moved": float("nan"), "commit": ""}  # of rows from before these were stored
+_PREPROCESSED = {"unit": "unit rows", "zscore": "standardised"}
 
 
 def read_cells(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with figures as floats, and with labels (%), protocol, rule and setting as tables show them."""
+    """Return the rows with figures as floats, and with labels (%), protocol, rule and setting as tables show them.
+
+    The column "settled" is whether the run converged, or its labels stayed the same with twice the iterations.
+    """
     if missing := [column for column in (*_WORDS, *_FIGURES) if column not in rows]:
         msg = f"The rows have no column {', '.join(missing)}: pass the rows that an experiment wrote."
         raise InvalidInputError(msg)
-    pairs = zip(rows["parameters"], rows["kernel"], strict=True)
+    searched = zip(rows["parameters"], rows["kernel"], rows["preprocessing"], strict=True)
     figures = rows.assign(**{name: rows[name].astype(float) for name in _FIGURES})  # a column of None has dtype object
     return figures.assign(
         labels=(100 * figures["fraction"]).round(),
         protocol=rows["split"],
         rule=rows["selection"],
-        setting=[setting_text(parameters, kernel) for parameters, kernel in pairs],
+        setting=[setting_text(*setting) for setting in searched],
+        settled=[
+            settled(str(outcome), moved) for outcome, moved in zip(rows["outcome"], figures["moved"], strict=True)
+        ],
     )
 
 
-def setting_text(parameters: str, kernel: str) -> str:
-    """Return a setting as text, such as "alpha=1e-05, beta=100; linear"."""
+def setting_text(parameters: str, kernel: str, preprocessing: str = "none") -> str:
+    """Return a setting as text, such as "alpha=1e-05, beta=100; linear; unit rows"."""
     named = ", ".join(f"{name}={_short(value)}" for name, value in json.loads(parameters).items())
-    return "; ".join(filter(None, [named, kernel])) or "defaults"
+    return "; ".join(filter(None, [named, kernel, _PREPROCESSED.get(preprocessing, "")])) or "defaults"
 
 
 def _short(value: object) -> str:
@@ -81,9 +90,10 @@ def grid_shares(rows: pd.DataFrame, near: float = 0.05) -> GridShares:
 
 
 def read_results(folder: Path) -> pd.DataFrame | None:
-    """Return the rows in the folder of an experiment, or None if it has none."""
-    from kernelweave.experiments.rows import COLUMNS
+    """Return the rows in the folder of an experiment, or None if it has none.
 
+    Rows from before the preprocessing and the commit were stored get "none", which it was, and an empty commit.
+    """
     pandas = _pandas()
     for name, read in (
         ("results.parquet", pandas.read_parquet),
@@ -99,6 +109,7 @@ def read_results(folder: Path) -> pd.DataFrame | None:
                 f"{path} cannot be read ({type(error).__name__}: {error}). Run the experiment again, or fetch the file."
             )
             raise ResultsError(msg) from error
+        rows = rows.assign(**{name: value for name, value in _BEFORE.items() if name not in rows})
         present = {column: kind for column, kind in COLUMNS.items() if column in rows}
         words = {column: "" for column, kind in present.items() if kind == "string"}
         return rows.astype(present).fillna(words)

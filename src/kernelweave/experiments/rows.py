@@ -17,18 +17,26 @@ from kernelweave.experiments.tasks import Task
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "Results", "Row"]
+__all__ = ["COLUMNS", "Results", "Row", "settled"]
 
 COLUMNS: dict[str, str] = {
     "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
     "n_features": "Int64", "n_classes": "Int64", "method": "string", "estimator": "string", "selection": "string",
-    "parameters": "string", "kernel": "string", "seed": "Int64", "split": "string", "fraction": "float64",
-    "acc": "float64", "nmi": "float64", "purity": "float64", "evidence": "float64", "undecided": "float64",
-    "seconds": "float64", "n_iter": "float64", "outcome": "string", "error": "string", "kernelweave": "string",
-    "numpy": "string", "scipy": "string", "sklearn": "string", "python": "string", "created": "string", "key": "string",
+    "parameters": "string", "kernel": "string", "preprocessing": "string", "seed": "Int64", "split": "string",
+    "fraction": "float64", "acc": "float64", "nmi": "float64", "purity": "float64", "evidence": "float64",
+    "undecided": "float64", "seconds": "float64", "n_iter": "float64", "outcome": "string", "moved": "float64",
+    "error": "string", "kernelweave": "string", "numpy": "string", "scipy": "string", "sklearn": "string",
+    "python": "string", "commit": "string", "created": "string", "key": "string",
 }  # fmt: skip
 
 Row = dict[str, Any]
+
+_CONVERGED = ("CONVERGED", "LEVEL")  # outcomes of the solvers
+
+
+def settled(outcome: str, moved: float | None) -> bool:
+    """Return whether a run converged, or its labels were the same after twice as many iterations."""
+    return outcome in _CONVERGED or (outcome == "MAX_ITER" and moved == 0)
 
 
 class Results:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,7 @@ from joblib import Parallel, delayed, parallel_config
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments.execute import run_task
+from kernelweave.experiments.refining import expected_second_stage, second_stage
 from kernelweave.experiments.rows import Results, Row
 from kernelweave.experiments.spec import Spec
 from kernelweave.experiments.store import SharedData
@@ -28,8 +30,8 @@ _PATIENCE = 3.0  # seconds for a dask scheduler to answer
 class Watch(Protocol):
     """An observer of a run, such as a progress bar."""
 
-    def begin(self, tasks: list[Task], already: int) -> None:
-        """Handle the start: the tasks to run, and the number of tasks already finished."""
+    def begin(self, tasks: list[Task], finished: list[tuple[Task, list[Row]]], later: list[Task]) -> None:
+        """Handle the start of a stage: tasks to run, finished ones with their rows, and tasks like the next stage's."""
 
     def done(self, task: Task, rows: list[Row]) -> None:
         """Handle a finished task and its rows."""
@@ -83,23 +85,43 @@ def run_experiment(
         msg = f"jobs must be a number of processes, or -1 for every core; got {jobs}."
         raise InvalidInputError(msg)
     results = Results(out)
-    wanted = expand(spec.narrowed(datasets, methods))
+    wanted = spec.narrowed(datasets, methods)
+    first = expand(wanted)
     results.open(spec, resume=resume)
+    run = partial(_run_stage, results=results, jobs=jobs, dask=dask, data_home=data_home, watch=watch)
+    run(first, later=expected_second_stage(wanted))
+    second = second_stage(wanted, results.finished(first))
+    if second:
+        run(second, later=[])
     every = expand(spec)
-    finished = results.finished(every)
+    return results.consolidate(every + second_stage(spec, results.finished(every)))
+
+
+def _run_stage(
+    wanted: list[Task],
+    *,
+    later: list[Task],
+    results: Results,
+    jobs: int,
+    dask: str | None,
+    data_home: str | os.PathLike[str] | None,
+    watch: Watch | None,
+) -> None:
+    """Run the unfinished ones of some tasks."""
+    finished = results.finished(wanted)
     tasks = [task for task in wanted if task.name not in finished]
     if watch is not None:
-        watch.begin(tasks, already=len(wanted) - len(tasks))
-    if tasks:
-        shared = SharedData.build(out.absolute(), tasks, data_home)
-        try:
-            for task, rows in _run(tasks, shared, jobs, dask):
-                results.add(task, rows)
-                if watch is not None:
-                    watch.done(task, rows)
-        finally:
-            shared.remove()
-    return results.consolidate(every)
+        watch.begin(tasks, [(task, finished[task.name]) for task in wanted if task.name in finished], later)
+    if not tasks:
+        return
+    shared = SharedData.build(results.folder.absolute(), tasks, data_home)
+    try:
+        for task, rows in _run(tasks, shared, jobs, dask):
+            results.add(task, rows)
+            if watch is not None:
+                watch.done(task, rows)
+    finally:
+        shared.remove()
 
 
 def _run(tasks: list[Task], shared: SharedData, jobs: int, dask: str | None) -> Iterator[tuple[Task, list[Row]]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["METRICS", "Cell", "Score", "select_cells"]
 
 METRICS = ("acc", "nmi", "purity")
+_CELL = ["dataset", "method", "labels", "rule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ class Cell:
     setting: str  # the chosen one, as text
     n_settings: int  # how many were searched
     n_failed: int  # settings without a result in some run
+    n_unsettled: int  # settings with a run that stopped before it converged, its labels not shown to be stable
     n_runs: int  # seeds or draws of the chosen setting
     seconds: float  # of one run of the chosen setting
+    settled: bool  # whether all runs of the chosen setting converged; False only if no setting did
 
     @property
     def tuned(self) -> bool:
@@ -71,50 +74,82 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
     over seeds or draws; ties are broken by NMI, then by order. The rule "unsupervised" takes the one with the most
     evidence, the modularity of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
-    Settings without a failed run are preferred: the mean of the others would be over easier draws. The other metrics
-    are those of the same setting.
+
+    A setting is only chosen if none of its runs failed, as the mean of the others would be over easier draws, and all
+    of them converged, as the figure would depend on the moment when the solver was stopped. A run that stopped at
+    max_iter counts as converged if its labels were the same after twice as many iterations. If no setting qualifies,
+    the best of the others is shown and marked by `settled`. Settings with all draws come before those that only the
+    coarse stage of a search has run. The other metrics are those of the same setting.
     """
-    keys = ["dataset", "method", "labels", "rule"]
-    return [_cell(key, part) for key, part in read_cells(rows).groupby(keys, sort=False, dropna=False)]
+    frame = read_cells(rows)
+    searches = _settings(frame).groupby(level=list(range(len(_CELL))), sort=False, dropna=False)
+    settings = {_key(key): part for key, part in searches}
+    cells = frame.groupby(_CELL, sort=False, dropna=False)
+    return [_cell(_key(key), part, settings[_key(key)]) for key, part in cells]
 
 
-def _cell(key: tuple[Any, ...], part: pd.DataFrame) -> Cell:
+def _key(key: tuple[Any, ...]) -> tuple[str, str, int | None, str]:
     dataset, method, labels, rule = key
-    settings = [(str(name), runs[runs["acc"].notna()]) for name, runs in part.groupby("setting", sort=False)]
+    return dataset, method, None if labels != labels else int(labels), rule
+
+
+def _settings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per setting: its runs, those with a result, the means, and whether all results converged."""
+    loose = frame["acc"].notna() & ~frame["settled"]
+    return (
+        frame.assign(loose=loose)
+        .groupby([*_CELL, "setting"], sort=False, dropna=False)
+        .agg(
+            runs=("seed", "size"), good=("acc", "count"), loose=("loose", "any"), acc=("acc", "mean"),
+            nmi=("nmi", "mean"), evidence=("evidence", "mean"),
+        )
+    )  # fmt: skip
+
+
+def _cell(key: tuple[str, str, int | None, str], part: pd.DataFrame, settings: pd.DataFrame) -> Cell:
+    dataset, method, labels, rule = key
     if rule == "fixed" and len(settings) > 1:
         msg = (
             f"The rows of {method} on {dataset} have {len(settings)} settings under the rule 'fixed', which chooses "
             "nothing: give it one setting, or another rule."
         )
         raise InvalidInputError(msg)
-    n_runs = part["seed"].nunique()
     by = "evidence" if rule == "unsupervised" else "acc"
-    chosen, good = max(settings, key=lambda setting: _merit(setting[1], by))
-    if len(settings) > 1 and len(good) and good[by].isna().all():
+    best = max(settings.itertuples(), key=lambda setting: _merit(setting, by))
+    if len(settings) > 1 and best.good and getattr(best, by) != getattr(best, by):
         msg = (
             f"The rows of {method} on {dataset} have no {by} to choose by under the rule {rule!r}: only methods that "
             "learn a graph have it. Use the rule 'oracle' or 'fixed'."
         )
         raise InvalidInputError(msg)
+    chosen = str(best.Index[-1])
+    good = part[(part["setting"] == chosen) & part["acc"].notna()]
     return Cell(
         dataset=dataset,
         method=method,
-        labels=None if labels != labels else int(labels),
+        labels=labels,
         rule=rule,
         protocol=", ".join(sorted(set(part["protocol"]) - {""})) or None,
         scores={metric: score for metric in METRICS if (score := _score(good, metric)) is not None},
         setting=chosen,
         n_settings=len(settings),
-        n_failed=sum(len(good) < n_runs for _, good in settings),
+        n_failed=int((settings["good"] < settings["runs"]).sum()),
+        n_unsettled=int(settings["loose"].sum()),
         n_runs=len(good),
         seconds=float(good["seconds"].mean()) if len(good) else float("nan"),
+        settled=not best.loose,
     )
 
 
-def _merit(good: pd.DataFrame, by: str) -> tuple[float, ...]:
-    """Return the sort key: number of runs, criterion of the rule, NMI; `max` keeps the first of ties."""
-    merits = (good[name].mean() for name in ((by, "nmi") if by == "acc" else (by,)))
-    return len(good), *(-np.inf if merit != merit else float(merit) for merit in merits)
+def _merit(setting: Any, by: str) -> tuple[float, ...]:
+    """Return the sort key; `max` keeps the first of ties.
+
+    It is: no run failed, all converged, number of runs, criterion of the rule, NMI.
+    """
+    merits = (getattr(setting, name) for name in ((by, "nmi") if by == "acc" else (by,)))
+    # equal means may differ in their last digits
+    values = (-np.inf if merit != merit else round(float(merit), 12) for merit in merits)
+    return setting.good == setting.runs, not setting.loose, setting.good, *values
 
 
 def _score(good: pd.DataFrame, metric: str) -> Score | None:

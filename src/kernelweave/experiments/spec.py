@@ -13,27 +13,49 @@ from typing import TYPE_CHECKING, Any
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments._toml import TomlTable, read_toml
-from kernelweave.experiments.choices import INPUTS, KINDS, SELECTIONS, SPLITS, Input, Kind, Parameters, Selection, Split
+from kernelweave.experiments.choices import (
+    INPUTS,
+    KINDS,
+    PREPROCESSINGS,
+    SELECTIONS,
+    SPLITS,
+    Input,
+    Kind,
+    Parameters,
+    Preprocessing,
+    Selection,
+    Split,
+)  # fmt: skip
 from kernelweave.experiments.data import known_datasets
 from kernelweave.experiments.methods import accepted_parameters, known_estimators
 from kernelweave.kernels.recipes import RECIPES
+from kernelweave.plugins import plugin_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Grid", "Method", "Spec", "available_specs", "load_spec"]
+__all__ = ["Coarse", "Grid", "Method", "Spec", "available_specs", "load_spec"]
 
 CLASSIFIES: tuple[Kind, ...] = ("classification", "leak")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before."""
+    """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before.
+
+    Every combination of values is run on the samples under each of the `preprocessing` methods.
+    """
 
     values: dict[str, tuple[Any, ...]]
     datasets: tuple[str, ...]
     presets: tuple[str, ...]
     path: bool
+    preprocessing: tuple[Preprocessing, ...] = ("none",)
+
+    @property
+    def searches(self) -> bool:
+        """Whether there is more than one setting."""
+        return len(self.settings()) * len(self.preprocessing) > 1
 
     def settings(self) -> list[Parameters]:
         """Return every combination of the values."""
@@ -53,12 +75,21 @@ class Method:
     grids: tuple[Grid, ...]
     repeats: int
     batch: int
+    confirm: bool = False  # run again with twice max_iter what stopped there, and count the labels that change
 
     def grids_for(self, dataset: str, preset: str) -> tuple[Grid, ...]:
         """Return the grids that apply; a method without grids has one setting, its fixed parameters."""
         if not self.grids:
             return (Grid({}, (), (), path=False),)
         return tuple(g for g in self.grids if dataset in g.datasets and preset in g.presets)
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """A search in two stages: every setting on the first `draws` draws, and the best `keep` of them on all draws."""
+
+    draws: int
+    keep: int
 
 
 @dataclass(frozen=True)
@@ -76,6 +107,7 @@ class Spec:
     fractions: tuple[float, ...]
     draws: dict[str, int]
     most_repeats: int | None
+    coarse: Coarse | None = None
 
     @property
     def classifies(self) -> bool:
@@ -144,7 +176,7 @@ def _read(table: TomlTable, preset: str) -> Spec:
     if preset not in presets:
         table.fail("presets", f"there is no preset {preset!r}; possible are {', '.join(presets.values)}.")
     chosen = presets.table(preset)
-    chosen.only(("datasets", "draws", "repeats"))
+    chosen.only(("datasets", "draws", "repeats", "coarse"))
     datasets = chosen.words("datasets", known_datasets())
     if not datasets:
         chosen.fail("datasets", "names no data set.")
@@ -166,6 +198,7 @@ def _read(table: TomlTable, preset: str) -> Spec:
         fractions=labels[1],
         draws=labels[2],
         most_repeats=chosen.count("repeats", None),
+        coarse=_coarse(chosen, kind),
     )
     _check_methods(table, spec)
     return spec
@@ -187,8 +220,18 @@ def _labels(
     return protocol, tuple(fractions), {name: counts.count(name) for name in datasets}
 
 
+def _coarse(preset: TomlTable, kind: Kind) -> Coarse | None:
+    if "coarse" not in preset:
+        return None
+    if kind not in CLASSIFIES:
+        preset.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
+    table = preset.table("coarse")
+    table.only(("draws", "keep"))
+    return Coarse(table.count("draws"), table.count("keep"))
+
+
 _METHOD_KEYS = (
-    "name", "estimator", "selection", "input", "kernels", "parameters", "grid", "repeats", "batch"
+    "name", "estimator", "selection", "input", "kernels", "parameters", "grid", "repeats", "batch", "confirm"
 )  # fmt: skip
 
 
@@ -201,27 +244,41 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
     given = table.word("input", INPUTS, "kernels" if "kernels" in accepted else "features")
     if kind != "leak" and given != "features" and not {"kernel", "kernels"} & set(accepted):
         table.fail("input", f"{estimator} takes no kernels; possible is 'features'.")
-    if given == "each-kernel" and "kernel" not in accepted:
+    if given in ("each-kernel", "mean-kernel") and "kernel" not in accepted:
         table.fail("input", f"{estimator} takes no single kernel; possible are 'kernels' and 'features'.")
     grids = tuple(_grid(g, accepted, presets) for g in table.tables("grid"))
     selection = table.word("selection", SELECTIONS, "oracle" if grids or given == "each-kernel" else "fixed")
-    if selection == "fixed" and (grids or given == "each-kernel"):
-        table.fail("selection", "'fixed' chooses nothing: remove the grid and the search over kernels.")
+    if selection == "fixed" and (any(grid.searches for grid in grids) or given == "each-kernel"):
+        table.fail("selection", "'fixed' chooses nothing: give each grid one setting, and no search over kernels.")
     return Method(
         name=table.take("name", str, estimator),
         estimator=estimator,
         selection=selection,
         input=given,
-        kernels=table.word("kernels", RECIPES, "released-7" if kind in CLASSIFIES else "released-12"),
+        kernels=table.word("kernels", (*RECIPES, *plugin_names("kernels")), _usual_kernels(kind)),
         parameters=dict(parameters.values),
         grids=grids,
         repeats=table.count("repeats", 1),
         batch=table.count("batch", 1),
+        confirm=_confirm(table, accepted, grids),
     )
 
 
+def _usual_kernels(kind: Kind) -> str:
+    return "released-7" if kind in CLASSIFIES else "released-12"
+
+
+def _confirm(table: TomlTable, accepted: tuple[str, ...], grids: tuple[Grid, ...]) -> bool:
+    confirm = table.take("confirm", bool, False)
+    if confirm and any(grid.path for grid in grids):
+        table.fail("confirm", "the runs of a path start from each other and are not repeated: remove path or confirm.")
+    if confirm and "max_iter" not in accepted:
+        table.fail("confirm", "the estimator has no max_iter to raise.")
+    return confirm
+
+
 def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
-    reserved = ("datasets", "presets", "path")
+    reserved = ("datasets", "presets", "path", "preprocessing")
     table.only((*reserved, *accepted))
     values = {}
     for key, value in table.values.items():
@@ -233,7 +290,10 @@ def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...])
     if path and ("alpha" not in values or "scheme" not in accepted):
         table.fail("path", "a path runs over values of alpha of an SMKL, KGL or PMKL estimator.")
     datasets = table.words("datasets", known_datasets(), known_datasets())
-    return Grid(values, datasets, table.words("presets", presets, presets), path=path)
+    preprocessing = table.words("preprocessing", PREPROCESSINGS, ("none",))
+    if not preprocessing:
+        table.fail("preprocessing", "the list is empty, so there is no setting to run.")
+    return Grid(values, datasets, table.words("presets", presets, presets), path, preprocessing)
 
 
 def _check_methods(table: TomlTable, spec: Spec) -> None:

@@ -16,9 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Matrix
 from kernelweave.errors import ResultsError
+from kernelweave.experiments.choices import Preprocessing
 from kernelweave.experiments.data import LabelledSamples, load_samples
 from kernelweave.experiments.tasks import Task
 from kernelweave.kernels import recipe
+from kernelweave.samples.scaling import fit_scaling
 
 __all__ = ["SharedData", "open_kernels", "open_samples"]
 
@@ -30,28 +32,30 @@ class SharedData(NamedTuple):
 
     folder: Path
 
-    def samples(self, dataset: str) -> Path:
-        """Return the file of a data set's samples and classes."""
-        return self.folder / f"{dataset}.joblib"
+    def samples(self, dataset: str, preprocessing: Preprocessing = "none") -> Path:
+        """Return the file of a data set's samples, preprocessed, and classes."""
+        return self.folder / f"{dataset}-{preprocessing}.joblib"
 
-    def kernels(self, dataset: str, name: str) -> Path:
+    def kernels(self, dataset: str, name: str, preprocessing: Preprocessing = "none") -> Path:
         """Return the file of a data set's kernel matrices under a recipe."""
-        return self.folder / f"{dataset}-{name}.npy"
+        return self.folder / f"{dataset}-{preprocessing}-{name}.npy"
 
     @classmethod
     def build(cls, out: Path, tasks: Iterable[Task], data_home: str | os.PathLike[str] | None) -> SharedData:
         """Write the samples and kernels of the tasks to a folder of this process."""
         _remove_stale(out)
         shared = cls(out / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}")
-        wanted: dict[str, set[str]] = {}
+        wanted: dict[tuple[str, Preprocessing], set[str]] = {}
         for task in tasks:
-            recipes = wanted.setdefault(task.data.name, set())
+            recipes = wanted.setdefault((task.data.name, task.preprocessing), set())
             if task.method is not None and task.method.input != "features":
                 recipes.add(task.method.kernels)
         try:
             shared.folder.mkdir()
-            for dataset, recipes in wanted.items():
-                shared._write(dataset, recipes, load_samples(dataset, data_home))
+            for (dataset, preprocessing), recipes in wanted.items():
+                samples = load_samples(dataset, data_home)
+                X = fit_scaling(samples.X, preprocessing).transform(samples.X)
+                shared._write(dataset, preprocessing, recipes, LabelledSamples(X, samples.y))
         except OSError as error:
             if not error.filename or str(out) not in str(error.filename):
                 raise  # the error of a missing data set has its own message
@@ -59,11 +63,11 @@ class SharedData(NamedTuple):
             raise ResultsError(msg) from error
         return shared
 
-    def _write(self, dataset: str, recipes: set[str], samples: LabelledSamples) -> None:
-        joblib.dump(samples, self.samples(dataset))
+    def _write(self, dataset: str, preprocessing: Preprocessing, recipes: set[str], samples: LabelledSamples) -> None:
+        joblib.dump(samples, self.samples(dataset, preprocessing))
         for name in sorted(recipes):
             with threadpool_limits(1):  # the last digits of a product depend on the number of threads
-                np.save(self.kernels(dataset, name), recipe(name).fit_grams(samples.X))
+                np.save(self.kernels(dataset, name, preprocessing), recipe(name).fit_grams(samples.X))
 
     def remove(self) -> None:
         """Remove the folder."""

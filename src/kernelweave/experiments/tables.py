@@ -13,13 +13,13 @@ from kernelweave.experiments.choices import Kind
 from kernelweave.experiments.published import load_published, published_names
 from kernelweave.experiments.render import Table, to_html, to_latex, to_markdown
 from kernelweave.experiments.selection import select_cells
+from kernelweave.experiments.spec import Spec, available_specs, load_spec
+from kernelweave.experiments.tasks import n_settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kernelweave.experiments.spec import Spec
-
-__all__ = ["tables_of", "write_atomically", "write_tables"]
+__all__ = ["planned_settings", "tables_of", "write_atomically", "write_tables"]
 
 
 def write_tables(rows: pd.DataFrame, spec: Spec, out: str | os.PathLike[str]) -> list[Path]:
@@ -71,7 +71,15 @@ def tables_of(rows: pd.DataFrame, name: str, kind: Kind) -> list[Table]:
     if kind == "data":
         return [sizes_table(rows, published)]
     cells = select_cells(rows)
-    return [*overview_tables(cells, published), detail_table(cells, published, name)]
+    return [*overview_tables(cells, published), detail_table(cells, published, name, planned_settings(name))]
+
+
+def planned_settings(name: str) -> dict[tuple[str, str], int]:
+    """Return the number of settings that the package's file of an experiment has for each data set and method."""
+    if name not in available_specs():
+        return {}
+    spec = load_spec(name, "full")
+    return {(data, method.name): n_settings(method, data, "full") for data in spec.datasets for method in spec.methods}
 
 
 def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:

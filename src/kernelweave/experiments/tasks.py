@@ -6,20 +6,23 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import Any
+from itertools import groupby, product
+from typing import Any, TypeAlias
 
-from kernelweave.experiments.choices import Kind, Parameters, Split
+from kernelweave.experiments.choices import Kind, Parameters, Preprocessing, Split
 from kernelweave.experiments.data import Identity, identify
 from kernelweave.experiments.methods import estimator_class
 from kernelweave.experiments.sharing import shares_a_fit
 from kernelweave.experiments.spec import Grid, Method, Spec
 from kernelweave.kernels import recipe
 
-__all__ = ["Point", "Task", "expand"]
+__all__ = ["Place", "Point", "Setting", "Task", "expand", "expand_best", "n_settings", "two_stages"]
+
+Setting: TypeAlias = tuple[str, str, str]  # parameters as JSON, kernel, preprocessing
+Place: TypeAlias = tuple[str, str, float | None]  # data set, method, share of labels
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Task:
     protocol: Split | None = None
     fraction: float | None = None
     path: bool = False
+    preprocessing: Preprocessing = "none"
 
     @cached_property
     def row_keys(self) -> tuple[str, ...]:
@@ -56,6 +60,16 @@ class Task:
         words = [self.data.name, self.method.name if self.method else self.kind]
         slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
         return f"{slug}-{_digest(self.row_keys)[:16]}"
+
+    @property
+    def place(self) -> Place:
+        """The cell of the table that the rows belong to."""
+        return self.data.name, self.method.name if self.method else "", self.fraction
+
+    def setting(self, point: Point) -> Setting:
+        """Return what is searched over: parameters, kernel and preprocessing."""
+        given = self.method.parameters if self.method else {}
+        return json.dumps({**given, **point.parameters}, sort_keys=True), point.kernel, self.preprocessing
 
     @property
     def cost(self) -> float:
@@ -77,41 +91,84 @@ class Task:
             "seed": point.seed,
             "split": [self.protocol, self.fraction],
         }
+        if self.preprocessing != "none":
+            identity["preprocessing"] = self.preprocessing
         if self.path:  # with warm starts a row depends on the rows before it in its block
             identity["path"] = [p.parameters for p in self.points]
         return identity
 
 
 def expand(spec: Spec) -> list[Task]:
-    """Return the tasks of an experiment, small data sets first, otherwise in the order of the file."""
-    identities = [identify(name) for name in spec.datasets]
+    """Return the tasks of an experiment, small data sets first, otherwise in the order of the file.
+
+    With a coarse stage, a method that has more settings than the stage keeps gets its first draws only: `expand_best`
+    returns the rest once their rows are known.
+    """
     tasks = []
-    for data in sorted(identities, key=lambda identity: identity.n_samples):
+    for data in _identities(spec):
         if spec.kind == "data":
             tasks.append(Task(spec.name, spec.preset, spec.kind, data, None, (Point({}, "", 0),)))
             continue
         for method in spec.methods:
-            tasks += _of_method(spec, data, method)
+            seeds = spec.seeds(method, data.name)
+            first = seeds[: spec.coarse.draws] if spec.coarse and two_stages(spec, method, data.name) else seeds
+            tasks += _of_method(spec, data, method, first)
     return _without_repetition(tasks)
 
 
-def _of_method(spec: Spec, data: Identity, method: Method) -> Iterator[Task]:
+def expand_best(spec: Spec, best: Mapping[Place, Sequence[Setting]]) -> list[Task]:
+    """Return the tasks of the second stage: the remaining draws of the best settings of every place."""
+    if spec.coarse is None:
+        return []
+    tasks = []
+    for data in _identities(spec):
+        for method in spec.methods:
+            if two_stages(spec, method, data.name):
+                rest = spec.seeds(method, data.name)[spec.coarse.draws :]
+                every = _of_method(spec, data, method, rest)
+                tasks += [t for t in every if any(t.setting(p) in best.get(t.place, ()) for p in t.points)]
+    return _without_repetition(tasks)
+
+
+def two_stages(spec: Spec, method: Method, dataset: str) -> bool:
+    """Return whether a method has more settings and draws than the coarse stage of the experiment keeps."""
+    if spec.coarse is None or len(spec.seeds(method, dataset)) <= spec.coarse.draws:
+        return False
+    return n_settings(method, dataset, spec.preset) > spec.coarse.keep
+
+
+def n_settings(method: Method, dataset: str, preset: str) -> int:
+    """Return the number of settings that an experiment's file gives a method on a data set."""
+    kernels = len(recipe(method.kernels).names) if method.input == "each-kernel" else 1
+    found = {
+        (json.dumps(setting, sort_keys=True), way)
+        for grid in method.grids_for(dataset, preset)
+        for setting in grid.settings()
+        for way in grid.preprocessing
+    }
+    return kernels * len(found)
+
+
+def _identities(spec: Spec) -> list[Identity]:
+    return sorted((identify(name) for name in spec.datasets), key=lambda identity: identity.n_samples)
+
+
+def _of_method(spec: Spec, data: Identity, method: Method, seeds: range) -> Iterator[Task]:
     kernels = recipe(method.kernels).names if method.input == "each-kernel" else (_all_kernels(method),)
-    seeds = spec.seeds(method, data.name)
-    for fraction in spec.fractions or (None,):
-        for grid in method.grids_for(data.name, spec.preset):
-            for kernel in kernels:
-                for block in _blocks(grid):
-                    for some in _seed_groups(spec, method, seeds, block, path=grid.path):
-                        points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
-                        protocol = spec.protocol if fraction is not None else None
-                        yield Task(
-                            spec.name, spec.preset, spec.kind, data, method, points, protocol, fraction, path=grid.path
-                        )  # fmt: skip
+    grids = method.grids_for(data.name, spec.preset)
+    searched = [(grid, way) for grid in grids for way in grid.preprocessing]
+    for fraction, (grid, way), kernel in product(spec.fractions or (None,), searched, kernels):
+        for block in _blocks(grid):
+            for some in _seed_groups(spec, method, seeds, block, path=grid.path):
+                points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
+                protocol = spec.protocol if fraction is not None else None
+                yield Task(
+                    spec.name, spec.preset, spec.kind, data, method, points, protocol, fraction, grid.path, way
+                )  # fmt: skip
 
 
 def _all_kernels(method: Method) -> str:
-    return method.kernels if method.input == "kernels" else ""
+    return {"kernels": method.kernels, "mean-kernel": f"mean of {method.kernels}"}.get(method.input, "")
 
 
 def _blocks(grid: Grid) -> list[list[Parameters]]:

@@ -1,7 +1,8 @@
 """Values as JSON and arrays, and back.
 
 Besides numbers, texts, arrays and containers a file may hold objects of exported classes: every dataclass and Enum in
-`__all__` of the packages below, and every class there that lists the attributes to save in `__saved__`.
+`__all__` of the packages below, every class there that lists the attributes to save in `__saved__`, and the kernels of
+installed plugins.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.declared import check_declared
+from kernelweave.files.plugin_classes import PLUGIN, plugin_kernel_class, plugin_kernel_name
 
 __all__ = ["decode", "encode", "exported_classes"]
 
@@ -109,7 +111,9 @@ def _encode_special(value: Any, arrays: list[Array], where: str) -> Any:
 
 
 def _encode_object(value: Any, arrays: list[Array], where: str) -> Any:
-    name = next((name for name, cls in exported_classes().items() if cls is type(value)), None)
+    name = next((name for name, cls in exported_classes().items() if cls is type(value)), None) or plugin_kernel_name(
+        value
+    )
     if name is None:
         msg = (
             f"{where} holds {value!r}, a {type(value).__name__}, which a model file cannot hold: it has data, not "
@@ -238,6 +242,8 @@ def _decode_object(value: _Tree, arrays: list[Array]) -> Any:
 
 
 def _exported(name: Any) -> type:
+    if isinstance(name, str) and name.startswith(PLUGIN):
+        return plugin_kernel_class(name)
     if name not in exported_classes():
         raise _unknown(name)
     return exported_classes()[name]

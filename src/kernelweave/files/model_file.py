@@ -14,6 +14,7 @@ from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.archive import read_archive, write_archive
 from kernelweave.files.codec import decode, encode
 from kernelweave.files.declared import check_declared
+from kernelweave.files.plugin_classes import PLUGIN, plugin_method_class, plugin_method_name
 
 __all__ = ["load", "save_model"]
 
@@ -33,7 +34,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     Notes
     -----
     The file holds no pickle: reading it runs no code. Python functions and kernel classes of your own can therefore
-    not be saved; use pickle or joblib for them, and read such files only if you trust them.
+    not be saved, unless a plugin adds them (`kernelweave.plugins`); use pickle or joblib for them, and read such files
+    only if you trust them.
     """
     arrays: list[Array] = []
     params = model.get_params(deep=False)
@@ -105,7 +107,7 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
         )
         raise BadFileError(msg)
     name = header.get("class")
-    cls = _estimators().get(str(name))
+    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _estimators().get(str(name))
     if cls is None:
         msg = f"it holds a {name!r}, which this version of kernelweave does not know."
         raise BadFileError(msg)
@@ -132,9 +134,18 @@ def _mapping(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _name_of(cls: type) -> str:
-    for name, known in _estimators().items():
-        if known is cls:
-            return name
+    """Return the name of an exported estimator; packages that cannot hold it are not imported."""
+    import kernelweave
+
+    for place in ("kernelweave.baselines", "kernelweave"):
+        if not cls.__module__.startswith(f"{place}."):
+            continue
+        package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
+        if cls.__name__ in package.__all__ and getattr(package, cls.__name__) is cls:
+            return f"{place}.{cls.__name__}"
+    plugin = plugin_method_name(cls)
+    if plugin is not None:
+        return plugin
     msg = f"{cls.__name__} is not a class of kernelweave, so load would not know it: save it by pickle or joblib."
     raise InvalidInputError(msg)
 

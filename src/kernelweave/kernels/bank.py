@@ -8,12 +8,14 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from kernelweave._types import Matrix, Samples, TileOf
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
+from kernelweave.kernels.plugin_kernels import plugin_kernel
 
 __all__ = ["KernelBank", "KernelLike", "as_kernel"]
 
@@ -21,7 +23,9 @@ KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
-    """Return a kernel from a kernel, the name of a scikit-learn metric, or a function of two samples."""
+    """Return a kernel from a kernel, a function of two samples, or the name of a scikit-learn metric or a plugin."""
+    if isinstance(spec, str) and spec not in PAIRWISE_KERNEL_FUNCTIONS:
+        spec = plugin_kernel(spec) or spec
     return spec if isinstance(spec, Kernel) else Pairwise(spec)
 
 

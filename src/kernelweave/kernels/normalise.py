@@ -79,7 +79,7 @@ class CosineNormalized(Kernel):
 
 @dataclass(frozen=True, slots=True)
 class Centered(Kernel):
-    r"""A kernel whose features have mean zero over the training samples :math:`x_1, …, x_n`.
+    r"""A kernel whose features have mean zero over the training samples :math:`x_1, \ldots, x_n`.
 
     .. math:: k(x, y) - \tfrac1n\sum_j k(x, x_j) - \tfrac1n\sum_j k(x_j, y) + \tfrac1{n^2}\sum_{ij} k(x_i, x_j)
     """

@@ -9,9 +9,10 @@ from kernelweave.kernels.bank import KernelBank
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.distances import Gaussian
 from kernelweave.kernels.normalise import CosineNormalized, DiameterNormalized
+from kernelweave.kernels.plugin_kernels import plugin_kernel, plugin_recipe
 from kernelweave.kernels.products import Linear, Polynomial
 
-__all__ = ["RECIPES", "recipe"]
+__all__ = ["RECIPES", "is_recipe", "recipe"]
 
 
 def _released(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
@@ -42,12 +43,17 @@ RECIPES: Mapping[str, Mapping[str, Kernel]] = {
 }
 
 
+def is_recipe(name: str) -> bool:
+    """Return whether a name is that of a recipe, here or of a plugin."""
+    return name in RECIPES or plugin_recipe(name) is not None
+
+
 def recipe(name: str) -> KernelBank:
     """Return an unfitted bank by the name of its recipe.
 
     Parameters
     ----------
-    name : {"released-12", "released-7", "printed-12", "printed-7"}
+    name : {"released-12", "released-7", "printed-12", "printed-7"} or the name of a plugin
         `released` kernels are those of the program behind the paper's figures: Gaussians
         exp(-d²/(2 t² d_max²)) and polynomials, divided by sqrt(K_ii K_jj). `printed` kernels follow the
         paper's text: Gaussians exp(-d²/(t d_max²)) and polynomials, divided by d_max², the largest squared
@@ -58,7 +64,11 @@ def recipe(name: str) -> KernelBank:
     KernelBank
         Call its `fit` with the training samples.
     """
-    if name not in RECIPES:
+    kernels = RECIPES.get(name) or plugin_recipe(name)
+    if kernels is not None:
+        return KernelBank(kernels)
+    kernel = plugin_kernel(name)
+    if kernel is None:
         msg = f"Unknown kernel recipe {name!r}: choose one of {', '.join(RECIPES)}, or pass a list of kernels."
         raise InvalidInputError(msg)
-    return KernelBank(RECIPES[name])
+    return KernelBank([kernel])

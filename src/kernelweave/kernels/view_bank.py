@@ -15,7 +15,7 @@ from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, as_mixed, bank_of_kind
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.recipes import RECIPES
+from kernelweave.kernels.recipes import is_recipe
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -249,7 +249,7 @@ def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tu
     """Return whether a dict gives each view its kernels; otherwise it names kernels that all views have."""
     several = [
         isinstance(value, list | tuple | Mapping | KernelBank)
-        or (isinstance(value, str) and value in RECIPES)
+        or (isinstance(value, str) and is_recipe(value))
         or as_mixed(value) is not None
         for value in kernels.values()
     ]

@@ -57,16 +57,15 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     gaps = _gaps(ax.twinx(), evidence)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
-    ax.set_ylabel("agreement of graphs", fontsize=9, color=COLOURS[0])
     ax.set_ylim(min(0, float(np.nanmin([evidence.agreement, evidence.chance]))), 1.02)
     ax.tick_params(labelsize=9, colors=GREY)
     ax.legend(handles=[*ax.get_lines()[: len(lines)], gaps], fontsize=9, frameon=False)
     strip_spines(ax)
-    words = evidence.words
+    short = evidence.words.split(" (")[0].split(":")[0]
     headline(
         ax,
         f"Evidence for {counted(evidence.chosen, 'cluster')}",
-        f"{words[0].upper()}{words[1:]}. {counted(len(numbers), 'number')} tried; dotted: the one chosen",
+        f"{short[0].upper()}{short[1:]}",
     )
     return ax
 
@@ -77,7 +76,6 @@ def _gaps(ax: Axes, evidence: ClusterEvidence) -> Line2D:
         evidence.n_clusters, evidence.gap, label="gap", marker="s", markersize=3.5, color=COLOURS[1], linewidth=1
     )
     ax.axhline(evidence.clear, color=COLOURS[1], linewidth=0.8, linestyle="--", zorder=0)
-    ax.set_ylabel("gap between eigenvalues", fontsize=9, color=COLOURS[1])
     ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
     ax.tick_params(labelsize=9, colors=GREY)
     strip_spines(ax)

@@ -109,7 +109,7 @@ def plot_surface(
             f"{len(grid.gammas)}: draw it with plot_heatmap."
         )
         raise InvalidInputError(msg)
-    _, axes = _new_figure(grid, width=3.4, height=3.1, projection="3d")
+    figure, axes = _new_figure(grid, width=3.4, height=3.1, projection="3d")
     across, along = np.meshgrid(range(len(grid.alphas)), range(len(grid.gammas)))
     for i, j, panel in grid:
         ax = axes[i, j]
@@ -127,6 +127,7 @@ def plot_surface(
         ax.set_title(f"{panel.name}, β = {tick(panel.beta)}", fontsize=10, color=INK)
         ax.view_init(elev=28, azim=-125)
         ax.set_box_aspect(None, zoom=0.95)  # room for the labels
+    _place_labels(figure)
     return axes
 
 
@@ -147,6 +148,13 @@ def _new_figure(
     points = f"{counted(len(grid.alphas), 'value')} of α, {len(grid.gammas)} of γ, {len(grid.betas)} of β"
     figure.suptitle(f"{grid.method} on {grid.dataset}: {points}", fontsize=11, fontweight="bold", color=INK)
     return figure, axes
+
+
+def _place_labels(figure: Figure) -> None:
+    """Draw once without a layout: matplotlib before 3.11 knows where the labels of 3-d axes are only afterwards."""
+    figure.set_layout_engine("none")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("constrained")
 
 
 def _set_few_ticks(set_ticks: Callable[..., object], values: Sequence[float]) -> None:

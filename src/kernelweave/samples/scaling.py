@@ -6,7 +6,6 @@ samples, their directions and their z-scores, and both are used.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
@@ -46,7 +45,7 @@ _IN_WORDS = {"unit": "scaled to unit length", "zscore": "standardised column by 
 _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
-_UNIT, _THIN_UNIT = 4.0, 1.0  # the largest entry of a table is brought to 1 to 2 times this; indicators stay 1
+_LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
@@ -65,8 +64,8 @@ class Scaling:
     mean, deviation : array of shape (n_features,) or None
         Of the training samples, for "zscore".
     unit : float or None
-        Samples are divided by it before anything else: the largest power of two that is not above the largest absolute
-        value of the training samples, or a quarter of it unless they are mostly zero. It is given where "auto" leaves
+        Samples are divided by it before anything else: the largest absolute value of the training samples, or a sixth
+        of it unless they are mostly zero. It is given where "auto" leaves
         samples as they are, so that their unit does not matter to polynomial kernels, and for "zscore" where their
         squares might not be finite.
     """
@@ -311,16 +310,14 @@ def _dense(X: Samples) -> npt.NDArray[Any]:
 
 
 def _unit_of(X: Samples) -> float | None:
-    """Return the power of two that brings the largest absolute value to 1 to 2, or 4 to 8; None if all are 0."""
+    """Return the unit in which the largest absolute value is 6, or 1 if most are 0; None if all are."""
     values = X.data if sparse.issparse(X) else X
     largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    if largest == 0:
-        return None
-    return math.ldexp(1, math.frexp(largest)[1] - 1) / (_THIN_UNIT if is_thin(X) else _UNIT)
+    return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) if largest > 0 else None
 
 
 def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit, a power of two, which changes no digit."""
+    """Return a table in this unit."""
     if sparse.issparse(X):
         X = X.copy()
         X.data = (X.data / unit).astype(X.dtype, copy=False)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernelweave._types import Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.select import CLEAR, CLEAR_OF_FEW, ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import partitions, spectrum
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -35,8 +35,7 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         without, normal, _ = tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
         _, permuted, _ = tried(several.null(rng, "permuted"), priors, some, rng, say)
         by_chance = (normal, permuted)
-    clear = CLEAR_OF_FEW if several.few_columns and without is not None else CLEAR
-    evidence = cluster_evidence(agreement, within, values, without, by_chance, clear)
+    evidence = cluster_evidence(agreement, within, values, without, by_chance, few_columns=several.few_columns)
     say(f"number of clusters: {evidence.words}")
     return evidence
 

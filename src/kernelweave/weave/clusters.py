@@ -29,38 +29,39 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     if c == "auto":
         evidence = count_clusters(several, plan.say, rng)
         c = evidence.chosen
-    c = _at_most(c, several.graphs[0].shape[0])
+    c = _at_most(c, len(np.unique(several.copies)))
     q = reading.n_components or c
-    found, weights, start, most = [], several.priors.copy(), None, 0.0
+    parts, weights, start, most = [], several.priors.copy(), None, 0.0
     for i, S in enumerate(several.graphs):
         z, agreement, V = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say)
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
         if weights[i] > most:
             most, start = weights[i], V
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
-        found.append(z)
+        parts.append(z)
     weights /= weights.sum()
-    labels, M = merge(np.concatenate(found), np.repeat(weights, len(found[0])), c)
+    labels, M = merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c)
     clear = 1.0 if several.clarity is None or c == 1 else several.clarity(c, rng)
     plan.say(f"clarity: {clear:.2f} (0 for samples without structure, 1 for clusters that stand out)")
     M = clear * M + (1 - clear) / M.shape[1]
     woven = several.weave(weights)
     values, V = spectrum(woven.graph, q + 1, plan.say, start)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
+    coordinates = P / shrinkage(woven.graph, P)
+    votes = clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1]
+    every = several.copies
+    labels, M, P = labels[every], M[every], P[every]
     model = GraphModel(
         woven.joiner,
-        P / shrinkage(woven.graph, P),
-        clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1],
+        coordinates,
+        votes,
         seen=woven.seen,
         distributions=M,
         undecided=np.zeros(len(M), dtype=bool),
         embedding=P,
     )
-    every = several.copies
     attributes = {**woven.attributes, "clarity_": clear}
-    return Clusters(
-        model, labels[every], M[every], *margins(M[every], labels[every]), P[every], values, evidence, attributes
-    )
+    return Clusters(model, labels, M, *margins(M, labels), P, values, evidence, attributes)
 
 
 def _at_most(c: int, n_distinct: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.core.graphs.affinity import Kind
+from kernelweave.core.graphs.affinity import Kind, kernel_sqdist
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Version, fit_versions
@@ -29,6 +29,7 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 __all__ = ["Dense"]
 
 _MOST_COPIES = 4  # of a sample that are compared
+_POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
 _NEGLIGIBLE = 1e-3  # share below which new samples are not compared in a version
 
 _Built = tuple[Version, Consensus, list[Family]]
@@ -67,13 +68,24 @@ class Dense:
         for version in _versions(samples, plan):
             consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
             built.append((version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
-        shares = np.array([version.share for version, _, _ in built])
+        shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         woven = _woven(samples, np.arange(samples.n_samples), built, shares / shares.sum(), plan)
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
+def _label_trust(K: Matrix, task: LabelTask) -> float:
+    """Return a power of the share of labelled samples whose nearest labelled sample has their class, by the kernel K.
+
+    One right and one wrong are added, since few labels say little.
+    """
+    known = np.flatnonzero(task.labelled)
+    D = kernel_sqdist(K[np.ix_(known, known)])
+    right = float(np.count_nonzero(task.codes[known][D.argmin(axis=1)] == task.codes[known])) if len(known) > 1 else 0.0
+    return float(((right + 1) / (len(known) + 2)) ** _POWER_OF_LABELS)
+
+
 def _thinned(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]:
-    """Return at most four copies of every sample, and the position of each sample among those kept.
+    """Return at most four copies of every sample, and the position of the first copy of each among those kept.
 
     With as many copies as a row of a graph has entries, a sample would be joined to its copies only, and be a cluster
     of its own. Kernel matrices stay whole.
@@ -83,14 +95,13 @@ def _thinned(samples: Views | KernelStack) -> tuple[Views | KernelStack, Labels]
         return samples, np.arange(n)
     digests = np.ascontiguousarray(samples.digests()).view("S16").ravel()
     _, first, group, counts = np.unique(digests, return_index=True, return_inverse=True, return_counts=True)
-    if counts.max() <= _MOST_COPIES or len(counts) == 1:
+    if len(counts) in (1, n):
         return samples, np.arange(n)
     order = np.argsort(group, kind="stable")
     rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
     rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     kept = np.flatnonzero(rank < _MOST_COPIES)
-    stands_for = np.where(rank < _MOST_COPIES, np.arange(n), first[group])
-    return samples.select(kept), np.searchsorted(kept, stands_for)
+    return samples if len(kept) == n else samples.select(kept), np.searchsorted(kept, first[group])
 
 
 def _versions(samples: Views | KernelStack, plan: Plan) -> tuple[Version, ...]:
@@ -183,7 +194,7 @@ def _woven(
         "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
         "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
     }
-    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()), attributes)
+    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()[copies]), attributes)
 
 
 def _sum_of_kernels(parts: Sequence[Consensus], shares: Sequence[float]) -> Matrix:

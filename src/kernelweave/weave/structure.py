@@ -11,7 +11,7 @@ from kernelweave._types import Vector
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
-from kernelweave.select import CLEAR_OF_FEW, eigenvalue_gaps
+from kernelweave.select import CLEAR, eigenvalue_gaps
 from kernelweave.weave.cluster_number import tried
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import one_graph
@@ -43,7 +43,7 @@ def clarity(
     _, permuted = _measured(without_structure(sample, rng, "permuted"), versions, plan, c, rng)
     gap = eigenvalue_gaps(values, cloud, np.arange(2, c + 1)).max()
     beyond = (agreement - max(chance, permuted)) / _ENOUGH
-    return float(np.clip(max(beyond, (gap - 1) / (CLEAR_OF_FEW - 1)), 0, 1))
+    return float(np.clip(max(beyond, (gap - 1) / (CLEAR - 1)), 0, 1))
 
 
 def _measured(

@@ -22,16 +22,21 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: Kind) -> V
     """Return samples that look like these, but without clusters.
 
     "normal": random combinations of all samples, which have their means and covariances. Words and other rare entries
-    would lose their zeros, so that tables that are mostly zero are permuted. "permuted": every column is permuted by
-    itself, which keeps the distribution of its values. The order of the samples does not matter.
+    would lose their zeros, and categories their meaning, so that these are permuted. "permuted": every column is
+    permuted by itself, which keeps the distribution of its values. The order of the samples does not matter.
     """
     seed = rng.randint(np.iinfo(np.int32).max)
     functions = {
-        name: partial(_permuted if kind == "permuted" or is_thin(table) else _normal, seed=seed)
-        for name, table in zip(views.names, views.tables, strict=True)
+        name: partial(_permuted if "permuted" in (kind, _only(own, table)) else _normal, seed=seed)
+        for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
     order = _order(views)
     return views.select(order).map(functions).select(np.argsort(order))
+
+
+def _only(kind: str, table: Samples) -> Kind | None:
+    """Return the only kind of samples without structure that a view can have, None if it can have both."""
+    return "permuted" if kind in ("categories", "graph") or is_thin(table) else None
 
 
 def _order(views: Views) -> NDArray[np.intp]:

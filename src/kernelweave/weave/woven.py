@@ -30,7 +30,7 @@ class WovenGraph:
     joiner : Joiner
         Computes its rows for new samples.
     seen : Seen
-        Digests of its samples.
+        Digests of all samples, of copies as well.
     attributes : dict
         The fitted attributes of an estimator that describe the graph.
     """

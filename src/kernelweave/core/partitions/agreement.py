@@ -65,7 +65,8 @@ def co_association(z: Partitions, w: Vector) -> Matrix:
 def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
     """Merge weighted partitions into one of `n_clusters` clusters, by average linkage on the distances 1 - T.
 
-    There may be fewer clusters, if there are fewer groups of samples that the partitions tell apart.
+    There may be fewer clusters, if there are fewer groups of samples that the partitions tell apart. Clusters are
+    numbered in the order of their first samples.
     """
     kept = w > _NEGLIGIBLE * w.max()
     z, w = z[kept], w[kept]
@@ -80,8 +81,15 @@ def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
         every = near.argmax(axis=1)
         every[used] = parts
         parts = every
+    parts = _by_first_sample(parts[place])[parts]
     Y = np.eye(c)[parts] * m[:, None]
     return Merged(parts[place].astype(np.int32), _memberships(tuples, w, Y, parts)[place])
+
+
+def _by_first_sample(labels: Labels) -> NDArray[np.intp]:
+    """Return a number for every cluster: 0 for that of the first sample, 1 for the next that appears, and so on."""
+    _, first = np.unique(labels, return_index=True)
+    return np.argsort(np.argsort(first))
 
 
 def _spread(m: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,0 +1,1 @@
+"""A template of a plugin for kernelweave."""

@@ -1,0 +1,45 @@
+"""All that is wrong with the files of a command, in one message, with the commands that settle it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+
+from kernelweave.tabular.problems import Options, Problem
+
+__all__ = ["refusal"]
+
+
+def refusal(found: Sequence[tuple[str, Problem]]) -> str:
+    """Return a message that lists problems by file, and a command with an option for each, ready to be copied."""
+    lines = []
+    for source, problem in found:
+        lines.append(f"{source}: {problem.text}{'' if problem.choice else _passing(problem)}")
+        if problem.choice:
+            lines.append("Choose one:")
+            lines += [f"  {_command([way.options])}   ({way.meaning})" for way in problem.ways]
+    problems = [problem for _, problem in found]
+    if all(problem.ways and not problem.choice for problem in problems):
+        lines.append(f"This command settles {'it' if len(lines) == 1 else 'all of it'}:")
+        lines.append(f"  {_command(problem.ways[0].options for problem in problems)}")
+    return "\n".join(lines)
+
+
+def _passing(problem: Problem) -> str:
+    ways = [f"{_flags(way.options)} ({way.meaning})" for way in problem.ways]
+    return f" Pass {', '.join(ways[:-1])}{' or ' if ways[:-1] else ''}{ways[-1]}." if ways else ""
+
+
+def _command(options: Iterable[Options]) -> str:
+    """Return the command that is running with further options, each of them once."""
+    added = dict.fromkeys(_flags(each) for each in options)
+    return " ".join([shlex.join(["kernelweave", *sys.argv[1:]]), *added])
+
+
+def _flags(options: Options) -> str:
+    parts: list[str] = []
+    for name, value in options.items():
+        flag = name.replace("_", "-")
+        parts += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", value]
+    return shlex.join(parts)

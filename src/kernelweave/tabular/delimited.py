@@ -1,0 +1,202 @@
+"""Text tables: read by pandas in the layout that was found, then checked as a whole."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelweave._plural import counted
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
+from kernelweave.tabular.packages import pandas
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.row_labels import find_id, is_unnamed
+from kernelweave.tabular.table_file import TableFile, with_ids
+from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
+from kernelweave.tabular.text_source import TextSource, text_source
+from kernelweave.tabular.wishes import Wishes
+
+__all__ = ["clean_frame", "read_delimited", "text_columns"]
+
+_LISTED = 5  # rows that a message names
+
+
+def read_delimited(path: Path, wishes: Wishes) -> TableFile:
+    """Return a text table."""
+    source = text_source(path, wishes.encoding)
+    layout = find_layout(source, wishes)
+    found = find_id(_columns(layout), layout.body, wishes.kept) if wishes.id is None else None
+    frame = _parsed(source, layout, wishes, found)
+    _check_rows(source, layout, frame)
+    style = _style(source, layout, frame, wishes, found)
+    if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
+        frame = _parsed(source, layout, wishes, found, texts=True)
+    kept, notes, problems = clean_frame(frame, style, wishes, found)
+    if problems:
+        raise TableError(str(path), problems)
+    said = [*source.notes, *layout.notes, *_repeated_names(layout), *_told(style, frame, kept), *notes]
+    return with_ids(kept, path, wishes, found=found, notes=said)
+
+
+def _columns(layout: Layout) -> list[str]:
+    """Return the names of the columns; one without a name gets that of pandas, and one that is repeated a number."""
+    if not layout.header and layout.names is None:
+        return list(map(str, range(len(layout.head))))
+    given = layout.head if layout.names is None else layout.names
+    taken = set(given)
+    names: dict[str, None] = {}
+    for j, name in enumerate(given):
+        called = name or f"Unnamed: {j}"
+        if called in names or (not name and called in taken):
+            called = next(other for i in count(1) if (other := f"{called}.{i}") not in taken and other not in names)
+        names[called] = None
+    return list(names)
+
+
+def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | None, *, texts: bool = False) -> Any:
+    """Return the table that pandas reads; ids and labels are text, and every id is kept as it is, "NA" too."""
+    pd = pandas()
+    options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
+    options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
+    keys = options["names"] = _columns(layout)
+    ids = [key for key in keys if key in (wishes.id, found) or is_unnamed(key)]
+    types = {key: str for key in keys if (texts or key == wishes.labels) and key not in ids}
+    with source.open() as file, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        for _ in range(layout.skip):
+            next(file)
+        lines = file if not layout.comments else io.StringIO("".join(_uncommented(file)))
+        try:
+            frame = pd.read_csv(lines, dtype=types, converters=dict.fromkeys(ids, _marked), **options)
+        except (pd.errors.ParserError, pd.errors.EmptyDataError):
+            _refuse_rows(source, layout)
+            raise
+    if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in said):  # it left entries out
+        _refuse_rows(source, layout)
+    for key in ids:
+        texts_of = frame[key].str[1:]
+        frame[key] = texts_of.mask(texts_of == "")
+    return frame
+
+
+def _marked(entry: str) -> str:
+    """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
+    return f"={entry}"
+
+
+def _uncommented(lines: Iterable[str]) -> Iterable[str]:
+    for i, line in enumerate(lines):
+        if i == 0 or not line.startswith("#"):
+            yield line
+
+
+def _check_rows(source: TextSource, layout: Layout, frame: Any) -> None:
+    """Refuse a table with no rows, or with rows that are too short, which pandas fills up."""
+    if not len(frame):
+        msg = f"{source.path} holds no rows."
+        raise InvalidInputError(msg)
+    if frame.iloc[:, -1].isna().any():
+        _refuse_rows(source, layout)
+
+
+def _refuse_rows(source: TextSource, layout: Layout) -> None:
+    """Raise an error that lists the rows whose number of entries is not that of the header, if there are any."""
+    width = len(_columns(layout))
+    what = "header" if layout.header or layout.names else "first row"
+    wrong: list[str] = []
+    with source.open() as file:
+        rows = split_rows(layout.lines(file), layout.sep)
+        for i, row in enumerate(rows, start=0 if layout.header else 1):
+            if i and (any(row[width:]) or len(row) < width):
+                wrong.append(f"row {i} has {len(row)} {'entry' if len(row) == 1 else 'entries'}")
+    if wrong:
+        more = f" and {len(wrong) - _LISTED} more" if len(wrong) > _LISTED else ""
+        text = (
+            f"{', '.join(wrong[:_LISTED])}{more}, but the {what} has {width}: correct the "
+            f"{'row' if len(wrong) == 1 else 'rows'}, or quote entries that contain the separator."
+        )
+        raise TableError(str(source.path), [Problem(text)])
+
+
+def _style(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found: str | None) -> Style:
+    """Return the decimal and thousands marks of a file; raise `TableError` if they cannot be told."""
+    if wishes.decimal is not None or wishes.thousands is not None:
+        decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
+        return Style(decimal, wishes.thousands)
+    others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
+    texts = {str(cell) for name in text_columns(others) for cell in others[name].dropna().unique()}
+    floats = others.select_dtypes("float").to_numpy() if texts else frame.iloc[:0, :0].to_numpy()
+    style, unclear = find_style(texts, points=bool((floats[np.isfinite(floats)] % 1 != 0).any()))
+    if unclear is None and style == Style() and layout.sep == ";":
+        unclear = unclear_points(cell for row in layout.body for cell in row)
+        style = Style(",", ".") if unclear else style
+    if unclear is None:
+        return style
+    mark = "," if "," in unclear else "."
+    fraction, whole = unclear.replace(",", "."), unclear.replace(mark, "")
+    ways = (Way(f"{unclear} is {fraction}", {"decimal": mark}), Way(f"{unclear} is {whole}", {"thousands": mark}))
+    text = f"{unclear!r} may be {fraction} or {whole}, and no other number of the file tells which."
+    raise TableError(str(source.path), [Problem(text, ways, choice=True)])
+
+
+def text_columns(frame: Any) -> list[str]:
+    """Return the columns that are neither numbers, booleans, dates nor categories."""
+    typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
+    return [name for name, known in zip(frame, typed, strict=True) if not known]
+
+
+def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> tuple[Any, list[str], list[Problem]]:
+    """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
+    kept = wishes.named | {found, *filter(is_unnamed, frame)}
+    frame, notes = _without_empty(frame, wishes.kept | kept)
+    problems: list[Problem] = []
+    changed = {}
+    for name in text_columns(frame):
+        result = None if name in kept else numbers_of(frame[name], style)
+        if result is not None:
+            changed[name], said, problem = result
+            notes += said
+            problems += [problem] if problem is not None and name not in wishes.kept else []
+    return frame.assign(**changed), notes, problems
+
+
+def _without_empty(frame: Any, kept: Collection[str | None]) -> tuple[Any, list[str]]:
+    """Return a table without rows and columns that are empty, and notes."""
+    notes = []
+    empty = frame.isna().to_numpy()
+    blank = empty.all(axis=1)
+    if blank.any() and not blank.all():
+        frame = frame[~blank].reset_index(drop=True)
+        notes.append(f"{counted(int(blank.sum()), 'empty row')} {'is' if blank.sum() == 1 else 'are'} left out")
+    hollow = [name for name, lacks in zip(frame, empty.all(axis=0), strict=True) if lacks and name not in kept]
+    if hollow and len(hollow) < frame.shape[1]:
+        frame = frame.drop(columns=hollow)
+        if any(not name.startswith("Unnamed: ") for name in hollow):
+            notes.append(f"{counted(len(hollow), 'column')} without any entry left out: {shown_names(hollow)}")
+    return frame, notes
+
+
+def _told(style: Style, before: Any, after: Any) -> list[str]:
+    changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
+    if not changed:
+        return []
+    cells = before[changed].stack().astype(str)
+    if style.decimal == ",":
+        marked = cells[cells.str.contains(",", regex=False)]
+        return [f"a comma is the decimal mark ({shown(marked.iloc[0])})"] if len(marked) else []
+    marked = cells[cells.str.contains(style.thousands, regex=False)] if style.thousands else cells[:0]
+    return [f"{shown(style.thousands)} separates thousands ({shown(marked.iloc[0])})"] if len(marked) else []
+
+
+def _repeated_names(layout: Layout) -> list[str]:
+    if not layout.header:
+        return []
+    names = [name for name, count in Counter(layout.head).items() if count > 1 and name]
+    return [f"several columns have the same name, so a number is added: {shown_names(names)}"] if names else []

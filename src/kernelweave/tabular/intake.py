@@ -1,0 +1,180 @@
+"""Files of tables, read by their type. None of the readers runs code from the file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
+from kernelweave.tabular.delimited import read_delimited
+from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
+from kernelweave.tabular.omics_files import read_h5ad, read_h5mu
+from kernelweave.tabular.orientation import hint, transposed
+from kernelweave.tabular.table_file import TableFile
+from kernelweave.tabular.text_source import PACKED, inner_name
+from kernelweave.tabular.wishes import Wishes
+
+__all__ = ["FORMATS", "read_table", "read_tables", "stem_of"]
+
+Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
+
+_READERS: dict[str, Reader] = {
+    ".csv": read_delimited,
+    ".tsv": read_delimited,
+    ".txt": read_delimited,
+    ".parquet": read_parquet,
+    ".feather": read_feather,
+    ".xlsx": read_excel,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mat": read_mat,
+    ".h5ad": read_h5ad,
+    ".h5mu": read_h5mu,
+}
+FORMATS = tuple(_READERS)
+_TEXTS = (".csv", ".tsv", ".txt")
+
+
+def read_table(
+    path: str | PathLike[str],
+    *,
+    table: str | None = None,
+    id: str | None = None,
+    labels: str | None = None,
+    asked: Collection[str] = (),
+    drop: Collection[str] = (),
+    header: bool | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    transpose: bool = False,
+) -> TableFile:
+    """Return a file as a table; what is not given is found from the file and said in `notes`.
+
+    Parameters
+    ----------
+    path : str or path
+        A .csv, .tsv or .txt file, which may be compressed (.gz, .zip), or a .parquet, .feather, .xlsx, .npy, .npz,
+        .mat, .h5ad or .h5mu file.
+    table : str, optional
+        The table to return if a file holds several: a matrix of a .npz or .mat file, a modality of a .h5mu file.
+    id : str, optional
+        The column of the ids. Every entry is read as text, "007" and "NA" too.
+    labels : str, optional
+        A column that is read as text; it stays in the frame. In files of arrays and annotated data, vectors and
+        columns of `obs` are read only if `id` or `labels` names them.
+    asked : collection of str
+        Further columns that must stay in the frame, even if they look like ids or are empty.
+    drop : collection of str
+        Columns to leave out, before the table is transposed.
+    header : bool, optional
+        Whether the first row names the columns. Columns without names are called "0", "1", ...
+    sep : str, optional
+        What separates columns in text: a character, or one of the words comma, semicolon, tab, pipe and space.
+    decimal, thousands : str, optional
+        The marks in numbers in text: ",", "." and, for thousands, a space or an apostrophe.
+    encoding : str, optional
+        The encoding of text.
+    transpose : bool, default=False
+        Whether the columns are the samples.
+
+    Returns
+    -------
+    TableFile
+        With `frame`, `ids` and `notes`.
+
+    Raises
+    ------
+    TableError
+        If the file can be read in two ways, or its rows and units do not fit together.
+    InvalidInputError
+        If the file cannot be read, or holds several tables and `table` names none of them.
+    MissingPackageError
+        If a package is not installed; the message names the extra that has it.
+    NotEnoughMemoryError
+        If the table is larger than the memory, before it is read.
+    """
+    options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding)
+    tables = read_tables(path, Wishes(*options), transpose=transpose)
+    if table is None and len(tables) == 1:
+        return next(iter(tables.values()))
+    if table is None or table not in tables:
+        msg = f"{path} holds the tables {', '.join(tables)}: pass one of them as table; got {table!r}."
+        raise InvalidInputError(msg)
+    return tables[table]
+
+
+def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = False) -> dict[str, TableFile]:
+    """Return the tables in a file by name; most files hold one, which has the name of the file."""
+    path = Path(path)
+    _need_file(path)
+    suffix = _suffix(path)
+    try:
+        read = _READERS[suffix](path, wishes)
+    except (KernelweaveError, MemoryError):
+        raise
+    except Exception as error:  # every reader raises errors of its own for a file of another format
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
+            reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
+        msg = f"{path} cannot be read as {suffix}: {reason[:300]}"
+        raise InvalidInputError(msg) from error
+    tables = read if isinstance(read, dict) else {stem_of(path): read}
+    for table in tables.values():
+        if not len(table.frame):
+            msg = f"{path} holds no rows."
+            raise InvalidInputError(msg)
+    return {name: _turned(_without(table, wishes.drop), str(path), transpose) for name, table in tables.items()}
+
+
+def stem_of(path: Path) -> str:
+    """Return the name of a file without its type and compression: data for data.csv.gz."""
+    stem = path.stem if path.suffix.lower() in PACKED else path.name
+    return stem[: -len(Path(stem).suffix)] if Path(stem).suffix.lower() in FORMATS else stem
+
+
+def _without(table: TableFile, columns: Collection[str]) -> TableFile:
+    return replace(table, frame=table.frame.drop(columns=[name for name in columns if name in table.frame]))
+
+
+def _turned(table: TableFile, source: str, transpose: bool) -> TableFile:
+    if transpose:
+        return transposed(table)
+    said = hint(table, source)
+    return table if said is None else replace(table, notes=(*table.notes, said))
+
+
+def _suffix(path: Path) -> str:
+    """Return the type of a file; compressed files must be text."""
+    packed = path.suffix.lower() in PACKED
+    try:
+        name = inner_name(path) if packed else path.name
+    except zipfile.BadZipFile as error:
+        msg = f"{path} cannot be read as .zip: {error}."
+        raise InvalidInputError(msg) from error
+    suffix = Path(name).suffix.lower()
+    if suffix not in _READERS:
+        msg = f"{path}: files of type {suffix or '(none)'} are not read; use one of {' '.join(_READERS)}."
+        raise InvalidInputError(msg)
+    if packed and suffix not in _TEXTS:
+        msg = f"{path}: only text tables may be compressed ({' '.join(_TEXTS)}): unpack it first."
+        raise InvalidInputError(msg)
+    return suffix
+
+
+def _need_file(path: Path) -> None:
+    if not path.exists():
+        msg = f"{path}: there is no such file."
+    elif path.is_dir():
+        msg = f"{path} is a folder: name the file in it."
+    elif path.stat().st_size == 0:
+        msg = f"{path} is empty."
+    else:
+        return
+    raise InvalidInputError(msg)

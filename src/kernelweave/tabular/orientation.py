@@ -1,0 +1,54 @@
+"""Tables with samples as columns: turned when asked, and a hint where the names look like genes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.packages import pandas
+from kernelweave.tabular.table_file import TableFile
+
+__all__ = ["hint", "transposed"]
+
+_GENE = re.compile(
+    r"ENS[A-Z]*[GTP]\d{6,}(\.\d+)?|[A-Z][A-Z0-9]{1,7}(-[A-Z0-9]{1,4})?|[A-Z][a-z]{1,4}\d{1,3}[a-z]?\d?|cg\d{6,}"
+    r"|\d+(_[sx])?_at|(hsa|mmu)-(mir|let)-?\S+|rs\d{3,}|[NX][MR]_\d+(\.\d+)?",
+    re.ASCII,
+)
+_SAMPLE = re.compile(
+    r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
+)
+_MANY, _TIMES = 100, 3  # rows, and how many times as many as columns
+
+
+def transposed(table: TableFile) -> TableFile:
+    """Return a table with rows and columns exchanged: the ids become the names of the columns, and they the ids."""
+    frame = table.frame
+    odd = [str(name) for name, dtype in zip(frame, frame.dtypes, strict=True) if dtype.kind not in "biuf"]
+    if odd:
+        msg = f"A table can be transposed if its cells are numbers; column {odd[0]!r} has others: leave it out."
+        raise InvalidInputError(msg)
+    names = table.ids if table.ids is not None else [str(i) for i in range(len(frame))]
+    turned = pandas().DataFrame(frame.to_numpy().T, columns=names)
+    return replace(table, frame=turned, ids=[str(name) for name in frame], title=None, columns=tuple(names))
+
+
+def hint(table: TableFile, source: str) -> str | None:
+    """Return a sentence if the rows look like genes and the columns like samples, None if they do not."""
+    n, d = table.frame.shape
+    if table.ids is None or d < 2 or n < _MANY or n < _TIMES * d:
+        return None
+    genes, columns = _share(_GENE, table.ids), list(map(str, table.frame))
+    if genes < 0.8 and not (_share(_SAMPLE, columns) > 0.8 and genes > 0.3):
+        return None
+    return (
+        f"{source}: its {n} rows are taken as samples, but they are named like genes ({table.ids[0]!r}, "
+        f"{table.ids[1]!r} ...). If its {d} columns are the samples, pass --transpose (transpose=True in Python)."
+    )
+
+
+def _share(pattern: re.Pattern[str], names: Sequence[str]) -> float:
+    few = names[:1000]
+    return sum(pattern.fullmatch(name) is not None for name in few) / len(few)

@@ -1,0 +1,71 @@
+"""What is wrong with a file of a table, with the options that settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["Options", "Problem", "TableError", "Way", "need_column", "shown", "shown_names"]
+
+Options: TypeAlias = Mapping[str, str | bool]  # keyword arguments of `read_table`
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to read a file: what it means, and the options of `read_table` that choose it."""
+
+    meaning: str
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A sentence that says what is wrong, and the ways out, if options can settle it.
+
+    The first way is the one to suggest, unless `choice` is True: then none is better than the others.
+    """
+
+    text: str
+    ways: tuple[Way, ...] = field(default=())
+    choice: bool = False
+
+
+class TableError(InvalidInputError):
+    """A file cannot be read as a table, or can be read in two ways; `problems` lists everything that was found."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"{source}: {_in_python(problem)}" for problem in self.problems))
+
+
+def _in_python(problem: Problem) -> str:
+    ways = [
+        f"{', '.join(f'{name}={value!r}' for name, value in way.options.items())} ({way.meaning})"
+        for way in problem.ways
+    ]
+    return f"{problem.text} Pass {' or '.join(ways)}." if ways else problem.text
+
+
+def shown(value: object) -> str:
+    """Return an entry as a message shows it."""
+    text = str(value)
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def shown_names(names: Sequence[object], most: int = 3) -> str:
+    """Return the first names of a list as a message shows them."""
+    few = ", ".join(map(shown, names[:most]))
+    return few if len(names) <= most else f"{few} and {len(names) - most} more"
+
+
+def need_column(columns: Sequence[str], column: str, source: str) -> str:
+    """Return the name of a column; raise if the table has no such column."""
+    if column not in columns:
+        known = ", ".join(map(repr, columns[:12])) + (" ..." if len(columns) > 12 else "")
+        msg = f"{source} has no column {column!r}; it has {known}."
+        raise InvalidInputError(msg)
+    return column

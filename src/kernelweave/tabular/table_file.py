@@ -1,0 +1,95 @@
+"""A table as it was read: the columns, the ids of its rows, and what was found out about the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
+from kernelweave.tabular.row_labels import chosen_ids, examples, numbers_rows, repeated, text_of, unnamed_ids
+from kernelweave.tabular.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableFile", "named_rows", "with_ids"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table that was read from a file.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The columns without that of the ids. Columns of numbers have a numeric type; others are texts, booleans, dates
+        or categories, as the file has them.
+    ids : list of str or None
+        The ids of the rows; None if the file has none.
+    notes : tuple of str
+        What was found in the file, one sentence each.
+    title : str or None
+        What the file calls the ids.
+    columns : tuple of str
+        The columns that `id` and `labels` may name; the frame has those of them that were asked for.
+    """
+
+    frame: pd.DataFrame
+    ids: list[str] | None = None
+    notes: tuple[str, ...] = field(default=())
+    title: str | None = None
+    columns: tuple[str, ...] = field(default=())
+
+
+def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes: Sequence[str]) -> TableFile:
+    """Return a table of a format without row names: ids are in a column, which `wishes.id` or `found` names."""
+    source = str(path)
+    said = [f"{source}: {note}." for note in notes]
+    ids: list[str] | None
+    if wishes.id is not None and wishes.id in frame:
+        rest, _, more = unnamed_ids(frame, source, id=wishes.id, asked=wishes.kept)
+        ids = chosen_ids(rest, wishes.id, source)
+        said += [f"{source}: {note}." for note in more]
+        return TableFile(rest.drop(columns=wishes.id), ids, tuple(said), wishes.id, tuple(rest))
+    if wishes.id is not None:
+        chosen_ids(frame, wishes.id, source)
+    rest, ids, more = unnamed_ids(frame, source, id=found, asked=wishes.kept)
+    said += [f"{source}: {note}." for note in more]
+    if ids is not None or found is None or found not in rest:
+        return TableFile(rest, ids, tuple(said), None, tuple(rest))
+    wrong = repeated(rest[found])
+    if wrong is not None:
+        return _without_ids(rest, source, found, wrong, said)
+    ids = [text_of(value) for value in rest[found]]
+    said.append(f"{source}: the column {found!r} holds the ids ({examples(ids)}).")
+    return TableFile(rest.drop(columns=found), ids, tuple(said), found, tuple(rest))
+
+
+def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], said: list[str]) -> TableFile:
+    """Return a table whose column `found` is not the ids after all; refuse one that is called an id."""
+    row, text = wrong
+    if numbers_rows(found):
+        told = f"holds {shown(text)} again in row {row}" if text else f"has no entry in row {row}"
+        problem = f"the column {found!r} is called like ids, but {told}. Give every sample its own, or leave it out."
+        raise TableError(source, [Problem(problem, (Way("leave it out", {"drop": found}),))])
+    return TableFile(frame, None, tuple(said), None, tuple(frame))
+
+
+def named_rows(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
+    """Return a table whose format names its rows; `wishes.id` may name a column with other ids."""
+    if wishes.id is None or (wishes.id == table.title and wishes.id not in table.frame):
+        if table.ids is not None:
+            _need_unique(table, path)
+        return table
+    need_column(table.columns, wishes.id, str(path))
+    ids = chosen_ids(table.frame, wishes.id, str(path))
+    return replace(table, frame=table.frame.drop(columns=wishes.id), ids=ids, title=wishes.id)
+
+
+def _need_unique(table: TableFile, path: Path) -> None:
+    import pandas as pd
+
+    title = table.title or "row names"
+    chosen_ids(pd.DataFrame({title: pd.Series(table.ids, dtype=object)}), title, str(path))

@@ -1,0 +1,215 @@
+"""The layout of a text table, found from its first lines: separator, lines before the header, the header itself."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import IO
+
+from kernelweave._plural import counted
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.header_row import has_header
+from kernelweave.tabular.number_text import is_number, may_be_number
+from kernelweave.tabular.problems import Problem, TableError, Way, shown
+from kernelweave.tabular.text_source import TextSource
+from kernelweave.tabular.wishes import SEPARATORS, Wishes
+
+__all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
+
+UNNAMED = "Unnamed: 0"  # pandas' name for a first column without one
+_PEEKED, _LEAST, _ENOUGH = 120, 8, 1_000_000  # lines, and characters that are enough to judge by
+_JUDGED = 5000  # cells whose kind tells the separator
+_MARKS = ("#", "%", "!", "//")  # of comments
+_SEP_LINE = re.compile(r'"?sep=(.)"?\s*')
+_WORDS = {mark: word for word, mark in SEPARATORS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows of a text file are written.
+
+    `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
+    the header does not give them as they are. With `comments`, lines between the rows are comments. `head` and `body`
+    are the header and the first rows, split.
+    """
+
+    sep: str
+    skip: int
+    header: bool
+    names: list[str] | None
+    comments: bool
+    head: list[str]
+    body: list[list[str]]
+    notes: tuple[str, ...] = field(default=())
+
+    def lines(self, file: IO[str]) -> Iterator[str]:
+        """Yield the lines from the header on, without comments."""
+        for i, line in enumerate(file):
+            if i >= self.skip and not (self.comments and line.startswith("#") and i > self.skip):
+                yield line
+
+
+def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
+    """Yield the rows of a text table that are not empty."""
+    trimmed = (line.strip(" \r\n") + "\n" for line in lines) if sep == " " else lines
+    for row in csv.reader(trimmed, delimiter=sep, skipinitialspace=True):
+        if row:
+            yield row
+
+
+def find_layout(source: TextSource, wishes: Wishes) -> Layout:
+    """Return the layout of a text file; raise `TableError` where two readings are equally plausible."""
+    lines = _peek(source)
+    start, given = _beginning(lines)
+    if not "".join(lines[start:]).strip():
+        msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
+        raise InvalidInputError(msg)
+    sep = wishes.sep or given or _separator(source, lines[start:])
+    rows = list(split_rows(lines[start:], sep))
+    width = _usual(rows)
+    notes = [] if sep == _expected(source) or width < 2 else [f"its columns are separated by {_word(sep)}"]
+    before = _titles(rows, width)
+    skip = start + sum(len(row) == 1 for row in rows[:before]) + _blank(lines[start:], before)
+    rows = rows[before:]
+    marked = _marked_header(lines[:start], sep, width, rows)
+    if marked is not None:
+        rows = [marked, *rows]
+        notes.append("its header begins with a comment mark, which is left out")
+    elif skip > (given is not None):
+        notes.append(f"{counted(skip, 'line')} before the table {'is' if skip == 1 else 'are'} left out")
+    comments = any(row[0].startswith("#") and len(row) != width for row in rows[1:])
+    if comments:
+        rows = [row for i, row in enumerate(rows) if not (i and row[0].startswith("#"))]
+        notes.append("lines that begin with # are comments, so they are left out")
+    header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
+    names = _names(rows, marked) if header else None
+    body = rows[1:] if header else rows
+    return Layout(sep, skip, header and marked is None, names, comments, rows[0], body, tuple(notes))
+
+
+def _peek(source: TextSource) -> list[str]:
+    """Return the first lines; of a wide table only a few, since there are enough cells to judge by."""
+    lines: list[str] = []
+    with source.open() as file:
+        for line in islice(file, _PEEKED):
+            lines.append(line)
+            if len(lines) >= _LEAST and sum(map(len, lines)) > _ENOUGH:
+                break
+    return lines
+
+
+def _beginning(lines: Sequence[str]) -> tuple[int, str | None]:
+    """Return how many comments and blank lines begin the file, and the separator if the first line names it."""
+    start, given = 0, None
+    if lines and (found := _SEP_LINE.fullmatch(lines[0])):
+        start, given = 1, found.group(1)
+    while start < len(lines) and (not lines[start].strip() or _is_comment(lines, start)):
+        start += 1
+    return start, given
+
+
+def _is_comment(lines: Sequence[str], i: int) -> bool:
+    """Return whether a line is a comment: it begins with a mark, and is not a header of columns like '#' or '%fat'."""
+    mark = next((mark for mark in _MARKS if lines[i].startswith(mark)), None)
+    if mark is None or re.match(r"[#%!]\s*[,;\t|]", lines[i]):
+        return False
+    if mark != "%" or i + 1 == len(lines):
+        return True
+    return not any(lines[i].count(sep) == lines[i + 1].count(sep) > 0 for sep in ",;\t|")
+
+
+def _expected(source: TextSource) -> str:
+    """Return the separator that the name of a file promises."""
+    return "\t" if ".tsv" in source.path.name.lower() else ","
+
+
+def _word(sep: str) -> str:
+    word = _WORDS.get(sep)
+    return shown(sep) if word is None else f"{word}s"
+
+
+def _usual(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of entries that most rows below the first have."""
+    return Counter(len(row) for row in rows[1:] or rows).most_common(1)[0][0]
+
+
+def _separator(source: TextSource, lines: Sequence[str]) -> str:
+    found = {sep: score for sep in (*",;\t|", " ") if (score := _score(lines, sep)) is not None}
+    if " " in found and len(found) > 1 and not (found[" "][1] == 1 > max(v[1] for k, v in found.items() if k != " ")):
+        del found[" "]  # words may have spaces between them
+    if not found:
+        return _expected(source)
+    best: str
+    best, *others = sorted(found, key=lambda sep: (found[sep][0], -found[sep][1]))
+    unclear = [sep for sep in others if found[best][0] > 0.1 and found[sep][0] - found[best][0] < 0.25]
+    if unclear:
+        ways = tuple(Way(f"columns are separated by {_word(sep)}", {"sep": sep}) for sep in (best, unclear[0]))
+        text = f"its columns may be separated by {_word(best)} or by {_word(unclear[0])}."
+        raise TableError(str(source.path), [Problem(text, ways, choice=True)])
+    return best
+
+
+def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
+    """Return the shares of entries that hold another separator, and of numbers; None if rows differ in length."""
+    try:
+        rows = list(split_rows(lines, sep))
+    except csv.Error:
+        return None
+    width = _usual(rows)
+    regular = [row for row in rows if len(row) == width]
+    if width < 2 or len(regular) < 0.8 * (len(rows) - 1):
+        return None
+    cells = [cell for row in regular[: 2 + _JUDGED // width] for cell in row if cell]
+    if not cells:
+        return None
+    numbers = [may_be_number(cell) for cell in cells]
+    foreign = set(",;\t|") - {sep}
+    messy = sum(not number and not foreign.isdisjoint(cell) for cell, number in zip(cells, numbers, strict=True))
+    return messy / len(cells), sum(numbers) / len(cells)
+
+
+def _titles(rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many rows before the table are titles: one entry, where rows have at least three."""
+    before = 0
+    while width >= 3 and before < len(rows) - 1 and len(rows[before]) == 1:
+        before += 1
+    return before
+
+
+def _blank(lines: Sequence[str], titles: int) -> int:
+    """Return the number of blank lines among and after the first titles."""
+    blank = 0
+    for line in lines if titles else ():
+        if line.strip():
+            if not titles:
+                break
+            titles -= 1
+        else:
+            blank += 1
+    return blank
+
+
+def _marked_header(comments: Sequence[str], sep: str, width: int, rows: Sequence[Sequence[str]]) -> list[str] | None:
+    """Return the header if it is the last of the comments: it has an entry for every column, and none is a number."""
+    if not comments or width < 2 or not comments[-1].startswith("#"):
+        return None
+    head = next(split_rows([comments[-1].lstrip("#").lstrip(" ")], sep), [])
+    if len(head) != width or any(map(is_number, head)) or not any(is_number(cell) for cell in rows[0]):
+        return None
+    return head
+
+
+def _names(rows: Sequence[list[str]], marked: list[str] | None) -> list[str] | None:
+    """Return the names of all columns where the header lacks that of the first, as R's write.table leaves it out.
+
+    Rows that end with a separator are one entry longer than the header as well, but their last entry is empty.
+    """
+    if marked is not None:
+        return marked
+    head, *body = rows
+    lacks = bool(body) and all(len(row) == len(head) + 1 for row in body) and any(row[-1] for row in body)
+    return [UNNAMED, *head] if lacks else None

@@ -1,0 +1,158 @@
+"""Text files as they come: compressed or not, in the encoding that their bytes show."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.memory import check_memory
+from kernelweave.tabular.problems import shown
+
+__all__ = ["PACKED", "TextSource", "inner_name", "text_source"]
+
+PACKED = (".gz", ".zip")
+_CHUNK = 1 << 20
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_WINDOWS = re.compile(rb"[\x80-\x9f]")  # control characters in latin-1, letters and quotes in Windows-1252
+_OTHERS = {  # what a file that is no text begins with
+    b"PK\x03\x04": "a zip or Excel file: call it .xlsx if it is from Excel, .zip if it is packed",
+    b"PAR1": "a Parquet file: call it .parquet",
+    b"ARROW1": "a Feather file: call it .feather",
+    b"\x89HDF": "an HDF5 file: call it .h5ad or .h5mu if it holds annotated data",
+    b"\x93NUMPY": "a file of numpy: call it .npy",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: save it as .xlsx or .csv",
+    b"%PDF": "a PDF document: export the table as .csv",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """A text file: its path, encoding, name inside an archive, and what was found out about it."""
+
+    path: Path
+    encoding: str
+    notes: tuple[str, ...] = field(default=())
+
+    @contextmanager
+    def open(self) -> Iterator[IO[str]]:
+        """Open the file as text."""
+        with open_bytes(self.path) as raw, io.TextIOWrapper(raw, encoding=self.encoding, newline="") as text:
+            yield text
+
+
+def inner_name(path: Path) -> str:
+    """Return the name of a file without that of its compression: data.csv for data.csv.gz."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        return Path(_member(path)).name
+    return path.stem if suffix == ".gz" else path.name
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open the bytes of a file, unpacked."""
+    if path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as raw:
+            yield raw
+        return
+    with path.open("rb") as raw:
+        if raw.peek(2)[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield unpacked  # type: ignore[misc]  # it is one in all but name
+        else:
+            yield raw
+
+
+def _member(path: Path) -> str:
+    """Return the name of the one file in an archive."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/") and not _is_hidden(name)]
+    if len(names) != 1:
+        held = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
+        msg = f"{path} must hold one file; it holds {held or 'none'}. Unpack it, and name the files to read."
+        raise InvalidInputError(msg)
+    return names[0]
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+
+
+def text_source(path: Path, encoding: str | None = None) -> TextSource:
+    """Return a text file with its encoding: as given, by its byte order mark, UTF-8, or else latin-1 or its kin."""
+    with open_bytes(path) as raw:
+        head = raw.read(_CHUNK)
+        _need_text(path, head, encoding)
+        found = encoding or _marked(head) or _wide(path, head)
+        bad, windows = _misfit(path, head, raw, found)
+    if found is not None:
+        notes = () if found in ("utf-8", "utf-8-sig") or encoding else (f"it is encoded as {found.upper()}",)
+        return TextSource(path, found, notes)
+    if bad is None:
+        return TextSource(path, "utf-8")
+    name = "cp1252" if windows else "latin-1"
+    word = re.search(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*", bad.decode(name, errors="replace"))
+    example = f": {shown(word.group())}" if word else ""
+    return TextSource(path, name, (f"it is not UTF-8, so it is read as {name}{example}",))
+
+
+def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None) -> tuple[bytes | None, bool]:
+    """Return a piece that is not in the encoding (UTF-8 if None), None if all is, and whether it may be Windows-1252.
+
+    The file is read once in pieces, so that one that unpacks to more than the memory is refused before it fills it.
+    """
+    decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
+    size, bad, windows, chunk = 0, None, False, head
+    while chunk:
+        size += len(chunk)
+        check_memory(3 * size, what=f"Reading {path}", advice="split the file, or give the rows that matter")
+        try:
+            if bad is None:
+                decoder.decode(chunk)
+        except UnicodeDecodeError as error:
+            if encoding is not None:
+                msg = f"{path} is not encoded as {encoding}: {error.reason}. Leave encoding out to have it found."
+                raise InvalidInputError(msg) from error
+            bad = error.object[max(error.start - 40, 0) : error.start].rpartition(b"\n")[2]
+            bad += error.object[error.start : error.start + 40].partition(b"\n")[0]
+        windows = windows or _WINDOWS.search(chunk) is not None
+        chunk = raw.read(_CHUNK)
+    return bad, windows
+
+
+def _need_text(path: Path, head: bytes, encoding: str | None) -> None:
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+        except LookupError as error:
+            msg = f"There is no encoding {encoding!r}: pass one such as utf-8, utf-16, latin-1 or cp1252."
+            raise InvalidInputError(msg) from error
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            msg = f"{path} is not text but {what}."
+            raise InvalidInputError(msg)
+
+
+def _marked(head: bytes) -> str | None:
+    return next((name for mark, name in _BOMS if head.startswith(mark)), None)
+
+
+def _wide(path: Path, head: bytes) -> str | None:
+    """Return the encoding of text whose characters take two bytes each, None if they do not."""
+    start = head[: 1 << 12]
+    if b"\0" not in start:
+        return None
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) < 0.6 * len(start) / 2 or min(even, odd) > 0.05 * len(start):
+        msg = f"{path} is not text: it holds bytes that are 0. Check what kind of file it is."
+        raise InvalidInputError(msg)
+    return "utf-16-le" if odd > even else "utf-16-be"

@@ -1,0 +1,55 @@
+"""What the caller says about a file; what is left out is found from the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["SEPARATORS", "Wishes"]
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The options of `read_table`; None means that it is to be found."""
+
+    id: str | None = None
+    labels: str | None = None
+    asked: frozenset[str] = field(default=frozenset())
+    drop: frozenset[str] = field(default=frozenset())
+    header: bool | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.sep is not None:
+            sep = SEPARATORS.get(self.sep, "\t" if self.sep == "\\t" else self.sep)
+            if len(sep) != 1:
+                words = ", ".join(SEPARATORS)
+                msg = f"sep must be one character, or one of the words {words}; got {self.sep!r}."
+                raise InvalidInputError(msg)
+            object.__setattr__(self, "sep", sep)
+        for name in ("decimal", "thousands"):
+            mark = getattr(self, name)
+            if mark is not None and mark not in (".", ",", " ", "'"):
+                msg = (
+                    f"{name} must be '.' or ','{' or a space or an apostrophe' * (name == 'thousands')}; got {mark!r}."
+                )
+                raise InvalidInputError(msg)
+        if self.decimal is not None and self.decimal == self.thousands:
+            msg = f"decimal and thousands are both {self.decimal!r}: they must differ."
+            raise InvalidInputError(msg)
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The columns that are neither ids to be found nor left out for being empty, since options name them."""
+        return self.asked | self.drop | self.named
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The columns of ids and labels."""
+        return frozenset(name for name in (self.id, self.labels) if name is not None)

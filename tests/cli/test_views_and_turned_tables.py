@@ -1,0 +1,168 @@
+"""Files with several tables, tables with samples as columns, scaling, and what `kernelweave inspect` prints."""
+
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import io as matlab
+
+import kernelweave
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular import read_table
+
+GENES = [f"{stem}{i}" for stem in ("TP", "BRCA", "EGF", "KRAS", "MYC") for i in range(1, 31)]
+
+
+def views(folder):
+    return set(pd.read_csv(folder / "weights.csv")["view"])
+
+
+def test_several_matrices_of_an_archive_are_views(run, table, tmp_path):
+    X = table[list("abcd")].to_numpy()
+    ids = table["name"].to_numpy(str)
+    np.savez("both.npz", left=X[:, :2], right=X[:, 2:], ids=ids, y=np.arange(60)[:, None])
+    code, _, err = run("cluster", "both.npz", "-k", 3)
+    assert code == 0, err
+    assert "Note: both.npz: its 2 matrices are views: left, right." in err
+    assert views(tmp_path / "both-clusters") == {"left", "right"}
+    labels = pd.read_csv(tmp_path / "both-clusters" / "labels.csv", dtype=str)
+    assert labels["id"].tolist() == table["name"].tolist()
+    with pytest.raises(InvalidInputError, match=r"holds the tables left, right: pass one of them as table; got None"):
+        read_table(tmp_path / "both.npz")
+    np.testing.assert_array_equal(read_table(tmp_path / "both.npz", table="right").frame, X[:, 2:])
+
+
+def test_the_matrices_in_a_cell_array_of_matlab_are_views(run, table):
+    X = table[list("abcd")].to_numpy()
+    cells = np.empty((1, 2), dtype=object)
+    cells[0, :] = [X[:, :2], X[:, 2:]]
+    matlab.savemat("x.mat", {"data": cells, "truelabel": np.arange(60)[:, None]})
+    code, out, err = run("inspect", "x.mat", "--json")
+    assert code == 0, err
+    found = json.loads(out)["views"]
+    assert {name: len(view["columns"]) for name, view in found.items()} == {"data[0]": 2, "data[1]": 2}
+
+
+def test_the_modalities_of_mudata_are_views(run, table, tmp_path, monkeypatch):
+    names = pd.Index([f"cell-{i}" for i in range(60)], dtype=object)
+    obs = pd.DataFrame({"kind": table["kind"].to_numpy(object)}, index=names)
+    parts = {"rna": table[["a", "b"]].set_axis(names), "atac": table[["c", "d"]].set_axis(names)}
+
+    def part(frame):
+        return SimpleNamespace(to_df=frame.copy, obs=obs[[]], obs_names=frame.index, shape=frame.shape)
+
+    fake = ModuleType("mudata")
+    fake.read_h5mu = lambda _: SimpleNamespace(mod={name: part(frame) for name, frame in parts.items()}, obs=obs)
+    monkeypatch.setitem(sys.modules, "mudata", fake)
+    (tmp_path / "cells.h5mu").write_text("a stand-in")
+    code, _, err = run("classify", "cells.h5mu", "--labels", "kind")
+    assert code == 0, err
+    assert "Note: cells.h5mu: its 2 modalities are views: rna, atac." in err
+    assert views(tmp_path / "cells-classes") == {"rna", "atac"}
+
+
+@pytest.fixture
+def expression(tmp_path):
+    """150 genes by 12 samples in two groups, as gene expression is stored."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(150, 12)).round(4) + 5 * (np.arange(12) % 2)
+    frame = pd.DataFrame(values, index=GENES, columns=[f"patient_{i}" for i in range(12)])
+    frame.rename_axis("gene").to_csv(tmp_path / "genes.csv")
+    return frame
+
+
+def test_rows_that_look_like_genes_are_hinted_at_and_left_as_they_are(run, expression):
+    code, out, err = run("inspect", "genes.csv", "--json")
+    assert code == 0, err
+    (view,) = json.loads(out)["views"].values()
+    assert view["n_samples"] == 150
+    assert any("its 150 rows are taken as samples" in note and "--transpose" in note for note in view["notes"])
+
+
+def test_columns_are_the_samples_when_asked(run, expression, tmp_path):
+    code, _, err = run("cluster", "genes.csv", "--transpose", "-k", 2)
+    assert code == 0, err
+    assert "--transpose" not in err
+    labels = pd.read_csv(tmp_path / "genes-clusters" / "labels.csv")
+    assert labels["id"].tolist() == list(expression)
+    assert kernelweave.load(tmp_path / "genes-clusters" / "model.kw").feature_names_in_.tolist() == GENES
+    groups = labels["label"].to_numpy()
+    assert len(set(groups[::2])) == len(set(groups[1::2])) == 1
+    assert groups[0] != groups[1]
+
+
+def test_a_column_of_words_can_be_left_out_before_a_table_is_turned(run, expression, tmp_path):
+    path = tmp_path / "genes.csv"
+    pd.read_csv(path).assign(description="a gene").to_csv(path, index=False)
+    code, _, err = run("inspect", "genes.csv", "--transpose", "--json")
+    assert code == 2
+    assert "column 'description' has others" in err
+    assert run("inspect", "genes.csv", "--transpose", "--drop", "description", "--json")[0] == 0
+
+
+@pytest.mark.parametrize("ids", [[f"s{i}" for i in range(300)], [f"patient {i}" for i in range(300)]])
+def test_rows_that_are_samples_need_no_hint(tmp_path, ids):
+    pd.DataFrame({"id": ids, "a": np.arange(300.0), "b": 1.5}).to_csv(tmp_path / "long.csv", index=False)
+    assert not any("transpose" in note for note in read_table(tmp_path / "long.csv").notes)
+
+
+def test_the_scaling_is_an_option_of_fits(run, table, csv, tmp_path):
+    assert run("cluster", csv, "-k", 3, "--scale", "unit")[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_[0].scalings["X"].method == "unit"
+    assert run("cluster", csv, "-k", 3, "--method", "smkl", "--scale", "none", "--force")[0] == 0
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").scaling_[0].scalings["X"].method == "none"
+    table.to_csv("few.csv", index=False)
+    assert run("classify", "few.csv", "--labels", "kind", "--scale", "none")[0] == 0
+    assert kernelweave.load(tmp_path / "few-classes" / "model.kw").scaling_[0].scalings["X"].method == "none"
+
+
+def test_the_first_sheet_that_is_not_empty_is_read_and_the_others_are_named(tmp_path, table):
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+        pd.DataFrame().to_excel(book, sheet_name="cover", index=False)
+        table[["name", "a", "b"]].to_excel(book, sheet_name="data", index=False)
+        table[["name", "c"]].to_excel(book, sheet_name="old", index=False)
+    read = read_table(tmp_path / "book.xlsx")
+    assert read.ids == table["name"].tolist()
+    assert list(read.frame) == ["a", "b"]
+    assert any("the sheet 'data' is read; those left out: 'old'" in note for note in read.notes)
+
+
+def test_words_for_missing_values_are_missing_among_numbers_and_texts_among_texts(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("age,mood\n31,?\n?,good\n-,unknown\n45,?\n28,good\n")
+    table = read_table(path)
+    assert table.frame["age"].isna().tolist() == [False, True, True, False, False]
+    assert table.frame["mood"].tolist() == ["?", "good", "unknown", "?", "good"]
+    assert any("2 cells of column 'age' are taken as missing ('-', '?')" in note for note in table.notes)
+
+
+def test_inspect_shows_every_column_and_what_would_be_done(run, table, tmp_path):
+    table.loc[2, "b"] = np.nan
+    table["c"] = table["c"].astype(object)
+    table.loc[4, "c"] = "about 3"
+    table.assign(n=range(60), late=table["a"] > 0).to_csv("data.csv", index=False)
+    code, out, err = run("inspect", "data.csv")
+    assert code == 2
+    assert err == ""
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "data.csv: 60 rows, 7 columns"
+    assert "ids ('name'): '000', '001', '002' ..." in lines
+    assert "the column 'name' holds the ids ('000', '001' ...)." in lines
+    assert "column kind missing holds use" in lines
+    assert f"a number 0 {table['a'].min():g} to {table['a'].max():g} feature" in lines
+    assert any(line.startswith("b number 1 ") and line.endswith("feature") for line in lines)
+    assert any(line.startswith("c ") and line.endswith("to be settled") for line in lines)
+    assert any(line.startswith("kind category 0 3 different: ") and line.endswith("feature") for line in lines)
+    assert any(line.startswith("n whole number 0 0 to 59") for line in lines)
+    assert any(line.startswith("late boolean 0 ") for line in lines)
+    assert "kernelweave inspect data.csv --drop c" in lines
+    assert list(tmp_path.iterdir()) == [tmp_path / "data.csv"]
+
+
+def test_inspect_ends_well_if_nothing_is_in_the_way(run, csv):
+    code, out, _ = run("inspect", csv)
+    assert code == 0
+    assert "cannot be used" not in out
