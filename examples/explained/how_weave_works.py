@@ -1,6 +1,6 @@
 """
-How Weave works, in pictures
-============================
+How Weave works: the code of the pictures
+=========================================
 
 Every step of ``WeaveClustering`` on 178 samples of two columns. :doc:`/how-weave-works` explains the steps; this page
 is the code that draws them. It takes the fit apart with functions that ``fit`` itself calls. They are internal and may
