@@ -47,7 +47,9 @@ def test_other_metrics_are_those_of_the_chosen_setting():
     assert cell.scores["purity"].mean == pytest.approx(0.7)
 
 
-def test_equal_accuracies_are_told_apart_by_nmi_then_by_order():
+def test_equal_accuracies_are_told_apart_by_nmi_then_by_iterations_then_by_order():
+    assert only(made(run(1, 0, 0.6, n_iter=81), run(2, 0, 0.6, n_iter=2))).setting == "alpha=2"
+    assert only(made(run(1, 0, 0.6, nmi=0.2, n_iter=81), run(2, 0, 0.6, nmi=0.1, n_iter=2))).setting == "alpha=1"
     assert only(made(run(1, 0, 0.6, nmi=0.1), run(2, 0, 0.6, nmi=0.2))).setting == "alpha=2"
     assert only(made(run(1, 0, 0.6), run(2, 0, 0.6))).setting == "alpha=1"
 

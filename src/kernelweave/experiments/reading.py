@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GridShares", "grid_shares", "measured_sizes", "read_cells", "read_results", "setting_text"]
 
 _WORDS = ("dataset", "method", "selection", "parameters", "kernel", "preprocessing", "seed", "split", "outcome")
-_FIGURES = ("fraction", "acc", "nmi", "purity", "evidence", "seconds", "moved")
+_FIGURES = ("fraction", "acc", "nmi", "purity", "evidence", "seconds", "n_iter", "moved")
 _BEFORE = {"preprocessing": "none", "moved": float("nan"), "commit": ""}  # of rows from before these were stored
 _PREPROCESSED = {"unit": "unit rows", "zscore": "standardised"}
 

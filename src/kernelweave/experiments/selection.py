@@ -72,7 +72,8 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
     Notes
     -----
     A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
-    over seeds or draws; ties are broken by NMI, then by order. The rule "unsupervised" takes the one with the most
+    over seeds or draws; ties are broken by NMI, then by fewer iterations (a long run may have converged by chance), then
+    by order. The rule "unsupervised" takes the one with the most
     evidence, the modularity of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
 
     A setting is only chosen if none of its runs failed, as the mean of the others would be over easier draws, and all
@@ -101,7 +102,7 @@ def _settings(frame: pd.DataFrame) -> pd.DataFrame:
         .groupby([*_CELL, "setting"], sort=False, dropna=False)
         .agg(
             runs=("seed", "size"), good=("acc", "count"), loose=("loose", "any"), acc=("acc", "mean"),
-            nmi=("nmi", "mean"), evidence=("evidence", "mean"),
+            nmi=("nmi", "mean"), evidence=("evidence", "mean"), n_iter=("n_iter", "mean"),
         )
     )  # fmt: skip
 
@@ -144,12 +145,13 @@ def _cell(key: tuple[str, str, int | None, str], part: pd.DataFrame, settings: p
 def _merit(setting: Any, by: str) -> tuple[float, ...]:
     """Return the sort key; `max` keeps the first of ties.
 
-    It is: no run failed, all converged, number of runs, criterion of the rule, NMI.
+    It is: no run failed, all converged, number of runs, criterion of the rule, NMI, fewer iterations.
     """
     merits = (getattr(setting, name) for name in ((by, "nmi") if by == "acc" else (by,)))
     # equal means may differ in their last digits
     values = (-np.inf if merit != merit else round(float(merit), 12) for merit in merits)
-    return setting.good == setting.runs, not setting.loose, setting.good, *values
+    shorter = -np.inf if setting.n_iter != setting.n_iter else -float(setting.n_iter)
+    return setting.good == setting.runs, not setting.loose, setting.good, *values, shorter
 
 
 def _score(good: pd.DataFrame, metric: str) -> Score | None:
