@@ -209,7 +209,7 @@ def explain_clusters(
     >>> found = explain_clusters(model, iris.data)
     >>> first = found.of(0)[0]
     >>> first["feature"], first["direction"], round(first["median_in"], 1), round(first["median_out"], 1)
-    ('petal length (cm)', 'between', 4.5, 1.6)
+    ('petal length (cm)', 'lower', 1.5, 4.9)
     """
     if n_features is not None and n_features < 1:
         msg = f"n_features must be a positive whole number or None; got {n_features!r}."
