@@ -71,10 +71,10 @@ def select_cells(rows: pd.DataFrame) -> list[Cell]:
 
     Notes
     -----
-    A setting is its parameters and its kernel. The rule "oracle" takes the setting with the best accuracy, averaged
-    over seeds or draws; ties are broken by NMI, then by fewer iterations (a long run may have converged by chance), then
-    by order. The rule "unsupervised" takes the one with the most
-    evidence, the modularity of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
+    A setting is its parameters, its kernel and its preprocessing. The rule "oracle" takes the setting with the best
+    accuracy, averaged over seeds or draws; ties are broken by NMI, then by fewer iterations (a long run may have
+    converged by chance), then by order. The rule "unsupervised" takes the one with the most evidence, the modularity
+    of its clusters on its own graph, and uses no labels. Under "fixed" there is one setting.
 
     A setting is only chosen if none of its runs failed, as the mean of the others would be over easier draws, and all
     of them converged, as the figure would depend on the moment when the solver was stopped. A run that stopped at
