@@ -57,8 +57,8 @@ print(f"NMI {normalized_mutual_information(topic, model.labels_):.3f}")
 # How many topics?
 # ----------------
 # ``n_clusters="auto"`` compares the articles with samples without structure: it takes a number after which the
-# eigenvalues have a clear gap, or else one that different graphs agree on. Take it as a suggestion: the number of topics
-# above is that of the people who sorted the articles.
+# eigenvalues have a clear gap, or else one that different graphs agree on. Take it as a suggestion: the number of
+# topics above is that of the people who sorted the articles.
 auto = WeaveClustering("auto", random_state=0).fit(articles)
 print(f"suggested: {auto.n_clusters_}; topics: {c}; {auto.cluster_evidence_.words}")
 plot_evidence(auto)

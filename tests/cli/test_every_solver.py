@@ -54,7 +54,8 @@ def test_cluster_predict_and_report_with_every_solver(run, few, solver, tmp_path
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_classify_predict_and_report_with_every_solver(run, few, solver, table, tmp_path):
-    code, out, err = run("classify", few, "--id", "name", "--labels", "kind", "--solver", solver, "--out", "found")
+    given = ["--id", "name", "--labels", "kind", "--scale", "none"]
+    code, out, err = run("classify", few, *given, "--solver", solver, "--out", "found")
     assert code == 0, err
     assert out.startswith("60 samples in 3 classes:\n")
     assert kernelweave.load(tmp_path / "found" / "model.kw").solver_.name == solver

@@ -262,7 +262,11 @@ def test_a_fitted_saved_and_loaded_model_keeps_its_labels(model, tmp_path):
     assert (found == model.labels_).mean() > 0.97
 
 
-@pytest.mark.parametrize("estimator", [*EVERY[:2], *EVERY[5:]], ids=lambda model: type(model).__name__)
+# not PMKL, whose weights gather on one kernel: without its view there is nothing left to compare
+SEVERAL_KERNELS = [model for model in (*EVERY[:2], *EVERY[5:]) if not type(model).__name__.startswith("PMKL")]
+
+
+@pytest.mark.parametrize("estimator", SEVERAL_KERNELS, ids=lambda model: type(model).__name__)
 def test_a_view_that_is_absent_is_a_gap_of_every_new_sample(estimator, tmp_path):
     model = fit(estimator, PENGUINS, SPECIES)
     model.save(tmp_path / "model.kw")

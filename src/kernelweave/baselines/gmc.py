@@ -31,8 +31,8 @@ _LAMBDA = 1.0  # where the search for the weight of the rank term starts
 class GMC(KernelClusterer):
     r"""Clusters as the connected components of one graph, learned with the graphs of all views and their weights.
 
-    .. math:: \min_{S_v, U, F}\ \sum_v \Big( \sum_{ij} d^v_{ij} s^v_{ij} + \sum_i \alpha^v_i \|s^v_i\|^2
-              + w_v \|U - S_v\|_F^2 \Big) + 2 \lambda\, \mathrm{Tr}(F^\top L_U F)
+    .. math:: \min_{S_v, U, F}\ \sum_v \left( \sum_{ij} d^v_{ij} s^v_{ij} + \sum_i \alpha^v_i \|s^v_i\|^2
+              + w_v \|U - S_v\|_F^2 \right) + 2 \lambda\, \mathrm{Tr}(F^\top L_U F)
 
     with d the squared distances in view v; the rows of every :math:`S_v` and of U are at least 0 and sum to one,
     :math:`s^v_{ii} = 0`, U has edges only where a view has one, and :math:`F^\top F = I`. Every

@@ -31,7 +31,7 @@ class LMVSC(TableClusterer):
     .. math:: \min_{Z_v}\ \|X_v - Z_v A_v\|_F^2 + \alpha s_v \|Z_v\|_F^2 \quad \text{s.t. } Z_v \ge 0,\ Z_v 1 = 1,
 
     with :math:`A_v` the k-means centres of view v: one small quadratic program per sample. The left singular vectors of
-    :math:`[Z_1 \Sigma_1^{-1/2}, \dots, Z_V \Sigma_V^{-1/2}] / \sqrt V`, where :math:`\Sigma_v` holds the column sums of
+    :math:`[Z_1 \Sigma_1^{-1/2}, \ldots, Z_V \Sigma_V^{-1/2}] / \sqrt V`, where :math:`\Sigma_v` holds the column sums of
     :math:`Z_v`, are clustered by k-means.
 
     It is good for up to millions of samples in a few views of comparable quality. Time and memory are linear in the

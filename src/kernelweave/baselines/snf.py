@@ -27,14 +27,14 @@ class SNF(SpectralClusterer):
     With :math:`\rho` the distance of two samples in a view, :math:`\varepsilon_{ij}` the mean of :math:`\rho_{ij}` and
     of the mean distances of i and j to their nearest neighbours, and :math:`\sigma = \mu \varepsilon`,
 
-    .. math:: W_{ij} = \frac{1}{\sqrt{2 \pi} \sigma_{ij}} \exp\Big( -\frac{\rho_{ij}^2}{2 \sigma_{ij}^2} \Big), \quad
+    .. math:: W_{ij} = \frac{1}{\sqrt{2 \pi} \sigma_{ij}} \exp\left( -\frac{\rho_{ij}^2}{2 \sigma_{ij}^2} \right), \quad
               P_{ij} = \frac{W_{ij}}{2 \sum_{k \ne i} W_{ik}},\ P_{ii} = \tfrac12, \quad
               S_{ij} = \frac{P_{ij}}{\sum_{k \in N_i} P_{ik}},\ j \in N_i,
 
     where :math:`N_i` holds the `n_neighbors` largest entries of row i, that of i among them. Then all views at once,
     `n_iter` times, followed by the normalisation of P and the mean with its transpose:
 
-    .. math:: P^{(v)} \leftarrow S^{(v)} \Big( \frac{1}{V - 1} \sum_{u \ne v} P^{(u)} \Big) S^{(v)\top}.
+    .. math:: P^{(v)} \leftarrow S^{(v)} \left( \frac{1}{V - 1} \sum_{u \ne v} P^{(u)} \right) S^{(v)\top}.
 
     The mean over the views, normalised once more, is clustered by spectral clustering.
 

@@ -65,7 +65,6 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
     names, sizes = np.unique(labels, return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     noun = "cluster" if hasattr(model, "labels_") else "class"
-    evidence = getattr(model, "cluster_evidence_", None)
     if as_json:
         found = {
             "model": type(model).__name__,
@@ -79,8 +78,6 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         typer.echo(json.dumps(found, indent=2))
         return
     typer.echo(f"{counted(len(labels), 'sample')} in {counted(len(names), noun)}:")
-    if evidence is not None:
-        typer.echo(f"The number was chosen from the data; {evidence.words}.")
     for k in order[:_SHOWN]:
         typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
     if len(names) > _SHOWN:
@@ -109,9 +106,10 @@ def _sentences(model: BaseEstimator) -> list[str]:
 def _said(model: BaseEstimator) -> dict[str, Any]:
     """Return the same for --json."""
     evidence = getattr(model, "cluster_evidence_", None)
-    number = (
-        {"chosen": evidence.chosen, "by": evidence.found, "words": evidence.words} if evidence is not None else None
-    )
+    number = None
+    if evidence is not None:
+        number = {"chosen": evidence.chosen, "by": evidence.found, "words": evidence.words}
+        number["runners_up"] = list(evidence.runners_up)
     versions = [
         {
             "version": version.name,

@@ -43,9 +43,9 @@ class Beside:
 
     def columns(self, found: Array, confidence: Vector | None) -> dict[str, list[str]]:
         """Return the columns of labels.csv; of a classifier, whether a label was given or predicted."""
-        columns = {"label": [str(label) for label in found]}
-        if confidence is not None:  # a method of another package may have none
-            columns["confidence"] = [f"{sure:.4f}" for sure in confidence]
+        # the method of another package may have no confidence
+        sure = [""] * len(found) if confidence is None else [f"{each:.4f}" for each in confidence]
+        columns = {"label": [str(label) for label in found], "confidence": sure}
         known = self.labelled
         return columns if known is None else columns | {"source": ["given" if own else "predicted" for own in known]}
 
