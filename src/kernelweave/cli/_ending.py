@@ -33,7 +33,7 @@ def orderly() -> Iterator[None]:
 
     The code is 2 for errors of the package, for a lack of memory and for output that cannot be written.
     """
-    signal.signal(signal.SIGTERM, _terminate)
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         try:
             yield
@@ -50,6 +50,8 @@ def orderly() -> Iterator[None]:
     except OSError as error:
         _discard_output()
         _refuse(f"OSError: {error.filename or 'the output'}: {error.strerror or error}.")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
