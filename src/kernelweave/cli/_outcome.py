@@ -27,7 +27,7 @@ BESIDE = "metadata.csv"
 _SHOWN = 20  # groups that are printed
 
 
-def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> dict[str, Path]:
+def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, force: bool) -> dict[str, Path]:
     """Write the files of a fitted model; return their paths."""
     from kernelweave.explain import explain_clusters
     from kernelweave.report import write_report
@@ -45,7 +45,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> 
     }
     if beside.metadata is not None:
         writers[BESIDE] = frame_writer(beside.metadata.table)
-    return write_all(folder, writers)
+    return write_all(folder, writers, force=force)
 
 
 def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:

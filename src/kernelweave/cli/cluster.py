@@ -82,7 +82,7 @@ def cluster(
     with working("Writing the results", quiet=quiet):
         compared = None if beside is None else associate(model, beside, random_state=seed)
         known = Beside(", ".join(path.name for path in paths), metadata=compared, test=test_features)
-        written = keep(model, inputs, folder, known)
+        written = keep(model, inputs, folder, known, force=force)
     tell(model, written, as_json=json, beside=known)
 
 

@@ -37,5 +37,6 @@ def report(
         model = kernelweave.load(path)
         ids = read_ids(path.parent / "labels.csv", len(labels_of(model)))
         content = read_content(path.parent / CONTENT, model) | {"ids": ids, "title": title}
-        write_all(page.parent, {page.name: lambda place: write_report(model, place, **content)})
+        writers = {page.name: lambda place: write_report(model, place, **content)}
+        write_all(page.parent, writers, force=force)
     typer.echo(str(page))
