@@ -28,7 +28,7 @@ COMPARED = "comparison.csv"
 _SHOWN = 20  # groups that are printed
 
 
-def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> dict[str, Path]:
+def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, force: bool) -> dict[str, Path]:
     """Write the files of a fitted model; return their paths."""
     from kernelweave.explain import explain_clusters
     from kernelweave.report import write_report
@@ -48,7 +48,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> 
         writers[BESIDE] = frame_writer(beside.metadata.table)
     if beside.comparison is not None:
         writers[COMPARED] = frame_writer(beside.comparison.table.reset_index(names="cluster"))
-    return write_all(folder, writers)
+    return write_all(folder, writers, force=force)
 
 
 def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:

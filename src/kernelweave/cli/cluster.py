@@ -86,7 +86,7 @@ def cluster(
         other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
         source = ", ".join(path.name for path in paths)
         known = Beside(source, metadata=along, test=test_features, comparison=other)
-        written = keep(model, inputs, folder, known)
+        written = keep(model, inputs, folder, known, force=force)
     tell(model, written, as_json=json, beside=known)
 
 

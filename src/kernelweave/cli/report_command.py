@@ -52,5 +52,6 @@ def report(
         if compare is not None:
             own = [str(i) for i in range(len(labels_of(model)))] if ids is None else ids
             content["comparison"] = compared(labels_of(model), own, compare, Wishes())
-        write_all(page.parent, {page.name: lambda place: write_report(model, place, **content)})
+        writers = {page.name: lambda place: write_report(model, place, **content)}
+        write_all(page.parent, writers, force=force)
     typer.echo(str(page))
