@@ -46,6 +46,12 @@ test-pandas:     ## run the tests with the newest pandas, which anndata does not
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --upgrade pandas
 	$(SERIAL) $(subst $(VENV),.venv-pandas,$(BIN))/python -m pytest -n auto --ignore tests/zoo
 
+CASES ?= 100000
+FILES ?= 2000
+SEED  ?= 0
+fuzz: $(VENV)/.has-test      ## random calls and hostile files for hours: make fuzz CASES=100000 FILES=2000 SEED=0
+	$(SERIAL) $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES) --files $(FILES)
+
 check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

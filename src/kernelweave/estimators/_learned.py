@@ -72,7 +72,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 PMKL_CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
     **_CONSTRAINTS,
-    "gamma": [POSITIVE, StrOptions({"auto"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
 }
 
 

@@ -16,6 +16,7 @@ from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.samples.magnitudes import limited
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
@@ -70,7 +71,7 @@ def combine(
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
+    tiles = KernelTiles(limited(bank.fit_tiles(compared), bank.names), len(bank.names), samples.n_samples)
     p = weigh(tiles, weights, bank, compared)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
