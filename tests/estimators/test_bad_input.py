@@ -109,7 +109,7 @@ def test_parameters_that_contradict_the_data_or_each_other_are_refused(estimator
 AT_LEAST_1 = r"an int in the range \[1, 2147483647\]"
 AT_LEAST_0 = r"a float in the range \[0\.0, inf\)"
 ABOVE_0 = r"a float in the range \(0\.0, inf\)"
-RIDGE = r"a float in the range \(0\.0, 1e\+15\]"
+RIDGE = r"a float in the range \(0\.0, 1000000000000000\.0\]"
 WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a set: its order varies
 
 

@@ -63,9 +63,8 @@ def test_a_kernel_of_samples_that_is_out_of_range_is_refused_by_name():
         SMKLClustering(2, kernels=[Polynomial(degree=4)]).fit(np.zeros((24, 3)))
 
 
-@pytest.mark.parametrize("model", [KGLClustering(2, scale="none"), WeaveClustering(2)], ids=repr)
-def test_new_samples_that_are_far_too_large_are_refused(model):
-    model.set_params(random_state=0).fit(X)
+def test_new_samples_that_are_far_too_large_are_refused():
+    model = WeaveClustering(2, random_state=0).fit(X)
     with pytest.raises(InvalidInputError, match="gave inf or NaN"):
         model.predict(X * 1e300)
 

@@ -24,7 +24,7 @@ from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, RIDGE, KernelModel, check_n_clusters, threads
 from kernelweave.estimators._weaving import check_parameters
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
@@ -154,6 +154,7 @@ class LearnedClusterer(GraphClusterer):
         check_n_clusters(self.n_clusters, samples.n_samples)
         version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
+        _need_similarity(H, bank)
         problem = Problem(H, self.n_clusters)
         return Learnable(samples, Seen(samples.digests()), version, training, bank, problem)
 
@@ -239,6 +240,7 @@ class LearnedClassifier(GraphClassifier):
         classes, codes = read_labels(y, samples)
         version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
+        _need_similarity(H, bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
         return Learnable(samples, Seen(samples.digests()), version, training, bank, problem, classes)
 
@@ -305,6 +307,13 @@ def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[Version, View
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
     return version, scaled(samples, version.scalings)
+
+
+def _need_similarity(H: Matrix, bank: Bank) -> None:
+    """Refuse kernels that are all 0: their weights would be infinite."""
+    if not H.any():
+        msg = f"All values of the kernels {', '.join(bank.names)} are 0 for these samples: no sample is like another."
+        raise InvalidInputError(msg)
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
