@@ -84,9 +84,6 @@ def read_stack(X: object) -> KernelStack:
     if n < 2:
         msg = "Found a kernel matrix of 1 sample (shape (1, 1)) while a minimum of 2 is required."
         raise InvalidInputError(msg)
-    if not any(K.any() for K in checked):
-        msg = f"All values of {', '.join(map(repr, names))} are 0, so that no sample is like any other."
-        raise InvalidInputError(msg)
     return KernelStack(_stacked(checked), names)
 
 
