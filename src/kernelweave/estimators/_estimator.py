@@ -210,11 +210,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         H = bank.fit_grams(samples)
         for name, K in zip(bank.names, H, strict=True):
             check_kernel(K, f"Kernel {name!r}", training=True)
-        if not H.any():
-            msg = (
-                f"All values of the kernels {', '.join(bank.names)} are 0 for these samples: no sample is like another."
-            )
-            raise InvalidInputError(msg)
         return bank, H
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:

@@ -192,7 +192,8 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
         return _mixed_table(estimator, X, choices, readings)
     if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
-    with np.errstate(invalid="ignore"):  # scikit-learn adds up infinite values before it refuses them
+    # scikit-learn converts values, and adds them up, before it refuses infinite ones
+    with np.errstate(over="ignore", invalid="ignore"):
         table = validate_data(
             estimator,
             X,
