@@ -65,7 +65,7 @@ def _features(explanation: Explanation) -> Figure:
         f"Heat map of the means of {counted(rows, 'feature')} in {counted(columns, explanation.kind)}, in standard "
         "deviations from the mean of all samples. The table of every group holds the numbers."
     )
-    reading = f"The most telling features of every {explanation.kind}. Red: above the mean of all samples. Blue: below it."
+    reading = f"The most telling features of every {explanation.kind}. Red: above the mean of all samples; blue: below."
     height = min(14.0, 1.2 + 0.24 * rows)
     image = image_of(
         lambda ax: plots.plot_features(explanation, ax=ax), max(7.0, min(10.0, 3.6 + 0.4 * columns)), height
