@@ -169,9 +169,8 @@ def test_a_model_with_views_works_in_a_pipeline_and_a_grid_search():
 
 
 def parts_of_consensus(model):
-    """Return the consensus of every version of the samples, of which models of the paper have one."""
-    joiner = model._graph_model.joiner
-    return [one.consensus for one in getattr(joiner, "joiners", (joiner,))]
+    """Return the kernels of every version of the samples, of which models of the paper have one."""
+    return model._graph_model.joiner.consensus.versions
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=named)

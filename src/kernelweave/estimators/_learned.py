@@ -34,7 +34,7 @@ from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Scaling, Version, scale_methods, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
-from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes
+from kernelweave.weave.consensus_kernel import Consensus, VersionKernels, kernel_attributes
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
@@ -375,7 +375,7 @@ def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[s
     shares: Vector = state.w / state.w.sum()
     training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w
-    consensus = Consensus(bank, training, given.version.scalings, weights, state.K)
+    consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
     fitted = {
         **kernel_attributes(bank.names, bank.views, state.w, (given.version,)),
         "kernel_shares_": shares,

@@ -17,6 +17,8 @@ from kernelweave.weave.graph_model import Lean
 
 __all__ = ["LearnedRows"]
 
+_ARRAYS = 8  # of the size of the rows of the kernel that are in memory at once
+
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows(Lean):
@@ -44,6 +46,11 @@ class LearnedRows(Lean):
     gamma: float
     n_neighbors: int | None
     factors: Vector
+
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes while it is computed."""
+        return _ARRAYS * self.consensus.matrix[:1].nbytes
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the rows of the graph."""
