@@ -13,8 +13,9 @@ from sklearn.datasets import make_blobs
 from kernelweave import Chunks, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.kernels import recipe
 from kernelweave.samples import KernelStack, Seen
+from kernelweave.samples.digests import Lean
 from kernelweave.weave import Centres, GraphModel, graph_model
-from kernelweave.weave.graph_model import Lean, distributions
+from kernelweave.weave.graph_model import distributions
 
 X, Y = make_blobs(120, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = make_blobs(50, n_features=4, centers=3, cluster_std=2.0, random_state=0, shuffle=True)[0] + 0.1

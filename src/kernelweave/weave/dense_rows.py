@@ -13,10 +13,10 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.affinity import Affinity, Kind, kernel_sqdist, neighbour_scales, self_tuned, top_rows
 from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
 from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import Consensus
-from kernelweave.weave.graph_model import Lean
 
 __all__ = ["DenseRows", "RowPart"]
 

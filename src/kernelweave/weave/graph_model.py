@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
-__all__ = ["Answers", "Centres", "GraphModel", "Joiner", "Lean"]
+__all__ = ["Answers", "Centres", "GraphModel", "Joiner"]
 
 _BUDGET = 16 * 2**20  # bytes that the rows of a block of new samples may take while they are computed
 _LEAST, _MOST = 16, 4096  # samples of a block
@@ -36,13 +36,6 @@ class Joiner(Protocol):
 
     def rows(self, new: Any) -> Graph:
         """Return the rows (n_new, n_nodes) of the graph for new samples, dense or sparse."""
-
-
-class Lean:
-    """A frozen dataclass whose copies and pickles hold its fields only, without cached properties."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

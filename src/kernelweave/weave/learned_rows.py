@@ -10,10 +10,10 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.new_rows import graph_rows
 from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import Consensus
-from kernelweave.weave.graph_model import Lean
 
 __all__ = ["LearnedRows"]
 
