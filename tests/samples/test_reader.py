@@ -16,7 +16,8 @@ from sklearn.utils import validation
 from kernelweave import Chunks, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples import KernelStack, reader
-from kernelweave.samples.reader import labels_in_order, read_like, read_samples
+from kernelweave.samples.partial_labels import labels_in_order
+from kernelweave.samples.reader import read_like, read_samples
 from kernelweave.samples.views import Views as PlainViews
 from kernelweave.weave.choice import SOLVERS
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kernelweave._types import Array, LabelsLike, Table, Tables
+from kernelweave._types import Array, Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
@@ -24,7 +24,7 @@ from kernelweave.samples.readings import Choices, TableReading, is_mixed
 from kernelweave.samples.table import is_frame, is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples", "view_columns"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "read_like", "read_samples", "view_columns"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
@@ -128,21 +128,6 @@ def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
         raise InvalidInputError(msg)
 
 
-def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
-    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
-    index = getattr(y, "index", None)
-    if sample_names is None or index is None or not hasattr(y, "reindex"):
-        return y
-    lacking = [name for name in sample_names.tolist() if name not in index]
-    if lacking or not index.is_unique:
-        what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
-        n = len(sample_names)
-        msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
-        raise InvalidInputError(msg)
-    ordered: LabelsLike = y.reindex(sample_names)
-    return ordered
-
-
 def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
     _no_columns(estimator, "X is read in chunks")
     return X if isinstance(X, Chunks) else Chunks(X)
@@ -185,7 +170,7 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     readings = {} if reset else _readings(estimator)
-    if _is_mixed_table(X, choices) if reset else _was_mixed(readings, columns):
+    if is_frame(X) and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
         return _mixed_table(estimator, X, choices, readings)
     if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
@@ -206,10 +191,6 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     views = Views.by_position(parts, None, {})
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
-
-
-def _is_mixed_table(X: Any, choices: Choices) -> bool:
-    return is_mixed(X) or (choices is not None and is_frame(X))
 
 
 def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:
