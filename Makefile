@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow test-lowest check format bench bench-quality docs dist wheel-check model-fixture clean
+.PHONY: help setup demo test test-slow mutants test-lowest check format bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -27,8 +27,12 @@ demo: $(VENV)/.has-core      ## cluster and classify the digits with 12 kernels;
 test: $(VENV)/.has-test      ## run the tests
 	$(SERIAL) $(BIN)/python -m pytest -n auto
 
-test-slow: $(VENV)/.has-test ## run the long tests as well
-	$(BIN)/python -m pytest -m "slow or not slow"
+test-slow: $(VENV)/.has-test ## run the long tests as well, and print the coverage of lines and branches
+	$(SERIAL) $(BIN)/python -m pytest -n auto -m "slow or not slow" --cov=src/kernelweave --cov-branch --cov-report=term:skip-covered
+
+mutants: $(VENV)/.has-test   ## change the code at 300 random places and see whether the tests notice; takes an hour or two
+	$(SERIAL) $(BIN)/python -m tools.mutants reach -n auto
+	$(SERIAL) $(BIN)/python -m tools.mutants try --number 300
 
 test-lowest:     ## run the tests with the lowest versions of all packages, in .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
