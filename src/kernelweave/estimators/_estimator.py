@@ -137,7 +137,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
         pairwise = get_tags(self).input_tags.pairwise
-        return read_samples(self, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+        reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
+        return read_samples(reader, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
 
     def _read_in_memory(self, X: SamplesLike, *, again: bool = False) -> Views | KernelStack:
         """Return samples that can be compared each with all others, those of `fit` or others; chunks are refused."""
@@ -222,8 +223,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""
-        read = ("n_features_in_", "feature_names_in_")  # set by the reader of this fit
-        for name in [name for name in vars(self) if name.endswith("_") and name not in read]:
+        for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update(_layout(samples))
         self.__dict__.update(fitted)
@@ -268,13 +268,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
 def _layout(samples: SampleSet) -> dict[str, Any]:
     """Return the attributes that describe the samples of a fit."""
-    nameless: dict[str, Any] = {"sample_names_": None, "readings_": {}}
-    if isinstance(samples, KernelStack):
-        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), **nameless}
-    if isinstance(samples, Chunks):
-        width = int(samples.source.width or 0)
-        return {"view_names_": ("X",), "view_widths_": (width,), "n_features_in_": width, **nameless}
+    if not isinstance(samples, Views):
+        name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
+        found = {"n_features_in_": int(width or 0), "view_names_": (name,), "view_widths_": (int(width or 0),)}
+        return {**found, "sample_names_": None, "readings_": {}}
     return {
+        "n_features_in_": samples.shape[1],
+        **samples.features,
         "view_names_": samples.names,
         "view_widths_": samples.widths,
         "sample_names_": samples.sample_names,

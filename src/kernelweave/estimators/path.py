@@ -71,7 +71,6 @@ def smkl_path(
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
             fitted._check_parameters()
-            _take_features(fitted, first)
             with threads(fitted.n_jobs):
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
@@ -80,13 +79,6 @@ def smkl_path(
 
 def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in setting.items() if name != "alpha"}
-
-
-def _take_features(fitted: _Model, first: _Model) -> None:
-    """Give a model the number and names of features that another one read."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(first, name):
-            setattr(fitted, name, getattr(first, name))
 
 
 def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:

@@ -29,6 +29,7 @@ __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "read_like", "read_samples
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
+_FEATURES = ("n_features_in_", "feature_names_in_")
 
 # what a user may pass as X: in memory, or read in chunks
 SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
@@ -36,12 +37,13 @@ ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, pos
 
 
 def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool, choices: Choices = None) -> SampleSet:
-    """Return the samples of `fit`, checked; sets the names and the number of features of the estimator.
+    """Return the samples of `fit`, checked.
 
     Parameters
     ----------
     estimator : estimator
-        Its parameters `views` (columns of one table by view) and `dtype` are used if it has them.
+        Its parameters `views` (columns of one table by view) and `dtype` are used if it has them. scikit-learn's
+        checks set the number and the names of its features; `features` of the views has them too.
     X : table, several tables, chunks or kernel matrices
         A dict, a list or tuple of tables, MuData and AnnData are views; a path, a dask collection, an iterator, a
         function and `Chunks` are read in chunks; anything else is one table.
@@ -54,18 +56,18 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X))
-        estimator.n_features_in_ = stack.n_samples
-        vars(estimator).pop("feature_names_in_", None)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if _is_streamed(X):
         if choices is not None:
             msg = "kernels are 'mixed', but X is read in chunks: pass a data frame in memory."
             raise InvalidInputError(msg)
-        vars(estimator).pop("feature_names_in_", None)
         return _chunks(estimator, X)
     several = _is_several(X)
     views = _several_tables(estimator, X, choices) if several else _one_table(estimator, X, choices, reset=True)
-    return views if dtype is None else views.astype(dtype, copy=False)
+    views = views if dtype is None else views.astype(dtype, copy=False)
+    if not several:
+        views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
+    return views
 
 
 def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
@@ -161,8 +163,6 @@ def _several_tables(estimator: BaseEstimator, X: Any, choices: Choices) -> Views
         msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
         raise InvalidInputError(msg)
     need_samples(views.present, views.names, views.sample_names, least=2)
-    estimator.n_features_in_ = views.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
     return views
 
 
