@@ -91,7 +91,7 @@ class Coarse:
     """A search in two stages: every setting on a data set's first `draws`, and the best `keep` of them on all draws."""
 
     draws: dict[str, int]
-    keep: int
+    keep: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -215,14 +215,14 @@ def _labels(
     if not fractions or not all(isinstance(f, float) and 0 < f < 1 for f in fractions):
         labels.fail("fractions", f"expected numbers between 0 and 1, got {fractions!r}.")
     protocol = labels.word("protocol", SPLITS)
-    return protocol, tuple(fractions), _draws(preset, datasets)
+    return protocol, tuple(fractions), _counts(preset, "draws", datasets)
 
 
-def _draws(table: TomlTable, datasets: tuple[str, ...]) -> dict[str, int]:
-    """Return the number of draws of every data set, from one number for all or a table."""
-    if isinstance(table.take("draws", (int, dict)), int):
-        return dict.fromkeys(datasets, table.count("draws"))
-    counts = table.table("draws")
+def _counts(table: TomlTable, key: str, datasets: tuple[str, ...]) -> dict[str, int]:
+    """Return a number for every data set, from one number for all or a table."""
+    if isinstance(table.take(key, (int, dict)), int):
+        return dict.fromkeys(datasets, table.count(key))
+    counts = table.table(key)
     counts.only(datasets)
     return {name: counts.count(name) for name in datasets}
 
@@ -234,7 +234,7 @@ def _coarse(preset: TomlTable, kind: Kind, datasets: tuple[str, ...]) -> Coarse 
         preset.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
     table = preset.table("coarse")
     table.only(("draws", "keep"))
-    return Coarse(_draws(table, datasets), table.count("keep"))
+    return Coarse(_counts(table, "draws", datasets), _counts(table, "keep", datasets))
 
 
 _METHOD_KEYS = (

@@ -135,7 +135,7 @@ def two_stages(spec: Spec, method: Method, dataset: str) -> bool:
     """Return whether a method has more settings and draws than the coarse stage of the experiment keeps."""
     if spec.coarse is None or len(spec.seeds(method, dataset)) <= spec.coarse.draws[dataset]:
         return False
-    return n_settings(method, dataset, spec.preset) > spec.coarse.keep
+    return n_settings(method, dataset, spec.preset) > spec.coarse.keep[dataset]
 
 
 def n_settings(method: Method, dataset: str, preset: str) -> int:
