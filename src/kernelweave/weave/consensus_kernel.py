@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
-from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
@@ -20,12 +19,12 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "combine", "given_weights", "kernel_attributes", "weigh"]
+__all__ = ["Consensus", "VersionKernels", "combine", "given_weights", "kernel_attributes", "weigh"]
 
 
-@dataclass(frozen=True, eq=False)
-class Consensus:
-    """The consensus kernel of the training samples, which can be evaluated for new ones.
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionKernels:
+    """The kernels of one version of the samples, and their weights in a sum.
 
     Parameters
     ----------
@@ -37,15 +36,12 @@ class Consensus:
         How samples are scaled; empty for kernel matrices, and for samples that are not scaled.
     weights : array of shape (n_kernels,)
         The weights of the kernels in the sum.
-    matrix : array of shape (n_samples, n_samples)
-        The consensus kernel of the training samples.
     """
 
     bank: Bank
     training: Views | None
     scalings: Mapping[str, Scaling]
     weights: Vector
-    matrix: Matrix
 
     def check_loaded(self) -> None:
         """Refuse the parts of a model file that do not belong together."""
@@ -53,10 +49,67 @@ class Consensus:
             msg = f"A Consensus of a {type(self.bank).__name__} has {'no' if self.training is None else 'its'} samples."
             raise TypeError(msg)
 
+    def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
+        """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
+        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
+        return self.bank.weighted(new.astype(dtype, copy=False), self.training, self.weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Consensus:
+    """The consensus kernel of the training samples, which can be evaluated for new ones.
+
+    Parameters
+    ----------
+    versions : tuple of VersionKernels
+        The kernels of every version of the samples; the consensus is their sum.
+    matrix : array of shape (n_samples, n_samples)
+        The consensus kernel of the training samples.
+    """
+
+    versions: tuple[VersionKernels, ...]
+    matrix: Matrix
+
+    def check_loaded(self) -> None:
+        """Refuse the parts of a model file that do not belong together."""
+        if not self.versions:
+            msg = "A Consensus has no kernels."
+            raise TypeError(msg)
+
+    @classmethod
+    def summed(cls, parts: Sequence[Consensus], shares: Sequence[float]) -> Consensus:
+        """Return the sum of the kernels of several versions with these shares, or the only one as it is."""
+        if len(parts) == 1:
+            return parts[0]
+        K = np.zeros_like(parts[0].matrix)
+        versions: list[VersionKernels] = []
+        for part, share in zip(parts, shares, strict=True):
+            K += part.matrix.dtype.type(share) * part.matrix
+            versions += [replace(one, weights=share * one.weights) for one in part.versions]
+        return cls(tuple(versions), K)
+
+    @property
+    def bank(self) -> Bank:
+        """The kernels, which all versions have, as fixed on the first."""
+        return self.versions[0].bank
+
+    @property
+    def training(self) -> Views | None:
+        """The training samples in the first version, or None if there are only kernel matrices."""
+        return self.versions[0].training
+
+    @property
+    def weights(self) -> Vector:
+        """The weights of the kernels, over all versions."""
+        return np.asarray(np.sum([version.weights for version in self.versions], axis=0))
+
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
-        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        return consensus_rows(self.bank.grams(new.astype(self.matrix.dtype, copy=False), self.training), self.weights)
+        first, *others = self.versions
+        K_x = first.rows(new, self.matrix.dtype)
+        for version in others:
+            K_x += version.rows(new, self.matrix.dtype)
+        return K_x
 
 
 def combine(
@@ -75,7 +128,7 @@ def combine(
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
-    return Consensus(bank, training, version.scalings, p, K)
+    return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 
 
 def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:
