@@ -227,4 +227,4 @@ class _ClusterSums:
     def _indicators(self, z: Labels) -> Matrix:
         """Z_rki = [z_ri = k]."""
         clusters = np.arange(self._sums.shape[2])[:, None]
-        return (z[:, None] == clusters).astype(self._H.dtype)
+        return np.asarray(z[:, None] == clusters, dtype=self._H.dtype)

@@ -90,4 +90,4 @@ def _on_supports(Q: Matrix, B: Matrix, F: Mask) -> Matrix | None:
 def _last(wrong: Mask) -> Mask:
     """Return the last True of every column alone: exchanges by this rule cannot cycle (Murty, 1974)."""
     rows: NDArray[np.intp] = len(wrong) - 1 - np.argmax(wrong[::-1], axis=0)
-    return wrong & (np.arange(len(wrong))[:, None] == rows)
+    return np.asarray(wrong & (np.arange(len(wrong))[:, None] == rows))
