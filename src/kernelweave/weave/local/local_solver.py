@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,6 @@ from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
-from kernelweave.weave.graph_model import Lean
 from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.local.neighbours import Search, search_new
@@ -122,7 +121,7 @@ class Local:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalRows(Lean):
+class LocalRows:
     """The rows of a local graph for new samples: the same local problem among their candidates.
 
     Parameters
@@ -153,6 +152,10 @@ class LocalRows(Lean):
         """Return the rows of the graph."""
         tables = _scaled(new, self.scalings).tables
         return new_rows(self.training.tables, tables, self.woven, self._searches)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields only: the search is prepared again where it is needed."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def _searches(self) -> tuple[Search, ...]:
