@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
@@ -15,6 +16,7 @@ from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
@@ -143,11 +145,28 @@ def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views |
     view = np.array([samples.names.index(name) for name in bank.views])
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
-    if samples.complete:
-        G, R = kernel_moments(seen)
-        return median_weights(G, R, relations.trust())
-    G, R = known_moments(seen, samples.present, view)
-    return known_weights(G, R, view, relations.trust())
+    moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
+    trust = relations.trust() * column_shares(samples, view)
+    return median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
+
+
+def column_shares(samples: Views, view: NDArray[np.intp]) -> Vector:
+    """Return the trust in every kernel by the columns that it is made of; 1 for tables that are not mixed.
+
+    The numbers and the categories of a mixed table are compared by different kernels. Kernels of a single category are
+    all alike, so that their agreement means nothing: without this, one column of words would count as much as a dozen
+    of numbers. With it, every column of a mixed table starts with the same share.
+    """
+    trust = np.ones(len(view))
+    for source, reading in samples.readings.items():
+        own = [v for v, of in enumerate(samples.sources) if of == source]
+        if isinstance(reading, MixedTable) and len(own) > 1:
+            blocks = [CATEGORIES if samples.kinds[v] == CATEGORIES else NUMBERS for v in own]
+            columns = np.array([len(reading.blocks[block]) for block in blocks])
+            kernels = np.array([np.count_nonzero(view == v) for v in own])
+            for v, share in zip(own, (columns / columns.sum()) / (kernels / kernels.sum()), strict=True):
+                trust[view == v] = share
+    return trust
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
