@@ -19,7 +19,7 @@ __all__ = ["FORMS", "Form", "LabelledTable", "LabelledTables", "Layout", "Node",
 
 # what a reader returns: arrays in dicts (structures, data frames, files) and lists (cell arrays)
 Node: TypeAlias = "Mapping[str, Any] | Sequence[Any] | Samples"
-Form: TypeAlias = Literal["rows", "columns", "triplets", "kernels"]
+Form: TypeAlias = Literal["rows", "columns", "images", "triplets", "kernels"]
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -53,9 +53,10 @@ class Layout:
         The parts with the tables.
     target : str
         The part with the classes.
-    form : {"rows", "columns", "triplets", "kernels"}
-        Whether the samples are the rows or the columns of the tables, the first numbers of triplets (row, column,
-        value) counted from 1, or whether the one part is a stack of kernel matrices, of shape (n, n, r).
+    form : {"rows", "columns", "images", "triplets", "kernels"}
+        Whether the samples are the rows or the columns of the tables, images whose pixels are put into a row, or the
+        first numbers of triplets (row, column, value) counted from 1; or whether the one part is a stack of kernel
+        matrices, of shape (n, n, r).
     """
 
     samples: tuple[str, ...] = ("X",)
@@ -103,8 +104,10 @@ def tables_of(content: Mapping[str, Any], layout: Layout, where: object) -> Labe
     elif layout.form == "triplets":
         tables = tuple(_of_triplets(_matrix(node, where), len(labels), where) for node in found)
     else:
-        turned = layout.form == "columns"
-        tables = tuple(_table(node.T if turned else node, where) for node in (_matrix(n, where) for n in found))
+        if layout.form == "images":
+            found = [np.reshape(node, (len(node), -1)) for node in found]
+        matrices = [_matrix(node, where) for node in found]
+        tables = tuple(_table(node.T if layout.form == "columns" else node, where) for node in matrices)
     return LabelledTables(tables, target.astype(np.int64).ravel(), _texts(names))
 
 
@@ -158,7 +161,7 @@ def _matrix(node: Any, where: object) -> Samples:
         node = np.column_stack([np.ravel(column) for column in node.values()])
     if not sp.issparse(node):
         node = np.asarray(node) if not isinstance(node, Mapping | list) else np.empty(0, dtype=object)
-    if node.dtype.kind not in "biuf" or node.ndim < 2:
+    if node.dtype.kind not in "biuf" or node.ndim != 2:
         got = f"got shape {node.shape} of type {node.dtype}"
         msg = f"A part of {where} must be a table of numbers, {got}: fetch it again."
         raise InvalidInputError(msg)
@@ -176,7 +179,7 @@ def _table(X: Samples, where: object) -> npt.NDArray[np.float64] | sp.csr_array:
         table.indices, table.indptr = _short(table.indices), _short(table.indptr)
         return table
     check_allocation(X.shape, f"{where}: its matrix of shape {X.shape}")
-    return np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)
+    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def _short(index: Array) -> Array:

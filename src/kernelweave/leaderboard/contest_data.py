@@ -127,7 +127,7 @@ def _standard_rows(table: Samples) -> Matrix:
     values = _dense(table)
     centred = values - values.mean(axis=1, keepdims=True)
     deviation = values.std(axis=1, ddof=1, keepdims=True) if values.shape[1] > 1 else np.zeros((len(values), 1))
-    return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
+    return np.asarray(np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0))
 
 
 def _dense(table: Samples) -> Matrix:
