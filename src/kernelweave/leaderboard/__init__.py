@@ -3,5 +3,16 @@
 from kernelweave.leaderboard.contest import run_benchmark
 from kernelweave.leaderboard.entrants import Entrant, default_entrants, find_entrant
 from kernelweave.leaderboard.protocol import CONDITIONS, Protocol
+from kernelweave.leaderboard.standings import Standing, Standings, standings
 
-__all__ = ["CONDITIONS", "Entrant", "Protocol", "default_entrants", "find_entrant", "run_benchmark"]
+__all__ = [
+    "CONDITIONS",
+    "Entrant",
+    "Protocol",
+    "Standing",
+    "Standings",
+    "default_entrants",
+    "find_entrant",
+    "run_benchmark",
+    "standings",
+]
