@@ -117,8 +117,16 @@ class KernelBank:
         The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
         is not checked.
         """
+        return self.tiles(self.fit_pair(X))
+
+    def fit_pair(self, X: Samples) -> Pair:
+        """Fit on X, which is not checked, and return it with the products between its samples."""
         pair = Pair(X)
         self._fix(pair)
+        return pair
+
+    def tiles(self, pair: Pair) -> TileOf:
+        """Return a function that gives tiles of the kernel matrices of a pair, whose samples were checked."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             return self.stack(Tile(pair, rows, cols, dtype))
