@@ -24,7 +24,8 @@ def made_up():
                 told = {"dataset": f"set{j}", "domain": "text" if j else "images", "n_views": j + 1, "method": method,
                         "condition": condition, "seed": 0, "seconds": 2.0 + j, "mib": 10.0, "parameters": "{}",
                         "prepared": "all views", "created": "2026-01-01T00:00:00+00:00", "commit": "abc",
-                        "protocol": '{"max_samples": 700}', "kernelweave": "1", "numpy": "1", "scipy": "1",
+                        "protocol": '{"max_seconds": 60}', "n_samples": 100, "n_features": 4, "n_classes": 3,
+                        "kernelweave": "1", "numpy": "1", "scipy": "1",
                         "sklearn": "1", "python": "3"}  # fmt: skip
                 rows.append(told | outcome | others)
         return pd.DataFrame(rows, columns=list(TRIAL_COLUMNS)).astype(TRIAL_COLUMNS)

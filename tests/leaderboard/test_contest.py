@@ -43,7 +43,7 @@ def test_every_clusterer_has_a_row_with_scores_time_memory_and_provenance(method
     assert (row["n_samples"], row["n_classes"]) == (60, 3)
     assert row["seconds"] > 0
     assert row["data_sha256"] == ""  # of scikit-learn, which has no file
-    assert json.loads(row["protocol"])["max_samples"] == 60
+    assert json.loads(row["protocol"])["max_seconds"] == 120
 
 
 @pytest.mark.parametrize("method", [e.name for e in default_entrants() if e.role == "classifier"])
@@ -171,8 +171,8 @@ def test_finished_trials_are_not_run_again_and_more_are_added(tmp_path, monkeypa
     monkeypatch.undo()
     more = run_benchmark(tmp_path / "out", ["wine"], ["Ward"], protocol=Protocol(seeds=3, max_samples=60))
     assert set(zip(more["dataset"], more["method"], strict=True)) == {("iris", "KMeans"), ("wine", "Ward")}
-    with pytest.raises(ResultsError, match="holds rows of 'leaderboard' under the preset '60 samples, 300 s, 4 GiB'"):
-        run_benchmark(tmp_path / "out", ["wine"], ["Ward"], protocol=Protocol(max_samples=50))
+    with pytest.raises(ResultsError, match="holds rows of 'leaderboard' under the preset '300 s, 4 GiB'"):
+        run_benchmark(tmp_path / "out", ["wine"], ["Ward"], protocol=Protocol(max_seconds=50))
 
 
 def test_two_processes_compute_the_same_figures(tmp_path):

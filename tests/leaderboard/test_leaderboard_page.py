@@ -34,7 +34,8 @@ def test_the_tables_hold_the_standings_and_every_score(rows):
     assert "| GMC | – |" in text
     assert "| GMC | set2 | plain | stopped after 60 s of CPU time |" in text
     assert "[page that can be sorted and filtered](leaderboard.html)" in text
-    assert "Of a data set with more than 700 samples, 700 are drawn at random" in text
+    assert "A fit is stopped after 60 s of CPU time" in text
+    assert "| set1 | 100 | 2 | 4 | 3 | text |" in text
 
 
 def test_the_first_lines_tell_the_place_of_weave_and_where_it_loses(rows):
@@ -44,7 +45,7 @@ def test_the_first_lines_tell_the_place_of_weave_and_where_it_loses(rows):
 
 
 def test_rows_of_two_protocols_are_not_compared(made_up):
-    rows = pd.concat([made_up(SCORES), made_up(SCORES, protocol='{"max_samples": 50}')])
+    rows = pd.concat([made_up(SCORES), made_up(SCORES, protocol='{"max_seconds": 50}')])
     with pytest.raises(ResultsError, match="computed under 2 protocols, which cannot be compared"):
         protocol_of(rows)
 

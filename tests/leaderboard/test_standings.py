@@ -101,3 +101,13 @@ def test_the_diagram_names_every_method_once_with_its_rank(made_up):
     svg = draw_ranks(standings(made_up(SCORES | {"<b>": [0.1, 0.1, 0.1]})))
     for text in ("WeaveClustering 1.67", "KMeans 2.33", "2.33 GMC", "3.67 &lt;b&gt;", ">critical distance 2.71"):
         assert svg.count(text) == 1
+
+
+def test_rows_of_one_number_of_samples_are_compared_that_of_most_methods(made_up):
+    import pandas as pd
+
+    small = made_up({"A": [0.4], "B": [0.3]}, n_samples=50)
+    large = made_up({"A": [0.8]}, n_samples=100)
+    assert_allclose(standings(pd.concat([small, large])).scores, [[0.4], [0.3]])
+    large = made_up({"A": [0.8], "B": [0.9]}, n_samples=100)
+    assert_allclose(standings(pd.concat([small, large])).scores, [[0.9], [0.8]])

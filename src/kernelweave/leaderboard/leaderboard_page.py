@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition, Protocol
 from kernelweave.leaderboard.rank_diagram import draw_ranks
-from kernelweave.leaderboard.standings import TIE, Metric, Standings, standings
-from kernelweave.leaderboard.verdicts import provenance, reference_of, summary, unfinished
+from kernelweave.leaderboard.standings import TIE, Metric, Standings, comparable, standings
+from kernelweave.leaderboard.verdicts import data_table, provenance, reference_of, summary, unfinished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +48,7 @@ def leaderboard_html(
     -------
     page : str
     """
+    rows = comparable(rows)
     present = [condition for condition in CONDITIONS if (rows["condition"] == condition).any()]
     found = {condition: standings(rows, condition, reference=reference_of(condition)) for condition in present}
     template = Environment(autoescape=True).from_string(
@@ -59,6 +60,7 @@ def leaderboard_html(
         diagrams=[{"condition": c, "svg": Markup(draw_ranks(one))} for c, one in found.items()],
         protocol=protocol.sentences(),
         prepared=_prepared(rows),
+        sets=data_table(rows),
         unfinished=unfinished(rows),
         provenance=provenance(rows),
         data=Markup(_json(rows, found, held_out)),

@@ -12,8 +12,8 @@ from kernelweave.errors import ResultsError
 from kernelweave.experiments.tables import write_atomically
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
 from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Protocol
-from kernelweave.leaderboard.standings import Standings, standings
-from kernelweave.leaderboard.verdicts import provenance, reference_of, summary, table_words, unfinished
+from kernelweave.leaderboard.standings import Standings, comparable, standings
+from kernelweave.leaderboard.verdicts import data_table, provenance, reference_of, summary, table_words, unfinished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,7 @@ def leaderboard_markdown(rows: pd.DataFrame, *, held_out: Sequence[str] = (), pa
     -------
     text : str
     """
+    rows = comparable(rows)
     lines = [_HEAD, *(f"- {sentence}" for sentence in summary(rows, held_out)), ""]
     if page is not None:
         lines += [f"The [page that can be sorted and filtered]({page}) shows the same rows.", ""]
@@ -50,7 +51,7 @@ def leaderboard_markdown(rows: pd.DataFrame, *, held_out: Sequence[str] = (), pa
     for condition in CONDITIONS:
         for datasets, where in ((known, ""), (list(held_out), ", held-out data sets")):
             lines += _section(rows, condition, datasets, f"{CONDITION_WORDS[condition].capitalize()}{where}")
-    lines += _given(rows) + _not_finished(rows)
+    lines += _data_sets(rows) + _given(rows) + _not_finished(rows)
     lines += ["## Provenance", "", *(f"- {sentence}" for sentence in provenance(rows))]
     return "\n".join(lines) + "\n"
 
@@ -97,6 +98,17 @@ def _figure(score: float) -> str:
     return "–" if score != score else f"{score:.3f}"
 
 
+def _data_sets(rows: pd.DataFrame) -> list[str]:
+    lines = [
+        "## Data sets",
+        "",
+        "| data set | samples | views | columns | classes | domain |",
+        "|---|--:|--:|--:|--:|---|",
+    ]
+    lines += [f"| {' | '.join(cells)} |" for cells in data_table(rows)]
+    return [*lines, ""]
+
+
 def _given(rows: pd.DataFrame) -> list[str]:
     lines = ["## What every method is given", "", "| method | samples | parameters |", "|---|---|---|"]
     for row in rows.drop_duplicates("method").itertuples():
@@ -124,7 +136,8 @@ def protocol_of(rows: pd.DataFrame) -> Protocol:
     if len(told) != 1:
         msg = f"The rows were computed under {len(told)} protocols, which cannot be compared: {'; '.join(told)}."
         raise ResultsError(msg)
-    return Protocol(seeds=int(rows["seed"].max()) + 1, **json.loads(told[0]))
+    most = int(rows["n_samples"].max())
+    return Protocol(seeds=int(rows["seed"].max()) + 1, max_samples=most, **json.loads(told[0]))
 
 
 def write_leaderboard(rows: pd.DataFrame, folder: Path, *, held_out: Sequence[str] = ()) -> list[Path]:

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import warnings
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from time import process_time
@@ -120,7 +119,7 @@ def _row(trial: Trial, data: TrialData, found: Row) -> Row:
         "seed": trial.seed,
         **_NO_FIGURES,
         **found,
-        "protocol": json.dumps({k: v for k, v in asdict(trial.protocol).items() if k != "seeds"}, sort_keys=True),
+        "protocol": trial.protocol.limits,
         **_versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": trial.row_keys[0],

@@ -68,8 +68,8 @@ class Protocol:
 
     @property
     def preset(self) -> str:
-        """The limits in short. The number of seeds is not among them: a run may be given more seeds later."""
-        return f"{self.max_samples} samples, {self.max_seconds:g} s, {self.max_gib:g} GiB"
+        """The limits in short, without the seeds and samples: a run may be given more of them later."""
+        return f"{self.max_seconds:g} s, {self.max_gib:g} GiB"
 
     @property
     def filename(self) -> str:
@@ -83,16 +83,21 @@ class Protocol:
 
     @property
     def sha256(self) -> str:
-        """Checksum of what the rows depend on: everything but the number of seeds."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "seeds"}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """Checksum of the limits and shares."""
+        return hashlib.sha256(self.limits.encode()).hexdigest()
+
+    @property
+    def limits(self) -> str:
+        """The limits and shares as JSON, without the seeds and samples, which every row has itself."""
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("seeds", "max_samples")}
+        return json.dumps(told, sort_keys=True)
 
     def sentences(self) -> list[str]:
         """Return the protocol in words."""
         return [
             "Every method has one default setting for all data sets. Labels score the results and choose nothing.",
-            f"Of a data set with more than {self.max_samples} samples, {self.max_samples} are drawn at random, the "
-            "same for all methods.",
+            f"At most {self.max_samples} samples of a data set are used, drawn at random, the same for all methods: see "
+            "the table of data sets.",
             f"Means are over {counted(self.seeds, 'seed')}; a method without a random part runs once where the seed "
             "changes nothing.",
             f"A fit is stopped after {self.max_seconds:g} s of CPU time on one thread, or when it needs more than "

@@ -15,7 +15,7 @@ from kernelweave.errors import ResultsError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TIE", "Metric", "Standing", "Standings", "standings"]
+__all__ = ["TIE", "Metric", "Standing", "Standings", "comparable", "critical_distance", "standings"]
 
 Metric: TypeAlias = Literal["acc", "nmi", "ari"]
 
@@ -151,7 +151,7 @@ def standings(
     ResultsError
         If no data set has been tried with all methods.
     """
-    some = rows[rows["condition"] == condition]
+    some = comparable(rows[rows["condition"] == condition])
     if datasets is not None:
         some = some[some["dataset"].isin(list(datasets))]
     refused = _refused(some)
@@ -185,6 +185,13 @@ def standings(
         partial=tuple(partial),
         seeds=_n_seeds(some[some["dataset"].isin(names)]),
     )
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one number of samples per data set and condition: that of most methods, else the largest."""
+    sizes = rows.groupby(["condition", "dataset", "n_samples"])["method"].nunique().reset_index()
+    sizes = sizes.sort_values(["method", "n_samples"]).drop_duplicates(["condition", "dataset"], keep="last")
+    return rows.merge(sizes[["condition", "dataset", "n_samples"]], how="inner")
 
 
 def critical_distance(n_methods: int, n_datasets: int) -> float:

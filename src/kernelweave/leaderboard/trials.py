@@ -36,6 +36,7 @@ class Trial:
             "given": [self.entrant.given, self.entrant.scaling],
             "condition": self.condition,
             "seed": self.seed,
+            "samples": self.n_samples,
             "protocol": self.protocol.sha256,
         }
         return (hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest(),)
@@ -43,7 +44,7 @@ class Trial:
     @cached_property
     def name(self) -> str:
         """The stem of the file that stores the row."""
-        words = "-".join([self.data.name, self.entrant.name, self.condition, str(self.seed)])
+        words = "-".join([self.data.name, self.entrant.name, self.condition, str(self.n_samples), str(self.seed)])
         return f"{re.sub(r'[^a-z0-9]+', '-', words.lower())}-{self.row_keys[0][:16]}"
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
+from kernelweave.datasets import dataset_info, list_datasets
 from kernelweave.errors import ResultsError
 from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition
 from kernelweave.leaderboard.standings import Standings, standings
@@ -13,7 +14,7 @@ from kernelweave.leaderboard.standings import Standings, standings
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["place_words", "provenance", "reference_of", "summary", "table_words", "unfinished"]
+__all__ = ["data_table", "place_words", "provenance", "reference_of", "summary", "table_words", "unfinished"]
 
 _REFERENCES: dict[str, str] = {"labels": "WeaveClassifier"}
 
@@ -75,6 +76,24 @@ def table_words(one: Standings) -> str:
     least, most = one.seeds
     seeds = counted(least, "seed") if least == most else f"{least} to {counted(most, 'seed')}"
     return f"{counted(len(one.rows), 'method')}, {counted(len(one.datasets), 'data set')}, {seeds}"
+
+
+def data_table(rows: pd.DataFrame) -> list[list[str]]:
+    """Return name, samples used, views, columns, classes and domain of every data set, the smallest first."""
+    once = rows.sort_values(["n_samples", "dataset"]).drop_duplicates(["dataset", "n_samples"])
+    found = []
+    for row in once.itertuples():
+        registered = _registered(str(row.dataset))
+        samples = str(row.n_samples) if registered in (None, row.n_samples) else f"{row.n_samples} of {registered}"
+        found.append(
+            [str(row.dataset), samples, *map(str, (row.n_views, row.n_features, row.n_classes)), str(row.domain)]
+        )
+    return found
+
+
+def _registered(name: str) -> int | None:
+    """Return the number of samples of a data set; None for one of a plugin that is not installed any more."""
+    return dataset_info(name).n_samples if name in list_datasets() else None
 
 
 def unfinished(rows: pd.DataFrame) -> list[dict[str, str]]:
