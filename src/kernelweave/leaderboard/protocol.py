@@ -96,8 +96,8 @@ class Protocol:
         """Return the protocol in words."""
         return [
             "Every method has one default setting for all data sets. Labels score the results and choose nothing.",
-            f"At most {self.max_samples} samples of a data set are used, drawn at random, the same for all methods: see "
-            "the table of data sets.",
+            f"At most {self.max_samples} samples of a data set are used, drawn at random and the same for all methods: "
+            "see the table of data sets.",
             f"Means are over {counted(self.seeds, 'seed')}; a method without a random part runs once where the seed "
             "changes nothing.",
             f"A fit is stopped after {self.max_seconds:g} s of CPU time on one thread, or when it needs more than "
