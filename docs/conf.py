@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/explained"],
     "gallery_dirs": ["tutorials", "explained"],
     "filename_pattern": r"\.py",
+    "backreferences_dir": "gen_modules",  # the page "Gallery" asks for it
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,

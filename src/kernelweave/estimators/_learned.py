@@ -33,7 +33,7 @@ from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.scaling import SCALES, Version, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
-from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
@@ -309,7 +309,7 @@ def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[s
     shares = state.w / state.w.sum()
     training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w
-    consensus = Consensus(bank, training, given.version.scalings, weights, state.K)
+    consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
     factors = cosine_factors(state.S)
     fitted = {
         "kernel_names_": bank.names,

@@ -132,6 +132,25 @@ class ViewBank:
             H[part] = self._view_grams(X, Y, v)
         return H
 
+    def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
+        ends = np.cumsum([len(bank) for bank in self.banks.values()])
+        first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(np.split(p, ends[:-1])))
+        return np.asarray(sum(others, start=first))
+
+    def _view_weighted(self, X: Views, training: Views, v: int, p: Vector) -> Matrix:
+        """Return the weighted sum of the kernels of one view for all samples, (n, m)."""
+        bank, x, y = self.banks[X.names[v]], X.tables[v], training.tables[v]
+        known: Matrix = bank.weighted(Pair(x, y), p) if x.shape[0] else np.empty((0, y.shape[0]), dtype=X.dtype)
+        if X.complete and training.complete:
+            return known
+        a = known.mean(axis=1, dtype=np.float64)
+        means, mean = self._training_means(v)
+        t, u = knowledge(X.present)[v], knowledge(training.present)[v]
+        # the values of samples that lack the view are linear in those of the kernels, so that sums can be spread
+        sums = a[None], (p @ means)[None], np.atleast_1d(p @ mean)
+        return np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
+
     def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
         """Return the kernel matrices of one view for all samples, (r_v, n, m)."""
         bank, x, y = self.banks[X.names[v]], X.tables[v], Y.tables[v]
@@ -222,6 +241,9 @@ class Bank(Protocol):
 
     def grams(self, X: Any, Y: Any = None) -> Matrix:
         """Return the kernel matrices of X with Y, (r, n, m)."""
+
+    def weighted(self, X: Any, training: Any, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of X with the training samples, (n, m)."""
 
 
 @overload

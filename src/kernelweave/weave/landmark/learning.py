@@ -31,6 +31,7 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import KernelBank
+from kernelweave.kernels.pair import Pair
 from kernelweave.samples.scaling import Scale, Scaling, Version
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
@@ -110,6 +111,11 @@ class LandmarkRows:
         """The number of landmarks."""
         return int(self.landmarks.shape[0])
 
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes; kernels are computed tile by tile."""
+        return 32 * min(self.n_neighbors, self.m) + 16 * int(self.landmarks.shape[1])
+
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
         J, B = self.joined(new.tables[0])
@@ -136,11 +142,7 @@ class LandmarkRows:
 
     def consensus(self, rows: Samples) -> Matrix:
         """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
-        K: Matrix | None = None
-        for p, H in zip(self.weights, self.bank.each(rows, self.landmarks), strict=True):
-            H *= H.dtype.type(p)
-            K = H if K is None else np.add(K, H, out=K)
-        return np.asarray(K)
+        return self.bank.weighted(Pair(rows, self.landmarks), self.weights)
 
     def _diagonal(self, rows: Samples) -> Vector:
         diagonals = (p * kernel.diag(rows) for p, kernel in zip(self.weights, self.bank.kernels, strict=True))

@@ -21,7 +21,7 @@ from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
-from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
@@ -142,6 +142,11 @@ class LocalRows:
     scalings: Mapping[str, Scaling]
     woven: LocalWeave
     n_jobs: int | None
+
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes while it is computed."""
+        return group_bytes(self.training.tables, self.woven.n_candidates)
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return the rows of the graph."""
