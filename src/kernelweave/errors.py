@@ -13,7 +13,6 @@ __all__ = [
     "NotEnoughMemoryError",
     "NotFiniteError",
     "PluginError",
-    "RecallWarning",
     "ResultsError",
     "UndecidedWarning",
 ]
@@ -70,10 +69,6 @@ class ColumnsWarning(UserWarning):
 
 class PluginError(KernelweaveError, ImportError):
     """A plugin of another package cannot be loaded, or is not what its group needs."""
-
-
-class RecallWarning(UserWarning):
-    """Approximate neighbours miss too many of the true ones."""
 
 
 class ResultsError(KernelweaveError, OSError):

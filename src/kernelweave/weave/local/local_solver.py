@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from kernelweave._types import Samples, Vector
@@ -23,6 +22,7 @@ from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
+from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.structure import clarity
@@ -106,7 +106,7 @@ class Local:
             join=join,
             least=least,
             seed=rng.randint(np.iinfo(np.int32).max),
-            n_jobs=_threads(plan.n_jobs),
+            n_jobs=plan.n_jobs,
             progress=StageProgress(plan.say),
         )
         plan.say(f"graph: {found.graph.nnz // 2} edges between {n} samples, recall of neighbours {found.recall:.3f}")
@@ -120,7 +120,7 @@ class Local:
         return WovenGraph(found.graph, joiner, seen, attributes), others
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LocalRows:
     """The rows of a local graph for new samples: the same local problem among their candidates.
 
@@ -133,7 +133,7 @@ class LocalRows:
     woven : LocalWeave
         The graph and its constants.
     n_jobs : int or None
-        Number of threads of the search for neighbours.
+        Number of threads of the search for neighbours; None for as many as BLAS uses.
     """
 
     chunked: ClassVar[bool] = False
@@ -151,12 +151,18 @@ class LocalRows:
     def rows(self, new: Views) -> sparse.csr_array:
         """Return the rows of the graph."""
         tables = _scaled(new, self.scalings).tables
-        return new_rows(self.training.tables, tables, self.woven, n_jobs=_threads(self.n_jobs))
+        return new_rows(self.training.tables, tables, self.woven, self._searches)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields only: the search is prepared again where it is needed."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-def _threads(n_jobs: int | None) -> int:
-    """Return the number of threads of the search for neighbours: with more than one it may not be repeatable."""
-    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
+    @cached_property
+    def _searches(self) -> tuple[Search, ...]:
+        woven = self.woven
+        return tuple(
+            search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs) for X in self.training.tables
+        )
 
 
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
