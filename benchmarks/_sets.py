@@ -16,6 +16,7 @@ from kernelweave import Views
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.kernels.pair import row_sqnorms
+from kernelweave.samples.scaling import fit_by_view
 
 PAPER = ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")
 OTHERS = ("mfeat", "msrcv1", "bbcsport", "3sources", "breast_tcga", "sc_buettner", "webkb", "orl", "digits")
