@@ -154,8 +154,10 @@ def test_a_run_that_overflows_says_so_instead_of_returning_nonsense():
     K = np.diag(np.r_[-1.0, np.ones(19)])
     with pytest.raises(NotFiniteError, match=r"KGL stopped in iteration 1\. .* raise gamma"):
         KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="released").fit(K)
+    with pytest.raises(NotFiniteError, match=r"KGL stopped in iteration 1\. .* raise gamma"):
+        KGLClustering(2, kernel="precomputed", gamma=1.0).fit(K)
     with pytest.raises(NotFiniteError, match=r"KGL could not start\. .* raise gamma"):
-        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="safeguarded").fit(K)
+        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="exact").fit(K)
 
 
 def test_a_model_that_was_not_fitted_says_so():

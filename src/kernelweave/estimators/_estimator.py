@@ -124,10 +124,37 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
+    def _check_parameters(self) -> None:
+        """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
+        self._validate_params()
+        given = self.get_params(deep=False)
+        scale, beta, relative_beta = (given.get(name) for name in ("scale", "beta", "relative_beta"))
+        if get_tags(self).input_tags.pairwise and scale not in (None, "auto", "none"):
+            msg = f"scale={scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
+            raise InvalidInputError(msg)
+        if beta is not None and relative_beta is not None:
+            msg = (
+                f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
+                "give the paper's beta or the relative one, not both."
+            )
+            raise InvalidInputError(msg)
+
     def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
         pairwise = get_tags(self).input_tags.pairwise
-        return read_samples(self, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+        reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
+        return read_samples(reader, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+
+    def _read_in_memory(self, X: SamplesLike, *, again: bool = False) -> Views | KernelStack:
+        """Return samples that can be compared each with all others, those of `fit` or others; chunks are refused."""
+        samples = self._read_again(X) if again else self._read(X)
+        if isinstance(samples, Chunks):
+            msg = (
+                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
+                'WeaveClustering or WeaveClassifier with solver="landmark".'
+            )
+            raise InvalidInputError(msg)
+        return samples
 
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
@@ -160,16 +187,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _progress(self) -> StageProgress:
         return StageProgress(Reporter(type(self).__name__, self.verbose))
-
-    def _in_memory(self, samples: SampleSet) -> Views | KernelStack:
-        """Return samples that can be compared each with all others, or refuse chunks."""
-        if isinstance(samples, Chunks):
-            msg = (
-                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
-                'WeaveClustering or WeaveClassifier with solver="landmark".'
-            )
-            raise InvalidInputError(msg)
-        return samples
 
     @classmethod
     def estimate_memory(cls, n_samples: int, *, n_kernels: int = 12, itemsize: int = 8) -> int:
@@ -214,8 +231,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""
-        read = ("n_features_in_", "feature_names_in_")  # set by the reader of this fit
-        for name in [name for name in vars(self) if name.endswith("_") and name not in read]:
+        for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update(_layout(samples))
         self.__dict__.update(fitted)
@@ -260,13 +276,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
 def _layout(samples: SampleSet) -> dict[str, Any]:
     """Return the attributes that describe the samples of a fit."""
-    nameless: dict[str, Any] = {"sample_names_": None, "readings_": {}}
-    if isinstance(samples, KernelStack):
-        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), **nameless}
-    if isinstance(samples, Chunks):
-        width = int(samples.source.width or 0)
-        return {"view_names_": ("X",), "view_widths_": (width,), "n_features_in_": width, **nameless}
+    if not isinstance(samples, Views):
+        name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
+        found = {"n_features_in_": int(width or 0), "view_names_": (name,), "view_widths_": (int(width or 0),)}
+        return {**found, "sample_names_": None, "readings_": {}}
     return {
+        "n_features_in_": samples.shape[1],
+        **samples.features,
         "view_names_": samples.names,
         "view_widths_": samples.widths,
         "sample_names_": samples.sample_names,

@@ -10,16 +10,18 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-from kernelweave._types import Matrix, Samples, TileOf
+from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Strip, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 
 __all__ = ["KernelBank", "KernelLike", "as_kernel"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
+
+_STRIP = 2**19  # bytes of one kernel matrix that is computed at a time, beside others of its size
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
@@ -117,8 +119,16 @@ class KernelBank:
         The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
         is not checked.
         """
+        return self.tiles(self.fit_pair(X))
+
+    def fit_pair(self, X: Samples) -> Pair:
+        """Fit on X, which is not checked, and return it with the products between its samples."""
         pair = Pair(X)
         self._fix(pair)
+        return pair
+
+    def tiles(self, pair: Pair) -> TileOf:
+        """Return a function that gives tiles of the kernel matrices of a pair, whose samples were checked."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             return self.stack(Tile(pair, rows, cols, dtype))
@@ -141,6 +151,33 @@ class KernelBank:
             K[...] = _matrix(name, kernel, pair)
         return H
 
+    def weighted(self, pair: Pair, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of the fitted kernels for a pair whose samples were checked, (n, m).
+
+        Kernels are computed for so few rows at a time that they stay in the processor's cache.
+        """
+        K = np.empty(pair.shape, dtype=pair.dtype)
+        height = max(1, _STRIP // (pair.shape[1] * pair.dtype.itemsize))
+        for start in range(0, pair.shape[0], height):
+            rows = slice(start, start + height)
+            K[rows] = self._weighted_strip(Strip(pair, rows), p)
+        return K
+
+    def _weighted_strip(self, pair: Pair, p: Vector) -> Matrix:
+        """Return the weighted sum of the kernels, checked as a whole; if it is not finite, one kernel is named."""
+        K = np.zeros(pair.shape, dtype=pair.dtype)
+        used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for share, _, kernel in used:
+                H = _values(kernel, pair)
+                H *= H.dtype.type(share)
+                K += H
+            finite = bool(np.isfinite(K.sum()))
+        if not finite:
+            for _, name, kernel in used:
+                _matrix(name, kernel, pair)
+        return K
+
     def _fix(self, pair: Pair) -> None:
         self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
         self._n_features = pair.X.shape[1]
@@ -154,11 +191,15 @@ class KernelBank:
             raise InvalidInputError(msg)
 
 
+def _values(kernel: Kernel, pair: Pair) -> Matrix:
+    K = kernel.of_products(pair)
+    return kernel.evaluate(pair) if K is None else K
+
+
 def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     """Return the matrix of one kernel, or name the kernel if it is not usable."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        products = kernel.of_products(pair)
-        K = kernel.evaluate(pair) if products is None else products
+        K = _values(kernel, pair)
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelweave._types import Matrix, TileOf
+from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import DIVIDE, KernelStack
 
@@ -61,3 +61,7 @@ class PrecomputedBank:
     def grams(self, X: KernelStack, Y: KernelStack | None = None) -> Matrix:
         """Return the kernel matrices of new samples with the training samples, (r, m, n)."""
         return X.matrices
+
+    def weighted(self, X: KernelStack, training: None, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of new samples with the training samples, (m, n)."""
+        return np.asarray(np.tensordot(p.astype(X.dtype), X.matrices, axes=1))

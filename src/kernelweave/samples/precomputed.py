@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.digests import as_digests
+from kernelweave.samples.digests import stack_digests
 from kernelweave.samples.magnitudes import cast, check_kernel
 
 __all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack"]
@@ -65,8 +65,7 @@ class KernelStack:
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the kernel values of every sample."""
-        rows = (np.ascontiguousarray(self.matrices[:, i], dtype=np.float64) + 0.0 for i in range(self.n_samples))
-        return as_digests(row.tobytes() for row in rows)
+        return stack_digests(self.matrices)
 
 
 def read_stack(X: object) -> KernelStack:

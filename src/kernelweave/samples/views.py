@@ -111,6 +111,7 @@ class Views:
     sources: tuple[str, ...]
     asks: dict[str, str]
     readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
+    features: Mapping[str, Any] = MappingProxyType({})  # the number and names of columns, if the reader read one table
 
     def __init__(
         self,
