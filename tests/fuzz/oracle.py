@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from kernelweave.errors import ColumnsWarning, KernelweaveError, RecallWarning, UndecidedWarning
+from kernelweave.errors import ColumnsWarning, KernelweaveError, UndecidedWarning
 
-SAID = (ConvergenceWarning, ColumnsWarning, RecallWarning, UndecidedWarning)
+SAID = (ConvergenceWarning, ColumnsWarning, UndecidedWarning)
 # what scikit-learn itself says of X and y; it says it in place of the model
 _ITS_OWN = (
     "X does not have valid feature names",
