@@ -156,16 +156,15 @@ class KernelBank:
 
         Kernels are computed for so few rows at a time that they stay in the processor's cache.
         """
-        K = np.empty(pair.shape, dtype=pair.dtype)
+        K = np.zeros(pair.shape, dtype=pair.dtype)
         height = max(1, _STRIP // (pair.shape[1] * pair.dtype.itemsize))
         for start in range(0, pair.shape[0], height):
             rows = slice(start, start + height)
-            K[rows] = self._weighted_strip(Strip(pair, rows), p)
+            self._add_weighted(K[rows], Strip(pair, rows), p)
         return K
 
-    def _weighted_strip(self, pair: Pair, p: Vector) -> Matrix:
-        """Return the weighted sum of the kernels, checked as a whole; if it is not finite, one kernel is named."""
-        K = np.zeros(pair.shape, dtype=pair.dtype)
+    def _add_weighted(self, K: Matrix, pair: Pair, p: Vector) -> None:
+        """Add the weighted kernels to K; if the sum is not finite, one kernel is named."""
         used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
         with np.errstate(over="ignore", invalid="ignore"):
             for share, _, kernel in used:
@@ -176,7 +175,6 @@ class KernelBank:
         if not finite:
             for _, name, kernel in used:
                 _matrix(name, kernel, pair)
-        return K
 
     def _fix(self, pair: Pair) -> None:
         self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
