@@ -96,7 +96,7 @@ class Local:
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
+        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings), labelled=not join)
         training = _scaled(samples, scalings)
         found, near = weave_local(
             training.tables,
@@ -165,12 +165,12 @@ class LocalRows:
         )
 
 
-def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
+def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
     tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
     fixed = [one.kernels for one in bank.banks.values()]
-    p = weigh(tiles, plan.weights, bank, sample)
+    p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
