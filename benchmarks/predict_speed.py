@@ -2,7 +2,8 @@
 
 `python -m benchmarks.predict_speed [models]` fits each model, predicts 20,000 new samples by it and by scikit-learn's
 KNeighborsClassifier on the same training samples in turn, and stores rows per second, the ratio of the times, and the
-most memory that a prediction takes beyond the samples and the model.
+most memory that a prediction takes beyond the samples and the model. `--precision` compares the labels that dense
+models give to a fifth of the samples of each data set in single and in double precision.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,12 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
+from benchmarks._sets import load
 from benchmarks._stored import Page, Rows, line
-from kernelweave import SMKLClustering, WeaveClustering
+from benchmarks.new_samples import samples
+from kernelweave import SMKLClustering, WeaveClassifier, WeaveClustering
 
+SETS = ("digits", "coil20", "jaffe", "yale", "tr11", "orl", "bbcsport", "3sources", "msrcv1", "webkb", "breast_tcga")
 N_NEW = 20_000
 ROUNDS = 3
 
@@ -52,8 +57,8 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
 
 def measure(name: str) -> dict[str, float]:
     """Return the figures of one model."""
-    load, model = MODELS[name]
-    X, y, new = load()
+    draw, model = MODELS[name]
+    X, y, new = draw()
     model.fit(X)
     rival = KNeighborsClassifier(10).fit(X, y)
     model.predict(new[:100])  # what is computed once
@@ -70,6 +75,26 @@ def measure(name: str) -> dict[str, float]:
         "MiB": peak(lambda: model.predict(new)),
         "MiB of a tenth": peak(lambda: model.predict(new[: N_NEW // 10])),
     }
+
+
+def same_labels(name: str) -> dict[str, int]:
+    """Return how many new samples get the same cluster, and the same class, in single precision as in double."""
+    data = load(name)
+    order = np.random.default_rng(0).permutation(len(data.y))
+    old, new = np.sort(order[: int(0.8 * len(order))]), np.sort(order[int(0.8 * len(order)) :])
+    labels = np.where(np.arange(len(old)) % 10 == 0, data.y[old], -1)
+    clusters = WeaveClustering(data.c, solver="dense", dtype="float64", random_state=0)
+    classes = WeaveClassifier(solver="dense", dtype="float64")
+    found = {"new": len(new)}
+    for kind, model in (("clusters", clusters), ("classes", classes)):
+        model.fit(samples(data.views, old), labels)
+        double = model.predict(samples(data.views, new))
+        graph = model._graph_model
+        consensus = graph.joiner.consensus
+        short = replace(consensus, matrix=consensus.matrix.astype(np.float32))
+        model._graph_model = replace(graph, joiner=replace(graph.joiner, consensus=short))
+        found[kind] = int((model.predict(samples(data.views, new)) == double).sum())
+    return found
 
 
 def seconds(run: Callable[[], Any]) -> float:
@@ -97,6 +122,10 @@ def table(rows: Rows) -> str:
         speeds = (f"{found[key]:,.0f}" for key in ("rows per second", "10-NN rows per second"))
         memory = (f"{found[key]:.1f}" for key in ("MiB", "MiB of a tenth"))
         lines.append(line([name, counts, *speeds, f"{found['ratio']:.2f}", *memory]))
+    lines += ["", "New samples with the same label in single and double precision, dense models:", ""]
+    lines += [line(("data set", "new samples", "clusters", "classes")), line(["---"] * 4)]
+    for name, found in rows.get("precision", {}).items():
+        lines.append(line([name, *(str(found[key]) for key in ("new", "clusters", "classes"))]))
     return "\n".join(lines)
 
 
@@ -114,10 +143,14 @@ def main() -> None:
     """Measure the models, store and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", default=list(MODELS), help="only these; the others keep their figures")
+    parser.add_argument("--precision", action="store_true", help="compare labels in both precisions, and nothing else")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        for name in parser.parse_args().models:
-            PAGE.keep("predict", name, measure(name))
+        for name in SETS if given.precision else given.models:
+            PAGE.keep(
+                *(("precision", name, same_labels(name)) if given.precision else ("predict", name, measure(name)))
+            )
     PAGE.write()
 
 
