@@ -82,7 +82,7 @@ def clusterings(name: str) -> dict[str, Any]:
     """Cluster a large set by Weave with its defaults, and by what else is at hand at that size."""
     X, y = large(name)
     c = len(np.unique(y))
-    scaled = usual_scale(X, c)
+    scaled = usual_scale(X)
     rows = []
     for s in SEEDS if len(y) < 50_000 else range(1):
         model, cpu, wall = timed(lambda s=s: WeaveClustering(c, random_state=s, verbose=1).fit(X))
@@ -107,7 +107,7 @@ def _nystroem(X: Any, c: int) -> Any:
 def labels() -> dict[str, Any]:
     """Classify MNIST from 7 and 70 labels of each class, beside scikit-learn's LabelSpreading on its kNN graph."""
     X, y = large("mnist")
-    unit = usual_scale(X, len(np.unique(y)))
+    unit = usual_scale(X)
     rows = [classified("Weave", WeaveClassifier(random_state=0, verbose=1), X, y, each) for each in (7, 70)]
     index = nearest(unit, 7, seed=0).positions  # scikit-learn's own search for 7 neighbours takes many minutes
     for each in (7, 70):

@@ -12,7 +12,8 @@ import pytest
 from kernelweave.errors import ResultsError
 from kernelweave.leaderboard import standings
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
-from kernelweave.leaderboard.leaderboard_tables import leaderboard_markdown, protocol_of, read_rows, write_leaderboard
+from kernelweave.leaderboard.leaderboard_tables import leaderboard_markdown, read_rows, write_leaderboard
+from kernelweave.leaderboard.verdicts import protocol_of
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
@@ -33,7 +34,7 @@ def test_the_tables_hold_the_standings_and_every_score(rows):
     assert "## The number of clusters is given, held-out data sets" in text
     assert "| GMC | – |" in text
     assert "| GMC | set2 | plain | stopped after 60 s of CPU time |" in text
-    assert "[page that can be sorted and filtered](leaderboard.html)" in text
+    assert '<a href="leaderboard.html">page that can be sorted and filtered</a>' in text
     assert "A fit is stopped after 60 s of CPU time" in text
     assert "| set1 | 100 | 2 | 4 | 3 | text |" in text
 
@@ -56,7 +57,7 @@ def test_a_folder_without_rows_is_reported(tmp_path):
 
 
 def test_the_page_has_its_data_within_and_nothing_of_it_is_markup(rows):
-    page = leaderboard_html(rows, protocol_of(rows), held_out=["set1"])
+    page = leaderboard_html(rows, held_out=["set1"])
     assert page.count("</script>") == 2
     assert not re.search(r'(src|href)="', page)
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, flags=re.S)[1])

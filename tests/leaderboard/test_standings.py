@@ -6,7 +6,7 @@ from kernelweave.errors import ResultsError
 from kernelweave.leaderboard import standings
 from kernelweave.leaderboard.rank_diagram import cliques, draw_ranks
 from kernelweave.leaderboard.standings import critical_distance
-from kernelweave.leaderboard.verdicts import place_words, summary, unfinished
+from kernelweave.leaderboard.verdicts import better_elsewhere, place_words, summary, unfinished
 
 # ranks: Weave 1 2 2, GMC 2 1 3, KMeans 3 3 1
 SCORES = {"KMeans": [0.6, 0.7, 0.6], "GMC": [0.7, 0.805, None], "WeaveClustering": [0.9, 0.8, 0.5]}
@@ -111,3 +111,15 @@ def test_rows_of_one_number_of_samples_are_compared_that_of_most_methods(made_up
     assert_allclose(standings(pd.concat([small, large])).scores, [[0.4], [0.3]])
     large = made_up({"A": [0.8], "B": [0.9]}, n_samples=100)
     assert_allclose(standings(pd.concat([small, large])).scores, [[0.9], [0.8]])
+
+
+def test_every_method_that_is_better_somewhere_is_named_with_where(made_up):
+    rows = made_up({"WeaveClustering": [0.5, 0.5], "A": [0.7, 0.505], "B": [0.1, 0.6]})
+    assert better_elsewhere(standings(rows)) == ["A: set0 (0.700 against 0.500)", "B: set1 (0.600 against 0.500)"]
+
+
+def test_a_difference_of_one_in_a_hundred_samples_is_a_tie_whatever_the_rounding(made_up):
+    rows = made_up({"WeaveClustering": [112 / 300, 126 / 300, 0.25], "A": [115 / 300, 129 / 300, 0.26]})
+    found = standings(rows)
+    assert {(row.wins, row.ties, row.losses) for row in found.rows} == {(0, 3, 0)}
+    assert (found.losses(), better_elsewhere(found)) == ([], [])

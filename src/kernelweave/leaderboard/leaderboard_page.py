@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition, Protocol
+from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition
 from kernelweave.leaderboard.rank_diagram import draw_ranks
 from kernelweave.leaderboard.standings import TIE, Metric, Standings, comparable, standings
-from kernelweave.leaderboard.verdicts import data_table, provenance, reference_of, summary, unfinished
+from kernelweave.leaderboard.verdicts import data_table, protocol_of, provenance, reference_of, summary, unfinished
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,6 @@ _METRICS: tuple[Metric, ...] = ("acc", "nmi", "ari")
 
 def leaderboard_html(
     rows: pd.DataFrame,
-    protocol: Protocol,
     *,
     held_out: Sequence[str] = (),
     title: str = "Leaderboard of clustering without labels",
@@ -37,8 +36,6 @@ def leaderboard_html(
     ----------
     rows : pandas.DataFrame
         The rows.
-    protocol : Protocol
-        What they were computed under.
     held_out : sequence of str, optional
         Data sets that were not used to choose any default; they can be shown apart.
     title : str
@@ -58,7 +55,7 @@ def leaderboard_html(
         title=title,
         summary=summary(rows, held_out),
         diagrams=[{"condition": c, "svg": Markup(draw_ranks(one))} for c, one in found.items()],
-        protocol=protocol.sentences(),
+        protocol=protocol_of(rows).sentences(),
         prepared=_prepared(rows),
         sets=data_table(rows),
         unfinished=unfinished(rows),
@@ -106,7 +103,7 @@ def _table(rows: pd.DataFrame, condition: Condition, one: Standings) -> dict[str
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None or math.isnan(value) else round(float(value), 4)
+    return None if value is None or math.isnan(value) else round(float(value), 6)
 
 
 def _prepared(rows: pd.DataFrame) -> list[dict[str, str]]:

@@ -1,9 +1,7 @@
-"""The leaderboard in Markdown: `python -m kernelweave.leaderboard.leaderboard_tables RESULTS --help`."""
+"""The leaderboard in Markdown."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,18 +9,26 @@ from typing import TYPE_CHECKING
 from kernelweave.errors import ResultsError
 from kernelweave.experiments.tables import write_atomically
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
-from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Protocol
+from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS
 from kernelweave.leaderboard.standings import Standings, comparable, standings
-from kernelweave.leaderboard.verdicts import data_table, provenance, reference_of, summary, table_words, unfinished
+from kernelweave.leaderboard.verdicts import (
+    data_table,
+    protocol_of,
+    provenance,
+    reference_of,
+    summary,
+    table_words,
+    unfinished,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["leaderboard_markdown", "main", "protocol_of", "read_rows", "write_leaderboard"]
+__all__ = ["leaderboard_markdown", "read_rows", "write_leaderboard"]
 
 _HEAD = """# Leaderboard
 
-<!-- Written by `python -m kernelweave.leaderboard.leaderboard_tables`; do not edit this page. -->
+<!-- Written by kernelweave.leaderboard from the rows; do not edit this page. -->
 """
 
 
@@ -45,7 +51,7 @@ def leaderboard_markdown(rows: pd.DataFrame, *, held_out: Sequence[str] = (), pa
     rows = comparable(rows)
     lines = [_HEAD, *(f"- {sentence}" for sentence in summary(rows, held_out)), ""]
     if page is not None:
-        lines += [f"The [page that can be sorted and filtered]({page}) shows the same rows.", ""]
+        lines += [f'The <a href="{page}">page that can be sorted and filtered</a> shows the same rows.', ""]
     lines += ["## Protocol", "", *(f"- {sentence}" for sentence in protocol_of(rows).sentences()), ""]
     known = [name for name in dict.fromkeys(rows["dataset"]) if name not in held_out]
     for condition in CONDITIONS:
@@ -130,20 +136,10 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())
 
 
-def protocol_of(rows: pd.DataFrame) -> Protocol:
-    """Return the protocol that rows were computed under; raise if they have several."""
-    told = sorted(set(rows["protocol"]))
-    if len(told) != 1:
-        msg = f"The rows were computed under {len(told)} protocols, which cannot be compared: {'; '.join(told)}."
-        raise ResultsError(msg)
-    most = int(rows["n_samples"].max())
-    return Protocol(seeds=int(rows["seed"].max()) + 1, max_samples=most, **json.loads(told[0]))
-
-
 def write_leaderboard(rows: pd.DataFrame, folder: Path, *, held_out: Sequence[str] = ()) -> list[Path]:
     """Write leaderboard.md and leaderboard.html to a folder, and return their paths."""
     text = leaderboard_markdown(rows, held_out=held_out, page="leaderboard.html")
-    page = leaderboard_html(rows, protocol_of(rows), held_out=held_out)
+    page = leaderboard_html(rows, held_out=held_out)
     paths = [folder / "leaderboard.md", folder / "leaderboard.html"]
     for path, content in zip(paths, (text, page), strict=True):
         write_atomically(path, content.encode())
@@ -159,22 +155,3 @@ def read_rows(folder: Path) -> pd.DataFrame:
         msg = f"{folder} has no results.parquet: run `kernelweave benchmark --out {folder}` first."
         raise ResultsError(msg)
     return pd.read_parquet(path)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page of the documentation, and the one that can be sorted."""
-    parser = argparse.ArgumentParser(prog="python -m kernelweave.leaderboard.leaderboard_tables", description=__doc__)
-    parser.add_argument("results", type=Path, help="folder with results.parquet")
-    parser.add_argument("--held-out", default="", help="data sets that chose no default, such as bbc4,umist")
-    parser.add_argument("--out", type=Path, required=True, help="the Markdown file to write")
-    parser.add_argument("--html", type=Path, required=True, help="the HTML file to write")
-    parser.add_argument("--link", required=True, help="the address of the HTML file in the Markdown file")
-    chosen = parser.parse_args(arguments)
-    rows = read_rows(chosen.results)
-    held_out = [name for name in chosen.held_out.split(",") if name]
-    write_atomically(chosen.out, leaderboard_markdown(rows, held_out=held_out, page=chosen.link).encode())
-    write_atomically(chosen.html, leaderboard_html(rows, protocol_of(rows), held_out=held_out).encode())
-
-
-if __name__ == "__main__":
-    main()

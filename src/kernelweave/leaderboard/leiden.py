@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from importlib import import_module
 from typing import Any, Self
 
@@ -47,7 +48,10 @@ class Leiden(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         once = rows < columns
         graph = igraph.Graph(n=len(X), edges=np.column_stack([rows[once], columns[once]]).tolist())
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        igraph.set_random_number_generator(np.random.RandomState(seed))  # it has the methods of `random`
-        found = graph.community_leiden(objective_function="modularity", resolution=self.resolution, n_iterations=-1)
+        igraph.set_random_number_generator(random.Random(seed))
+        try:
+            found = graph.community_leiden(objective_function="modularity", resolution=self.resolution, n_iterations=-1)
+        finally:
+            igraph.set_random_number_generator(random)  # its own default
         self.labels_ = np.asarray(found.membership)
         return self

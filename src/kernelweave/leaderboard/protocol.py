@@ -19,7 +19,7 @@ CONDITION_WORDS: dict[Condition, str] = {
     "plain": "the number of clusters is given",
     "unknown": "the number of clusters is not given",
     "gaps": "a share of the samples lacks one view each",
-    "noise": "there is one more view: a real one with its rows permuted",
+    "noise": "a real view with its rows permuted is added",
     "labels": "a few samples of each class are labelled",
 }
 

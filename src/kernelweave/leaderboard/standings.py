@@ -15,11 +15,12 @@ from kernelweave.errors import ResultsError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TIE", "Metric", "Standing", "Standings", "comparable", "critical_distance", "standings"]
+__all__ = ["TIE", "Metric", "Standing", "Standings", "comparable", "critical_distance", "leads", "standings"]
 
 Metric: TypeAlias = Literal["acc", "nmi", "ari"]
 
 TIE = 0.01  # scores that differ by no more are a tie
+_ROUNDING = 1e-6  # shares of samples that differ by 0.01 do so up to rounding
 _LEVEL = 0.05
 _DONE = ("FINISHED", "MAX_ITER")
 
@@ -114,7 +115,7 @@ class Standings:
         found = []
         for j, dataset in enumerate(self.datasets):
             best = int(np.nanargmax(self.scores[:, j]))
-            if not self.scores[best, j] <= own[j] + TIE:
+            if np.isnan(own[j]) or leads(self.scores[best, j], own[j]):
                 found.append((dataset, float(own[j]), self.rows[best].method, float(self.scores[best, j])))
         return found
 
@@ -187,6 +188,11 @@ def standings(
     )
 
 
+def leads(score: float, other: float) -> bool:
+    """Return whether a score is better than another by more than a tie."""
+    return bool(score - other > TIE + _ROUNDING)
+
+
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one number of samples per data set and condition: that of most methods, else the largest."""
     sizes = rows.groupby(["condition", "dataset", "n_samples"])["method"].nunique().reset_index()
@@ -240,9 +246,9 @@ def _standing(rows: pd.DataFrame, method: str, scores: Vector, rank: float, own:
         method=method,
         mean=_mean(scores),
         rank=rank,
-        wins=int((lead > TIE).sum()),
-        ties=int((np.abs(lead) <= TIE).sum()),
-        losses=int((lead < -TIE).sum()),
+        wins=int((lead > TIE + _ROUNDING).sum()),
+        ties=int((np.abs(lead) <= TIE + _ROUNDING).sum()),
+        losses=int((lead < -TIE - _ROUNDING).sum()),
         finished=int((~np.isnan(scores)).sum()),
         seconds=float(done.groupby("dataset")["seconds"].mean().median()) if len(done) else float("nan"),
         mib=float(memory.max()) if len(memory) else None,

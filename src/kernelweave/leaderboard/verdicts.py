@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
 from kernelweave.datasets import dataset_info, list_datasets
 from kernelweave.errors import ResultsError
-from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition
-from kernelweave.leaderboard.standings import Standings, standings
+from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition, Protocol
+from kernelweave.leaderboard.standings import Standings, leads, standings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["data_table", "place_words", "provenance", "reference_of", "summary", "table_words", "unfinished"]
+__all__ = [
+    "better_elsewhere",
+    "data_table",
+    "place_words",
+    "protocol_of",
+    "provenance",
+    "reference_of",
+    "summary",
+    "table_words",
+    "unfinished",
+]
 
 _REFERENCES: dict[str, str] = {"labels": "WeaveClassifier"}
 
@@ -71,6 +82,21 @@ def place_words(one: Standings) -> str:
     return f"{first}. On {len(lost)} of them another method is better: {', '.join(lost)}."
 
 
+def better_elsewhere(one: Standings) -> list[str]:
+    """Return, for every method that is better than the reference somewhere by more than a tie, where it is."""
+    own = one.scores[one.place - 1]
+    said = []
+    for row, scores in zip(one.rows, one.scores, strict=True):
+        where = [
+            f"{name} ({score:.3f} against {mine:.3f})"
+            for name, score, mine in zip(one.datasets, scores, own, strict=True)
+            if leads(score, mine)
+        ]
+        if where:
+            said.append(f"{row.method}: {', '.join(where)}")
+    return said
+
+
 def table_words(one: Standings) -> str:
     """Return how many methods and data sets a table has, and over how many seeds."""
     least, most = one.seeds
@@ -94,6 +120,16 @@ def data_table(rows: pd.DataFrame) -> list[list[str]]:
 def _registered(name: str) -> int | None:
     """Return the number of samples of a data set; None for one of a plugin that is not installed any more."""
     return dataset_info(name).n_samples if name in list_datasets() else None
+
+
+def protocol_of(rows: pd.DataFrame) -> Protocol:
+    """Return the protocol that rows were computed under; raise if they have several."""
+    told = sorted(set(rows["protocol"]))
+    if len(told) != 1:
+        msg = f"The rows were computed under {len(told)} protocols, which cannot be compared: {'; '.join(told)}."
+        raise ResultsError(msg)
+    most = int(rows["n_samples"].max())
+    return Protocol(seeds=int(rows["seed"].max()) + 1, max_samples=most, **json.loads(told[0]))
 
 
 def unfinished(rows: pd.DataFrame) -> list[dict[str, str]]:

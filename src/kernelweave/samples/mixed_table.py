@@ -178,23 +178,22 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
 def _say(table: MixedTable, view: str, choices: ColumnChoices, *, told: bool) -> None:
     """Warn of columns that are left out, and of a table that was found to be mixed."""
     kinds = choices.kinds or {}
-    said = []
+    said, advice = [], []
     if told:
         blocks = " and ".join(f"{counted(len(cols), 'column')} of {name}" for name, cols in table.blocks.items())
         missing = sum(table.missing.values())
         cells = f", {counted(missing, 'cell')} missing" if missing else ""
-        said.append(
-            f"{view!r} has columns that are not numbers, so it is read as a mixed table: {blocks}{cells}. "
-            'kernels="mixed" says that this is meant.'
-        )
+        said.append(f"{view!r} has columns that are not numbers, so it is read as a mixed table: {blocks}{cells}.")
+        advice.append('kernels="mixed" says that this is meant.')
     left = {name: reason for name, reason in table.left_out.items() if kinds.get(name) != "left out"}
     if left:
         shown = "; ".join(f"{name!r}: {reason}" for name, reason in left.items())
         count = f"{counted(len(left), 'column')} of {view!r} {'is' if len(left) == 1 else 'are'}"
-        said.append(f"{count} left out ({shown}). kernels=Mixed(kinds={{...}}) chooses the kind of a column.")
+        said.append(f"{count} left out ({shown}).")
+        advice.append("kernels=Mixed(kinds={...}) chooses the kind of a column.")
     if said:
-        msg = f"{' '.join(said)} model.readings_ tells how every column was read."
-        warnings.warn(msg, ColumnsWarning, stacklevel=3)
+        advice.append("model.readings_ tells how every column was read.")
+        warnings.warn(ColumnsWarning(" ".join(said), " ".join(advice)), stacklevel=3)
 
 
 def as_frame(thing: Any, view: str) -> Any:

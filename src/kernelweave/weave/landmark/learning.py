@@ -32,10 +32,9 @@ from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import KernelBank
 from kernelweave.kernels.pair import Pair, Products
-from kernelweave.samples.scaling import Scale, Scaling, Version
+from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
-from kernelweave.weave.version_choice import best_version
 
 __all__ = [
     "LandmarkRows",
@@ -73,7 +72,6 @@ class Settings:
     n_neighbors: int = 3
     weights: WeightsLike = "self"
     scale: Scale = "auto"
-    n_groups: int = 10
     dtype: Dtype = None
     seed: int = 0
 
@@ -196,7 +194,7 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     views = Views.of_table(sample)
-    version = best_version(views, settings.scale, settings.bank, settings.weights, settings.n_groups, rng)
+    version = fit_by_view(views, settings.scale)
     scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))

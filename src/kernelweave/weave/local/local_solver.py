@@ -14,7 +14,7 @@ from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.scaling import Scaling, scaled
+from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
@@ -26,7 +26,6 @@ from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.structure import clarity
-from kernelweave.weave.version_choice import best_version
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
@@ -70,7 +69,7 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        woven, perturbed_graphs = self._weave(samples, plan, c, rng, join=True, least=min(n / (4 * c), 1000))
+        woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
         stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
         several = SeveralGraphs(
             (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, stands_out, np.arange(n)
@@ -80,23 +79,23 @@ class Local:
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
-        woven, _ = self._weave(samples, plan, task.n_classes, rng, join=False, least=0)
+        woven, _ = self._weave(samples, plan, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
-        self, samples: Views, plan: Plan, n_groups: int, rng: np.random.RandomState, *, join: bool, least: float
+        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]]]:
         """Return the graph, in one piece if `join`, and a function that makes perturbed ones.
 
         Pieces smaller than `least` samples get several edges.
         """
         n, seen = samples.n_samples, Seen(samples.digests())
-        version = best_version(samples, plan.scale, plan.kernels, plan.weights, n_groups, rng)
+        version = fit_by_view(samples, plan.scale)
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
+        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings), labelled=not join)
         training = _scaled(samples, scalings)
         found, near = weave_local(
             training.tables,
@@ -165,12 +164,12 @@ class LocalRows:
         )
 
 
-def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
+def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
     tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
     fixed = [one.kernels for one in bank.banks.values()]
-    p = weigh(tiles, plan.weights, bank, sample)
+    p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
