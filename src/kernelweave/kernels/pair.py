@@ -107,7 +107,7 @@ class Pair:
         D -= near.inner
         # two sums of the same squares, added in different orders, may differ by this share of |x|²
         terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
-        D[2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D] = 0
+        np.putmask(D, 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D, 0)
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
