@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow mutants test-lowest test-pandas check format picture bench bench-quality docs dist wheel-check model-fixture clean
+.PHONY: help setup demo test test-slow mutants test-lowest fuzz test-pandas check format picture bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -45,6 +45,12 @@ test-pandas:     ## run the tests with the newest pandas, which anndata does not
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip uninstall --quiet --yes anndata mudata
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --upgrade pandas
 	$(SERIAL) $(subst $(VENV),.venv-pandas,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+
+CASES ?= 100000
+FILES ?= 2000
+SEED  ?= 0
+fuzz: $(VENV)/.has-test      ## random calls and hostile files for hours: make fuzz CASES=100000 FILES=2000 SEED=0
+	$(SERIAL) $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES) --files $(FILES)
 
 check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .

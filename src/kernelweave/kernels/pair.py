@@ -21,6 +21,7 @@ def as_writable(X: Samples) -> Samples:
     return X if sparse.issparse(X) else np.require(X, requirements="W")
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `KernelBank` refuses kernels that are not finite
 def row_sqnorms(X: Samples) -> Vector:
     """Return the squared length of every row."""
     if sparse.issparse(X):
@@ -91,6 +92,7 @@ class Pair:
         return self.x.T if self.same else row_sqnorms(self.Y)[None, :]
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")
     def inner(self) -> Matrix:
         """The inner products x'y."""
         G = self.X @ self.Y.T
@@ -99,6 +101,7 @@ class Pair:
         return G
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
         near, X = self.moved or self, self.X

@@ -32,6 +32,7 @@ from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import KernelBank
 from kernelweave.kernels.pair import Pair, Products
+from kernelweave.samples.magnitudes import cast, limited
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
@@ -198,10 +199,10 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
-    scaled = scaling.transform(sample).astype(dtype, copy=False)
+    scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
     bank, r = settings.bank, len(settings.bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0])
+    tiles = KernelTiles(limited(bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
     weights: Vector
     if not isinstance(settings.weights, str):
         weights = np.asarray(settings.weights, dtype=np.float64)

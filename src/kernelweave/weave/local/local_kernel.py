@@ -266,7 +266,8 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
             both = sparse.csr_array(sparse.vstack([new[v][rows], X[index.ravel()]]))
             yield gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(index.size).reshape(index.shape)]))
         else:
-            yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
+            some = new[v][rows].toarray() if sparse.issparse(new[v]) else new[v][rows]
+            yield np.concatenate([some[:, None], X[index]], axis=1)
 
 
 def _width(X: Samples) -> int:

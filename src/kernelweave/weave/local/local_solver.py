@@ -14,6 +14,7 @@ from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.magnitudes import cast, limited
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
@@ -167,7 +168,7 @@ class LocalRows:
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
-    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
+    tiles = KernelTiles(limited(bank.fit_tiles(sample), bank.names), len(bank.names), sample.n_samples)
     fixed = [one.kernels for one in bank.banks.values()]
     p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
@@ -186,8 +187,8 @@ def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
 
 def _single(scaling: Scaling, X: Samples) -> Samples:
     if sparse.issparse(X):
-        return sparse.csr_array(scaling.transform(X), dtype=np.float32)
+        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
     rows = np.empty(X.shape, dtype=np.float32)
     for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = scaling.transform(X[i : i + _BLOCK])
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
     return rows
