@@ -44,7 +44,7 @@ def test_exchanging_one_entry_at_a_time_ends_at_the_same_graph(small, monkeypatc
 
 def test_a_problem_that_is_not_convex_is_an_error(small):
     K = small.K - 2 * np.linalg.eigvalsh(small.K)[-1] * np.eye(small.n)
-    with pytest.raises(NotOptimalError, match="not positive definite, .* raise gamma"):
+    with pytest.raises(NotOptimalError, match=r"not positive definite, .* raise gamma"):
         exact_graph_step(K, small.P, np.ones_like(K), alpha=1.0, gamma=0.1, tol=1e-9)
 
 
