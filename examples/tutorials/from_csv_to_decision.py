@@ -64,8 +64,7 @@ shell("kernelweave inspect lots.csv")
 shell("kernelweave cluster lots.csv --out kinds --quiet")
 
 # %%
-# The closure was drawn at random here. Every column of a mixed table starts with the same share, so that one column of
-# words does not outvote thirteen measurements:
+# The closure was drawn at random here. One column of words does not outvote thirteen measurements:
 weights = pd.read_csv(folder / "kinds" / "weights.csv")
 print(weights[weights["kernel"] == "all"].to_string(index=False))
 

@@ -21,7 +21,7 @@ from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.graph_model import Answers, GraphModel
 
 __all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot"]
 
@@ -53,8 +53,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             One of `classes_` for every sample; the first for a new sample that is similar to nothing, with a warning.
         """
         check_is_fitted(self)
-        found: Array = self.classes_[self._warned_answers(X).distributions.argmax(axis=1)]
-        return found
+        return self._labels_of(self._warned_answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
@@ -88,6 +87,11 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._answers(X).undecided
+
+    def _labels_of(self, found: Answers) -> Array:
+        """Return the classes of samples whose distributions are known."""
+        likeliest: Array = self.classes_[found.distributions.argmax(axis=1)]
+        return likeliest
 
 
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]

@@ -119,7 +119,17 @@ class Spec:
     @cached_property
     def sha256(self) -> str:
         """Checksum of the file and the preset."""
-        return hashlib.sha256(self.path.read_bytes() + self.preset.encode()).hexdigest()
+        return hashlib.sha256(self.content + self.preset.encode()).hexdigest()
+
+    @property
+    def filename(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+        return self.path.read_bytes()
 
     def seeds(self, method: Method, dataset: str) -> range:
         """Return the seeds of a method's repeats, or of the draws of labels."""

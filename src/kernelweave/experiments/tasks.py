@@ -57,9 +57,13 @@ class Task:
     @cached_property
     def name(self) -> str:
         """The stem of the file that stores the rows."""
-        words = [self.data.name, self.method.name if self.method else self.kind]
-        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
+        slug = re.sub(r"[^a-z0-9]+", "-", f"{self.data.name}-{self.label}".lower())
         return f"{slug}-{_digest(self.row_keys)[:16]}"
+
+    @property
+    def label(self) -> str:
+        """The method, or the kind of experiment without one."""
+        return self.method.name if self.method else self.kind
 
     @property
     def place(self) -> Place:

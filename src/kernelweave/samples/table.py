@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_plain", "is_table", "read_table"]
+__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_lazy", "is_plain", "is_table", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_table(thing: Any, name: str) -> Table:
 
 
 def _as_array(thing: Any, name: str) -> Array:
-    if isinstance(thing, str | bytes | dict) or thing is None:
+    if isinstance(thing, str | bytes | dict) or thing is None or is_lazy(thing):
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
     try:
@@ -79,8 +79,14 @@ def _as_array(thing: Any, name: str) -> Array:
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether this is a data frame."""
-    return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
+    """Return whether this is a data frame in memory."""
+    # of the type: a lazy frame would have to find its columns first
+    return hasattr(type(thing), "columns") and not is_lazy(thing) and not sparse.issparse(thing)
+
+
+def is_lazy(thing: object) -> bool:
+    """Return whether this is a data frame that is computed later, such as one of polars."""
+    return hasattr(type(thing), "collect_schema") and hasattr(type(thing), "collect")
 
 
 def is_plain(frame: Any) -> bool:
@@ -100,6 +106,9 @@ def _read_frame(thing: Any, name: str) -> Table:
         return Table(thing.to_numpy(dtype), index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        msg = f"View {name!r} has several columns of one name: give every column a name of its own."
+        raise InvalidInputError(msg) from error
     except TypeError as error:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame in memory; got {type(thing).__name__}."
         raise InvalidInputError(msg) from error

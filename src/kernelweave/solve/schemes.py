@@ -112,63 +112,73 @@ class Version:
     pmkl_gamma: float = 0.001
 
 
-VERSIONS: dict[str, Version] = {
-    # Algorithm 1 as the paper prints it, but with the symmetric part of its K
-    "printed": Version(
-        cluster_order=("graph", "kernel", "weights", "labels", "guard"),
-        classify_order=("graph", "kernel", "weights", "labels", "guard"),
-        start=lambda kernel, infer, gamma: RandomStart(kernel, infer),
-        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
-        change=graph_change,
-        stop=SmallChange(),
-        partition="lloyd",
-        scaled=False,
-        n_neighbors=None,
-        pmkl_gamma=0.1,
-    ),
-    # the public program that made the paper's figures, with the rows of its labels in the right order
-    "released": Version(
-        cluster_order=("labels", "weights", "graph", "kernel", "guard"),
-        classify_order=("weights", "kernel", "graph", "labels", "guard"),
-        start=lambda kernel, infer, gamma: IdentityStart(kernel),
-        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
-        change=spectral_change,
-        stop=SmallChange(min_iter=6),
-        partition="lloyd",
-        scaled=False,
-        n_neighbors=None,
-        pmkl_gamma=0.1,
-    ),
-    # every step the optimum of its sub-problem, K positive semidefinite: the objective never increases
-    "exact": Version(
-        cluster_order=("graph", "weights", "kernel", "labels"),
-        classify_order=("graph", "weights", "kernel", "labels"),
-        start=RidgeStart,
-        graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
-        change=graph_change,
-        stop=small_change_or_level,
-        partition="hartigan",
-    ),
-    # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
-    "safeguarded": Version(
-        cluster_order=("graph", "kernel", "labels"),
-        classify_order=("graph", "kernel", "labels"),
-        start=lambda kernel, infer, gamma: KernelStart(kernel),
-        graph=LearnFreeGraph,
-        consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
-        change=joint_change,
-        stop=small_change_or_level,
-        partition="hartigan",
-        labels=SmootherLabels,
-        finish=KeepPositiveGraph,
-        iterations=Leaps,
-        at_max_iter=why_still_changing,
-        floor=attrgetter("safeguarded_floor"),
-    ),
-}
+class Versions(dict[str, Version]):
+    """The versions by name; asking for another one is an error that names them."""
+
+    def __missing__(self, name: str) -> Version:
+        msg = f"Unknown scheme {name!r}: choose one of {', '.join(self)}."
+        raise InvalidInputError(msg)
+
+
+VERSIONS = Versions(
+    {
+        # Algorithm 1 as the paper prints it, but with the symmetric part of its K
+        "printed": Version(
+            cluster_order=("graph", "kernel", "weights", "labels", "guard"),
+            classify_order=("graph", "kernel", "weights", "labels", "guard"),
+            start=lambda kernel, infer, gamma: RandomStart(kernel, infer),
+            graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
+            change=graph_change,
+            stop=SmallChange(),
+            partition="lloyd",
+            scaled=False,
+            n_neighbors=None,
+            pmkl_gamma=0.1,
+        ),
+        # the public program that made the paper's figures, with the rows of its labels in the right order
+        "released": Version(
+            cluster_order=("labels", "weights", "graph", "kernel", "guard"),
+            classify_order=("weights", "kernel", "graph", "labels", "guard"),
+            start=lambda kernel, infer, gamma: IdentityStart(kernel),
+            graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
+            change=spectral_change,
+            stop=SmallChange(min_iter=6),
+            partition="lloyd",
+            scaled=False,
+            n_neighbors=None,
+            pmkl_gamma=0.1,
+        ),
+        # every step the optimum of its sub-problem, K positive semidefinite: the objective never increases
+        "exact": Version(
+            cluster_order=("graph", "weights", "kernel", "labels"),
+            classify_order=("graph", "weights", "kernel", "labels"),
+            start=RidgeStart,
+            graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
+            change=graph_change,
+            stop=small_change_or_level,
+            partition="hartigan",
+        ),
+        # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
+        "safeguarded": Version(
+            cluster_order=("graph", "kernel", "labels"),
+            classify_order=("graph", "kernel", "labels"),
+            start=lambda kernel, infer, gamma: KernelStart(kernel),
+            graph=LearnFreeGraph,
+            consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
+            change=joint_change,
+            stop=small_change_or_level,
+            partition="hartigan",
+            labels=SmootherLabels,
+            finish=KeepPositiveGraph,
+            iterations=Leaps,
+            at_max_iter=why_still_changing,
+            floor=attrgetter("safeguarded_floor"),
+        ),
+    }
+)
 
 
 def smkl(
@@ -185,7 +195,7 @@ def smkl(
 
     With `n_neighbors`, here and below, the last graph keeps only this many entries of every row, the strongest.
     """
-    v, b = _version(version), Beta(beta) if relative_beta is None else Beta(beta, relative_beta)
+    v, b = VERSIONS[version], Beta(beta) if relative_beta is None else Beta(beta, relative_beta)
     terms = Terms(alpha, gamma, b, v.floor)
     return _scheme(
         "SMKL",
@@ -200,13 +210,13 @@ def smkl(
 
 def kgl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: NeighborsLike = "all") -> Scheme:
     """Kernel-based graph learning, Eq. 7: one kernel, which stays as it is."""
-    v, terms = _version(version), Terms(alpha, gamma)
+    v, terms = VERSIONS[version], Terms(alpha, gamma)
     return _scheme("KGL", v, {}, single_kernel, terms, classify=classify, n_neighbors=n_neighbors)
 
 
 def pmkl(version: str, *, alpha: float, gamma: GammaLike, classify: bool, n_neighbors: NeighborsLike = "all") -> Scheme:
     """Parametrised multiple kernel learning, Eq. 11: K = Σ θ_i H_i, Σ √θ_i = 1."""
-    v = _version(version)
+    v = VERSIONS[version]
     terms = Terms(alpha, v.pmkl_gamma if isinstance(gamma, str) else gamma)
     steps: dict[str, Step] = {"kernel": ParametriseKernel()}
     return _scheme("PMKL", v, steps, uniform_theta, terms, classify=classify, n_neighbors=n_neighbors)
@@ -265,10 +275,3 @@ def _scheme(
         iterations=version.iterations,
         partition=version.partition,
     )
-
-
-def _version(name: str) -> Version:
-    if name not in VERSIONS:
-        msg = f"Unknown scheme {name!r}: choose one of {', '.join(VERSIONS)}."
-        raise InvalidInputError(msg)
-    return VERSIONS[name]

@@ -16,6 +16,7 @@ from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.samples.magnitudes import limited
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
@@ -120,20 +121,24 @@ def combine(
     kernels: KernelsLike,
     weights: WeightsLike,
     say: Callable[[str], None] | None = None,
+    *,
+    labelled: bool = False,
 ) -> Consensus:
-    """Return the consensus of the kernels of one version of the samples."""
+    """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
-    p = weigh(tiles, weights, bank, compared)
+    tiles = KernelTiles(limited(bank.fit_tiles(compared), bank.names), len(bank.names), samples.n_samples)
+    p = weigh(tiles, weights, bank, compared, labelled=labelled)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
     return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 
 
-def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:
+def weigh(
+    tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack, *, labelled: bool = False
+) -> Vector:
     """Return the shares of the kernels in the consensus."""
     if not isinstance(weights, str):
         return given_weights(weights, bank.names)
@@ -146,25 +151,26 @@ def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views |
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
     moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
-    trust = relations.trust() * column_shares(samples, view)
+    trust = relations.trust() * block_shares(samples, view, labelled=labelled)
     return median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
 
 
-def column_shares(samples: Views, view: NDArray[np.intp]) -> Vector:
-    """Return the trust in every kernel by the columns that it is made of; 1 for tables that are not mixed.
+def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> Vector:
+    """Return the trust in every kernel by the block of a mixed table that it compares; 1 for other tables.
 
-    The numbers and the categories of a mixed table are compared by different kernels. Kernels of a single category are
-    all alike, so that their agreement means nothing: without this, one column of words would count as much as a dozen
-    of numbers. With it, every column of a mixed table starts with the same share.
+    Kernels of a single category are all alike, so that their agreement says nothing about the category: in clusters, a
+    block counts by the root of its number of columns, so that one column of random words does not outvote a dozen of
+    numbers. Classes may well depend on a single category; with labels all blocks start alike. In both, it does not
+    matter how many kernels a block has.
     """
     trust = np.ones(len(view))
     for source, reading in samples.readings.items():
         own = [v for v, of in enumerate(samples.sources) if of == source]
         if isinstance(reading, MixedTable) and len(own) > 1:
             blocks = [CATEGORIES if samples.kinds[v] == CATEGORIES else NUMBERS for v in own]
-            columns = np.array([len(reading.blocks[block]) for block in blocks])
+            wanted = np.array([1.0 if labelled else np.sqrt(len(reading.blocks[block])) for block in blocks])
             kernels = np.array([np.count_nonzero(view == v) for v in own])
-            for v, share in zip(own, (columns / columns.sum()) / (kernels / kernels.sum()), strict=True):
+            for v, share in zip(own, (wanted / wanted.sum()) / (kernels / kernels.sum()), strict=True):
                 trust[view == v] = share
     return trust
 

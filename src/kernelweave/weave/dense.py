@@ -66,7 +66,7 @@ class Dense:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
         built: list[_Built] = []
         for version in _versions(samples, plan):
-            consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
+            consensus = combine(samples, version, plan.kernels, plan.weights, plan.say, labelled=True)
             built.append((version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         woven = _woven(samples, np.arange(samples.n_samples), built, shares / shares.sum(), plan)

@@ -42,7 +42,7 @@ def agreeing_partitions(
 ) -> tuple[Partitions, float, Matrix]:
     """Return partitions of one graph, one per embedding of q eigenvectors, their agreement, and the eigenvectors."""
     rows = _rows(kind, q)
-    values, V = spectrum(S, wide(q) + 1, say)
+    values, V = spectrum(S, wide(q) + 1, say, firm=q)
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
     z = partitions(values, V, rows, n_clusters, n_init=starts, rng=rng)
     return z, mean_agreement(z), V
@@ -61,13 +61,18 @@ def _rows(kind: EmbeddingKind, q: int) -> list[tuple[EmbeddingKind, int]]:
 
 
 def spectrum(
-    S: sparse.csr_array, q: int, say: Callable[[str], None] | None = None, start: Matrix | None = None
+    S: sparse.csr_array,
+    q: int,
+    say: Callable[[str], None] | None = None,
+    start: Matrix | None = None,
+    firm: int | None = None,
 ) -> tuple[Vector, Matrix]:
     """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors.
 
-    More than q eigenvectors of a similar graph are where to `start`, which is faster.
+    More than q eigenvectors of a similar graph are where to `start`, which is faster. In large graphs those after the
+    first `firm` may be less accurate.
     """
-    found = bottom_spectrum(S, q, start=start, progress=None if say is None else StageProgress(say))
+    found = bottom_spectrum(S, q, firm=firm, start=start, progress=None if say is None else StageProgress(say))
     if not found.converged:
         msg = (
             f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "

@@ -112,7 +112,8 @@ class GraphRule:
 def _added(parts: list[sparse.csr_array], degrees: tuple[float, ...]) -> sparse.csr_array:
     if len(parts) == 1:
         return parts[0]
-    return sparse.csr_array(sum(S / S.dtype.type(d) for S, d in zip(parts, degrees, strict=True)))
+    least = np.finfo(parts[0].dtype).tiny  # 1/d overflows below it
+    return sparse.csr_array(sum(S / S.dtype.type(max(d, least)) for S, d in zip(parts, degrees, strict=True)))
 
 
 def _symmetric(C: sparse.csr_array) -> sparse.csr_array:

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
+from kernelweave.core.graphs.large_spectrum import large_spectrum
 
 __all__ = [
     "bottom_eigenpairs",
@@ -42,22 +43,29 @@ def laplacian(S: Graph) -> Graph:
 
 
 def bottom_spectrum(
-    S: sparse.csr_array, q: int, *, start: Matrix | None = None, seed: int = 0, progress: Progress | None = None
+    S: sparse.csr_array,
+    q: int,
+    *,
+    firm: int | None = None,
+    start: Matrix | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Spectrum:
     """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above.
 
-    With `start`, more than q eigenvectors of a similar graph, they are filtered from there, which is faster.
+    With `start`, more than q eigenvectors of a similar graph, they are filtered from there, which is faster. In large
+    graphs the eigenvectors after the first `firm` may be less accurate.
     """
     n = S.shape[0]
     q = min(q, n)
+    if n > _FACTORISED_UP_TO:
+        return large_spectrum(S, q, firm=firm, start=start, seed=seed, progress=progress)
     if start is not None and n >= _DENSE_BELOW and start.shape[1] > q:
         found = filtered_eigenpairs(S, q, start=start, tol=_WARM_TOL, max_iter=_WARM_ITER, progress=progress)
         if found.converged:
             return found
-    if n <= _FACTORISED_UP_TO:
-        values, V = bottom_eigenpairs(S, q)
-        return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
-    return filtered_eigenpairs(S, q, seed=seed, progress=progress)
+    values, V = bottom_eigenpairs(S, q)
+    return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
 
 
 def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:

@@ -17,7 +17,7 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
-from kernelweave.kernels.pair import Products
+from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
 
 __all__ = [
     "CandidateAffinities",
@@ -109,10 +109,7 @@ class LocalKernel:
 
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
-        total = np.zeros(x.shape[0])
-        for p, kernel in zip(self.shares, self.kernels, strict=True):
-            total += p * kernel.diag(x)
-        return total
+        return self._combined(with_itself(row_sqnorms(x)), lambda kernel: kernel.diag(x))
 
     def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
         """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
