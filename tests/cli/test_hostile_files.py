@@ -119,7 +119,7 @@ def test_texts_that_all_differ_are_left_out_and_named(run, table):
     table.assign(note=[f"note {i}" for i in range(60)]).to_csv("data.csv", index=False)
     code, _, said = run("cluster", "data.csv", "-k", 3)
     assert code == 0
-    assert "1 column of 'X' is left out ('note': " in said
+    assert "1 column of the table is left out ('note': " in said
 
 
 def test_in_python_the_ways_out_are_arguments(tmp_path):
