@@ -59,6 +59,9 @@ def test_samples_out_of_range_are_refused_where_nothing_scales_them(model, facto
 def test_a_kernel_of_samples_that_is_out_of_range_is_refused_by_name():
     with pytest.raises(InvalidInputError, match=r"Kernel 'linear' has absolute values up to .*: scale the samples"):
         KernelKMeans(2, kernel=Linear()).fit(X * 1e60)
+    for model in (LaplaceLearning(kernel=Linear()), SNF(2, kernel=Linear())):
+        with pytest.raises(InvalidInputError, match=r"The kernel has absolute values up to .*: scale the samples"):
+            model.fit(X * 1e60, Y)
     with pytest.raises(InvalidInputError, match=r"All values of the kernels polynomial.* are 0"):
         SMKLClustering(2, kernels=[Polynomial(degree=4)]).fit(np.zeros((24, 3)))
 
