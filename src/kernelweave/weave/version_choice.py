@@ -13,7 +13,7 @@ from kernelweave.samples.scaling import Scale, Version, fit_versions
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import several_cuts
-from kernelweave.weave.graph_partitions import agreeing_partitions, trusted
+from kernelweave.weave.graph_partitions import read_graph, trusted
 
 __all__ = ["best_version"]
 
@@ -45,8 +45,8 @@ def best_version(
     for version in versions:
         K = combine(drawn, version, kernels, weights).matrix
         (family,) = several_cuts(K, ("ridge",), _GAMMA)
-        found = [agreeing_partitions(S, "auto", c, c, _STARTS, np.random.RandomState(seed)) for S in family.graphs]
-        trust.append(version.share * sum(trusted(agreement) for _, agreement, _ in found))
+        found = [read_graph(S, "auto", c, c, _STARTS, np.random.RandomState(seed)) for S in family.graphs]
+        trust.append(version.share * sum(trusted(one.agreement) for one in found))
     shares = np.array(trust) / sum(trust)
     best = int(shares.argmax())
     name = {"direction": "directions of rows", "zscore": "z-scores of columns"}[versions[best].name]
