@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow test-lowest check format bench bench-quality docs dist wheel-check model-fixture clean
+.PHONY: help setup demo test test-slow mutants test-lowest test-pandas check format bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -27,13 +27,24 @@ demo: $(VENV)/.has-core      ## cluster and classify the digits with 12 kernels;
 test: $(VENV)/.has-test      ## run the tests
 	$(SERIAL) $(BIN)/python -m pytest -n auto
 
-test-slow: $(VENV)/.has-test ## run the long tests as well
-	$(BIN)/python -m pytest -m "slow or not slow"
+test-slow: $(VENV)/.has-test ## run the long tests as well, and print the coverage of lines and branches
+	$(SERIAL) $(BIN)/python -m pytest -n auto -m "slow or not slow" --cov=src/kernelweave --cov-branch --cov-report=term:skip-covered
+
+mutants: $(VENV)/.has-test   ## change the code at 300 random places and see whether the tests notice; takes an hour or two
+	$(SERIAL) $(BIN)/python -m tools.mutants reach -n auto
+	$(SERIAL) $(BIN)/python -m tools.mutants try --number 300
 
 test-lowest:     ## run the tests with the lowest versions of all packages, in .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	$(subst $(VENV),.venv-lowest,$(BIN))/python -m pip install --quiet --constraint tools/lowest.txt --editable '.[test]'
 	$(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+
+test-pandas:     ## run the tests with the newest pandas, which anndata does not accept yet, in .venv-pandas
+	$(PYTHON) -m venv .venv-pandas
+	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --editable '.[test]'
+	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip uninstall --quiet --yes anndata mudata
+	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --upgrade pandas
+	$(SERIAL) $(subst $(VENV),.venv-pandas,$(BIN))/python -m pytest -n auto --ignore tests/zoo
 
 check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .
@@ -69,4 +80,4 @@ model-fixture: $(VENV)/.has-core  ## store models of this version in tests/files
 	$(BIN)/python tools/model_fixture.py
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) .venv-lowest demo dist docs/_build docs/api docs/tutorials docs/explained .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-lowest .venv-pandas demo dist docs/_build docs/api docs/tutorials docs/explained .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

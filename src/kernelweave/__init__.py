@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report, tabular
+    from kernelweave import baselines, datasets, explain, kernels, metrics, plots, report, sc, tabular
     from kernelweave._versions import show_versions
     from kernelweave.estimators import (
         KGLClassifier,
@@ -48,13 +48,14 @@ __all__ = [
     "metrics",
     "plots",
     "report",
+    "sc",
     "show_versions",
     "smkl_path",
     "tabular",
     "view_importance",
 ]
 
-_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report", "tabular")
+_PACKAGES = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report", "sc", "tabular")
 _PLACES = {  # of what does not come from kernelweave.estimators
     "Chunks": "kernelweave.samples",
     "Dense": "kernelweave.weave",

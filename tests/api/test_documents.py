@@ -19,6 +19,8 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 @pytest.mark.parametrize("document", WITH_CODE, ids=lambda path: path.name)
 def test_every_python_block_runs_as_written(document):
     blocks = re.findall(r"```python\n(.*?)```", document.read_text(), flags=re.S)
+    if "import anndata" in "".join(blocks):
+        pytest.importorskip("anndata", reason="make test-pandas has none")
     namespace = {"__name__": "document"}
     for block in blocks:
         exec(compile(block, document.name, "exec"), namespace)

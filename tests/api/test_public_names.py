@@ -31,7 +31,7 @@ def test_the_version_is_that_of_the_package():
 
 
 HEAVY = ("numpy", "scipy", "sklearn", "matplotlib", "pandas", "joblib", "jinja2")
-LAZY = ("baselines", "datasets", "kernels", "metrics", "plots", "report", "tabular")
+LAZY = ("baselines", "datasets", "kernels", "metrics", "plots", "report", "sc", "tabular")
 
 
 def run(program):

@@ -118,3 +118,66 @@ def test_the_accuracy_can_be_left_out(run, refused, here, few):
 
 def test_classify_without_labels_says_how_to_give_them(refused, csv):
     assert "name their column with --labels, or a file" in refused("classify", csv, "--id", "name")
+
+
+def test_two_clusterings_are_compared_by_their_ids(run, csv, table, tmp_path):
+    assert run("cluster", csv, "--id", "name", "-k", 2, "--out", "two")[0] == 0
+    table.iloc[:40].to_csv("some.csv", index=False)
+    arguments = ("cluster", "some.csv", "--id", "name", "--drop", "kind", "-k", 3, "--compare", "two", "--out", "three")
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert "Compared with two: adjusted Rand index" in out
+    assert "40 samples" in out
+    counts = pd.read_csv(tmp_path / "three" / "comparison.csv", index_col="cluster")
+    assert counts.shape == (3, 2)
+    assert counts.to_numpy().sum() == 40
+    page = tmp_path / "three" / "report.html"
+    assert "Compared with two" in page.read_text()
+    assert run("report", "three", "--force")[0] == 0
+    assert "Compared with two" in page.read_text()
+    found = json.loads(run(*arguments, "--force", "--json")[1])["comparison"]
+    assert found["counts"] == counts.to_numpy().tolist()
+
+
+def test_a_report_may_be_compared_with_a_table_afterwards(run, refused, csv, table, tmp_path):
+    run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
+    table[["name", "kind"]].to_csv("truth.csv", index=False)
+    assert run("report", "found", "--force", "--compare", "truth.csv")[0] == 0
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert "Compared with truth.csv" in page
+    assert "Adjusted Rand index 1.00" in page
+    table[["name", "a", "b"]].to_csv("wide.csv", index=False)
+    said = refused("report", "found", "--force", "--compare", "wide.csv")
+    assert "wide.csv has 2 columns beside the ids, and none is called 'label': keep one" in said
+    (tmp_path / "empty").mkdir()
+    assert "empty has no labels.csv" in refused("report", "found", "--force", "--compare", "empty")
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_names_that_the_page_saved_are_written_into_it(run, csv, tmp_path, mark):
+    run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
+    lines = [f"label{mark}name", f"0{mark}early & late", f"2{mark}", f"1{mark}'=third"]
+    (tmp_path / "names.csv").write_text("\n".join(lines), encoding="utf-8-sig")
+    code, _, err = run("report", "found", "--force", "--names", "names.csv")
+    assert code == 0, err
+    page = (tmp_path / "found" / "report.html").read_text()
+    assert ">early &amp; late</strong>" in page
+    assert ">=third</strong>" in page
+
+
+def test_names_of_other_clusters_are_refused(run, refused, csv, tmp_path):
+    run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
+    (tmp_path / "names.csv").write_text("label,name\n9,late\n")
+    said = refused("report", "found", "--force", "--names", "names.csv")
+    assert "names has the label '9', which is none of the model's" in said
+    (tmp_path / "names.csv").write_text("cluster,called\n1,late\n")
+    said = refused("report", "found", "--force", "--names", "names.csv")
+    assert "names.csv must have the columns label and name, as the file that the report saves; got cluster" in said
+
+
+def test_the_map_may_open_with_a_spread(run, csv, tmp_path):
+    run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
+    page = tmp_path / "found" / "report.html"
+    assert "Spread by t-SNE" not in page.read_text()
+    assert run("report", "found", "--force", "--spread")[0] == 0
+    assert "Spread by t-SNE" in page.read_text()

@@ -1,8 +1,6 @@
 """Files with several tables, tables with samples as columns, scaling, and what `kernelweave inspect` prints."""
 
 import json
-import sys
-from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -46,18 +44,19 @@ def test_the_matrices_in_a_cell_array_of_matlab_are_views(run, table):
     assert {name: len(view["columns"]) for name, view in found.items()} == {"data[0]": 2, "data[1]": 2}
 
 
-def test_the_modalities_of_mudata_are_views(run, table, tmp_path, monkeypatch):
+def test_the_modalities_of_mudata_are_views(run, table, tmp_path):
+    anndata, mudata = pytest.importorskip("anndata"), pytest.importorskip("mudata")
     names = pd.Index([f"cell-{i}" for i in range(60)], dtype=object)
-    obs = pd.DataFrame({"kind": table["kind"].to_numpy(object)}, index=names)
-    parts = {"rna": table[["a", "b"]].set_axis(names), "atac": table[["c", "d"]].set_axis(names)}
-
-    def part(frame):
-        return SimpleNamespace(to_df=frame.copy, obs=obs[[]], obs_names=frame.index, shape=frame.shape)
-
-    fake = ModuleType("mudata")
-    fake.read_h5mu = lambda _: SimpleNamespace(mod={name: part(frame) for name, frame in parts.items()}, obs=obs)
-    monkeypatch.setitem(sys.modules, "mudata", fake)
-    (tmp_path / "cells.h5mu").write_text("a stand-in")
+    with mudata.set_options(pull_on_update=False):
+        parts = {
+            name: anndata.AnnData(
+                table[columns].to_numpy(), pd.DataFrame(index=names), pd.DataFrame(index=np.array(columns, object))
+            )
+            for name, columns in {"rna": ["a", "b"], "atac": ["c", "d"]}.items()
+        }
+        data = mudata.MuData(parts)
+        data.obs["kind"] = table["kind"].to_numpy(object)
+        data.write_h5mu(tmp_path / "cells.h5mu")
     code, _, err = run("classify", "cells.h5mu", "--labels", "kind")
     assert code == 0, err
     assert "Note: cells.h5mu: its 2 modalities are views: rna, atac." in err

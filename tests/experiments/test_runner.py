@@ -101,7 +101,7 @@ def test_a_run_that_is_killed_and_run_again_equals_one_that_was_not(write, tmp_p
     resumed = run_experiment(spec, out)
     assert_frame_equal(figures(resumed), figures(run_experiment(spec, tmp_path / "whole")))
     assert all((out / "rows" / name).read_text() == text for name, text in kept.items())
-    assert not list(out.glob(".kernels-*"))
+    assert not list(out.glob(".*"))
 
 
 def test_a_fit_that_fails_is_a_row_with_its_reason_and_the_others_go_on(write, tmp_path, monkeypatch):

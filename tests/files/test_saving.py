@@ -87,7 +87,7 @@ def test_a_failure_to_put_the_file_in_place_leaves_nothing(tmp_path, monkeypatch
 def test_only_regular_files_are_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(InvalidInputError, match="is not a regular file, so no model can be written"):
+        with pytest.raises(InvalidInputError, match="is not a regular file, so nothing can be written"):
             MODEL.save(path)
 
 

@@ -1,5 +1,6 @@
 """One self-contained page from a fitted model."""
 
+import copy
 import json
 import re
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ import pytest
 
 from kernelweave import WeaveClustering
 from kernelweave.errors import InvalidInputError
-from kernelweave.explain import associate, check_labels, explain_clusters
+from kernelweave.explain import associate, check_labels, compare_clusterings, explain_clusters
 from kernelweave.kernels import Cosine, Gaussian
 from kernelweave.report import model_report, write_report
 from kernelweave.report._facts import read_facts
@@ -56,6 +57,37 @@ def page(clusterer, blobs, ids):
 
 def test_every_element_is_closed(page):
     assert Page(page).open == []
+
+
+def test_names_are_kept_for_this_result_alone(clusterer, ids):
+    first = data_of(model_report(clusterer, ids=ids))["page"]
+    assert data_of(model_report(clusterer, ids=ids))["page"] == first
+    assert data_of(model_report(clusterer))["page"] != first
+    assert data_of(model_report(clusterer, ids=ids, names={"1": "late"}))["page"] != first
+
+
+def test_a_comparison_is_shown_in_the_order_of_the_page(clusterer, blobs):
+    sizes = np.bincount(clusterer.labels_)
+    compared = compare_clusterings(clusterer, blobs[1], names=("clusters", "<true> blobs"))
+    page = model_report(clusterer, comparison=compared)
+    part = page[page.index('id="comparison"') :]
+    assert "Compared with &lt;true&gt; blobs" in part
+    rows = re.findall(r'<th scope="row">(\d)</th>((?:<td class="number">\d+</td>)+)', part)[:3]
+    assert [name for name, _ in rows] == ["1", "2", "3"]
+    assert [sum(map(int, re.findall(r">(\d+)<", cells))) for _, cells in rows] == sorted(sizes, reverse=True)
+    with pytest.raises(InvalidInputError, match="comparison has the cluster 'a', which is none of the model's"):
+        model_report(clusterer, comparison=compare_clusterings(["a"] * 90, blobs[1]))
+
+
+def test_a_spread_keeps_neighbours_together_and_needs_something_to_spread(clusterer):
+    (spread, *_) = data_of(model_report(clusterer, spread=True))["maps"]
+    places = np.array(spread["places"]).T
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(90) * 9
+    assert (clusterer.labels_[distances.argmin(axis=1)] == clusterer.labels_).mean() > 0.95
+    bare = copy.copy(clusterer)
+    del bare.graph_, bare.embedding_
+    with pytest.raises(InvalidInputError, match="A spread needs graph_ or embedding_, and WeaveClustering has neither"):
+        model_report(bare, spread=True)
 
 
 def test_nothing_is_loaded_from_elsewhere(page):

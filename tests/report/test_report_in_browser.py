@@ -191,6 +191,29 @@ def test_a_new_name_is_shown_everywhere_and_saved(page, ids):
     assert {text.strip() for text in column(page, 2)} == {"2"}
 
 
+def test_names_are_kept_when_the_page_is_opened_again(visit, address):
+    page = visit(address)
+    page.get_by_label("Name of cluster 3").fill("late")
+    page.reload()
+    assert page.get_by_label("Name of cluster 3").input_value() == "late"
+    assert page.locator(".choices label", has_text="late").count() == 1
+    assert page.locator("[data-number='2']").is_visible()
+    assert sorted(saved(page, "Save names as CSV"))[-1] == ["label", "name"]
+    assert sorted(name for _, name in saved(page, "Save names as CSV")[1:]) == ["", "", "late"]
+    page.get_by_label("Name of cluster 3").fill("")
+    page.reload()
+    assert page.get_by_label("Name of cluster 3").input_value() == "3"
+    assert page.locator("[data-number='2']").is_hidden()
+
+
+def test_names_in_the_page_are_shown_on_the_map_and_a_spread_comes_first(visit, tmp_path, clusterer):
+    path = write_report(clusterer, tmp_path / "named.html", names={"0": "early"}, spread=True)
+    page = visit(path.as_uri())
+    assert page.locator("#kind option").all_inner_texts() == ["Spread", "Embedding", "Memberships"]
+    assert "early" in page.evaluate("Chart.getChart('scatter').data.datasets.map(set => set.label)")
+    assert page.locator("[data-map='0']").inner_text().startswith("Spread by t-SNE")
+
+
 def test_tables_are_saved_as_csv(page, clusterer):
     head, *rows = saved(page, "Save clusters as CSV")
     assert head == ["cluster", "label", "name", "samples", "share", "confidence"]

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.samples.scaling import fit_scaling, fit_versions
+from kernelweave.samples.scaling import fit_by_view, fit_scaling, fit_versions
 
 
 @pytest.fixture
@@ -163,6 +163,44 @@ def test_a_version_can_be_fitted_to_other_samples(rng):
         expected = fit_scaling(other, version.scalings["X"].method).transform(other)
         assert_allclose(again.scalings["X"].transform(other), expected)
         assert (again.name, again.share) == (version.name, version.share)
+
+
+def by_view(X, scale="auto", **reason):
+    version = fit_by_view(Views.of_table(X) if not isinstance(X, dict) else Views(X), scale, **reason)
+    return version, [one.method for one in version.scalings.values()]
+
+
+def test_the_columns_of_every_view_decide_where_there_is_one_version():
+    X = load_wine().data[:150]  # proline is a thousand times as large as hue
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    words = sparse.random_array((150, 100), density=0.05, rng=np.random.default_rng(0), format="csr")
+    version, found = by_view({"units": X, "alike": standard, "few": load_iris().data, "words": words})
+    assert (version.name, version.share) == ("by view", 1)
+    assert found == ["zscore", "unit", "none", "unit"]
+    reasons = [one.reason for one in version.scalings.values()]
+    assert reasons[0] == "few of its columns have most of the size of the rows"
+    assert reasons[1] == reasons[3] == "its columns are of similar size, or mostly zero"
+    assert "4 columns are too few" in reasons[2]
+
+
+def test_few_columns_in_different_units_are_standardised():
+    assert by_view(load_iris().data * [1, 1, 1, 1000])[1] == ["zscore"]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_what_the_columns_suggest_depends_neither_on_the_unit_nor_on_how_a_table_is_stored(load, make):
+    X = load().data
+    expected = by_view(X)[1]
+    assert by_view(make(X))[1] == by_view(make(X * 2.0**300))[1] == by_view(make(X * 1e-6))[1] == expected
+
+
+def test_a_scale_that_is_given_or_a_reason_to_leave_samples_alone_is_followed():
+    views = {"a": load_wine().data, "b": load_wine().data}
+    version, found = by_view(views, {"a": "unit", "b": "auto"}, as_they_are="the paper does")
+    assert (version.name, found) == ("given", ["unit", "none"])
+    assert [one.reason for one in version.scalings.values()] == ["it was asked for", "the paper does"]
+    assert version.scalings["b"].transform(views["b"]) is views["b"]
 
 
 @pytest.mark.parametrize("method", ["z", None, 3])

@@ -7,7 +7,6 @@ inside their functions, so that importing all of them, and `--help`, stays fast.
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable
 
 import typer
@@ -22,7 +21,7 @@ from kernelweave.cli import (
     report_command,
     reproduce,
 )
-from kernelweave.errors import KernelweaveError
+from kernelweave.cli._ending import orderly
 
 __all__ = ["COMMANDS", "build_app", "main"]
 
@@ -60,13 +59,10 @@ def build_app() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line. Errors of the package are printed as one message, without a traceback, with exit code 2."""
+    """Run the command line."""
     gc.set_threshold(*_RARELY)
-    try:
+    with orderly():
         build_app()()
-    except KernelweaveError as error:
-        typer.secho(f"{type(error).__name__}: {error}", fg=typer.colors.RED if sys.stderr.isatty() else None, err=True)
-        sys.exit(2)
 
 
 def _show_version(asked: bool) -> None:

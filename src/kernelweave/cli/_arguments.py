@@ -13,6 +13,7 @@ __all__ = [
     "METHODS",
     "SCALES",
     "SOLVERS",
+    "Compare",
     "Decimal",
     "Drop",
     "Encoding",
@@ -112,6 +113,15 @@ MetadataColumns = Annotated[
     list[str] | None,
     typer.Option(
         "--metadata-columns", metavar="COLUMN", help="A column of the table to use as metadata; can be repeated."
+    ),
+]
+Compare = Annotated[
+    Path | None,
+    typer.Option(
+        "--compare",
+        metavar="RESULT",
+        help="Another clustering of the same samples to compare with: a folder of results, or a table of ids and "
+        "clusters.",
     ),
 ]
 TestFeatures = Annotated[

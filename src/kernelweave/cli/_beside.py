@@ -1,13 +1,16 @@
-"""Tables beside the samples: metadata, and labels in a file of their own, joined on the ids."""
+"""Tables beside the samples: metadata, labels in a file of their own, other clusterings, joined on the ids."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
+from kernelweave._types import Array
+from kernelweave.cli._formula_guard import unguarded
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
 from kernelweave.tabular.problems import need_column
@@ -16,7 +19,11 @@ from kernelweave.tabular.row_labels import text_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["labels_beside", "metadata_beside"]
+    from kernelweave.explain import Comparison
+
+__all__ = ["compared", "labels_beside", "metadata_beside", "names_beside"]
+
+_LABEL = "label"  # the column of labels in labels.csv
 
 
 def metadata_beside(
@@ -56,6 +63,51 @@ def labels_beside(ids: Sequence[str], path: Path, column: str | None, wishes: Wi
     series = _matched(table[[name]], ids, path)[name]
     texts = ["" if missing else text_of(value).strip() for value, missing in zip(series, series.isna(), strict=True)]
     return [text if text not in ("", "-1") else None for text in texts]
+
+
+def compared(labels: Array, ids: Sequence[str], path: Path, wishes: Wishes) -> Comparison:
+    """Return how another clustering, in a folder of results or a table, agrees with the labels of the samples."""
+    from kernelweave.explain import compare_clusterings
+
+    others = _other_labels(ids, path, wishes)
+    known = [i for i, other in enumerate(others) if other is not None]
+    return compare_clusterings(
+        [str(labels[i]) for i in known], [str(others[i]) for i in known], names=("clusters of this page", path.name)
+    )
+
+
+def _other_labels(ids: Sequence[str], path: Path, wishes: Wishes) -> list[str | None]:
+    file = path / "labels.csv" if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        msg = f"{path} has no labels.csv: pass a folder that `kernelweave cluster` or `classify` wrote, or a table."
+        raise InvalidInputError(msg)
+    own = replace(wishes, id="id", header=True) if path.is_dir() else wishes
+    table = _named(_read_alone(file, own, labels=_LABEL if path.is_dir() else None))
+    table.index = table.index.map(unguarded) if table.index.dtype == object else table.index
+    names = [str(name) for name in table]
+    if _LABEL not in names and len(names) != 1:
+        msg = f"{file} has {counted(len(names), 'column')} beside the ids, and none is called {_LABEL!r}: keep one."
+        raise InvalidInputError(msg)
+    series = _matched(table[[_LABEL if _LABEL in names else names[0]]], ids, file).iloc[:, 0]
+    return [None if missing else text_of(value) for value, missing in zip(series, series.isna(), strict=True)]
+
+
+def names_beside(path: Path) -> dict[str, str]:
+    """Return names by label from a CSV file with these two columns, as the report saves it."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path} cannot be read: {error}."
+        raise InvalidInputError(msg) from error
+    for mark in ",;\t":  # spreadsheets of some countries separate by semicolons
+        rows = [[unguarded(cell.strip()) for cell in row] for row in csv.reader(text.splitlines(), delimiter=mark)]
+        head = rows[0] if rows else []
+        if _LABEL in head and "name" in head:
+            of, called = head.index(_LABEL), head.index("name")
+            return {row[of]: row[called] for row in rows[1:] if len(row) > max(of, called)}
+    found = ", ".join(head) or "nothing"
+    msg = f"{path} must have the columns label and name, as the file that the report saves; got {found}."
+    raise InvalidInputError(msg)
 
 
 def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None) -> TableFile:

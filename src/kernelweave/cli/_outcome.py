@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
     from kernelweave.cli._inputs import Inputs
 
-__all__ = ["BESIDE", "FILES", "keep", "tell"]
+__all__ = ["BESIDE", "COMPARED", "FILES", "keep", "tell"]
 
 FILES = ("labels.csv", "features.csv", "weights.csv", "model.kw", "report.html", CONTENT)
 BESIDE = "metadata.csv"
+COMPARED = "comparison.csv"
 _SHOWN = 20  # groups that are printed
 
 
-def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> dict[str, Path]:
+def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, force: bool) -> dict[str, Path]:
     """Write the files of a fitted model; return their paths."""
     from kernelweave.explain import explain_clusters
     from kernelweave.report import write_report
@@ -45,7 +46,9 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside) -> 
     }
     if beside.metadata is not None:
         writers[BESIDE] = frame_writer(beside.metadata.table)
-    return write_all(folder, writers)
+    if beside.comparison is not None:
+        writers[COMPARED] = frame_writer(beside.comparison.table.reset_index(names="cluster"))
+    return write_all(folder, writers, force=force)
 
 
 def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
@@ -90,6 +93,9 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         typer.echo(
             f"Predicted without using them: {beside.check.accuracy:.1%} of {labels_used} ({low:.0%} to {high:.0%})"
         )
+    if beside.comparison is not None:
+        other, shared = beside.comparison, int(beside.comparison.counts.sum())
+        typer.echo(f"Compared with {other.names[1]}: adjusted Rand index {other.ari:.2f}, {counted(shared, 'sample')}")
     for path in files.values():
         typer.echo(str(path))
 

@@ -17,7 +17,7 @@ from kernelweave.errors import MissingPackageError, ResultsError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from kernelweave.explain import Associations, Explanation, LabelCheck
+    from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck
     from kernelweave.report.write import ReportContent
 
 __all__ = ["CONTENT", "Beside", "PageContent", "need_report_packages", "read_content"]
@@ -35,6 +35,7 @@ class Beside:
     check: LabelCheck | None = None
     metadata: Associations | None = None
     test: bool = False
+    comparison: Comparison | None = None
 
     @property
     def labelled(self) -> list[bool] | None:
@@ -58,6 +59,8 @@ class Beside:
             found["accuracy"] = {"value": self.check.accuracy, "interval": self.check.interval, **self.check.to_json()}
         if self.metadata is not None:
             found["metadata"] = self.metadata.table.to_dict("records")
+        if self.comparison is not None:
+            found["comparison"] = self.comparison.to_json()
         return found
 
 
@@ -76,6 +79,7 @@ class PageContent:
             "features": self.features,
             "metadata": self.beside.metadata,
             "check": self.beside.check,
+            "comparison": self.beside.comparison,
             "labelled": self.beside.labelled,
             "source": self.beside.source,
             "command": self.command,
@@ -88,6 +92,7 @@ class PageContent:
             "features": self.features.to_json(),
             "metadata": None if beside.metadata is None else beside.metadata.to_json(),
             "check": None if beside.check is None else beside.check.to_json(),
+            "comparison": None if beside.comparison is None else beside.comparison.to_json(),
             "labelled": beside.labelled,
             "source": beside.source,
             "command": self.command,
@@ -108,7 +113,7 @@ def read_content(path: Path, model: BaseEstimator) -> ReportContent:
     """Return what report.json adds to the report of a model; nothing if there is no such file."""
     if not path.exists():
         return {}
-    from kernelweave.explain import Associations, Explanation, LabelCheck
+    from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck
 
     labels = labels_of(model)
     try:
@@ -116,6 +121,7 @@ def read_content(path: Path, model: BaseEstimator) -> ReportContent:
         features = Explanation.from_json(content["features"])
         metadata = None if content["metadata"] is None else Associations.from_json(content["metadata"])
         check = None if content["check"] is None else LabelCheck.from_json(content["check"])
+        comparison = None if content["comparison"] is None else Comparison.from_json(content["comparison"])
         labelled = None if content["labelled"] is None else np.array(content["labelled"], dtype=bool)
         source, command = str(content["source"]), str(content["command"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -130,6 +136,7 @@ def read_content(path: Path, model: BaseEstimator) -> ReportContent:
         "features": features,
         "metadata": metadata,
         "check": check,
+        "comparison": comparison,
         "labelled": labelled,
         "source": source,
         "command": command,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Vector
 from kernelweave.cli._formula_guard import unguarded, write_rows
 from kernelweave.errors import ResultsError
+from kernelweave.files.temporary import temporary_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +40,7 @@ def check_target(folder: Path, names: Sequence[str], *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         msg = f"{folder} is a file, so no results can be written into it: choose another --out."
         raise ResultsError(msg)
-    there = [name for name in names if (folder / name).exists()]
-    if there and not force:
-        msg = f"{folder} holds results already ({', '.join(there)}): pass --force to overwrite them, or another --out."
-        raise ResultsError(msg)
+    _check_overwriting(folder, names, force=force)
     above = folder
     while not above.exists() and above != above.parent:
         above = above.parent
@@ -51,26 +49,54 @@ def check_target(folder: Path, names: Sequence[str], *, force: bool) -> None:
         raise ResultsError(msg)
 
 
-def write_all(folder: Path, writers: Mapping[str, Callable[[Path], object]]) -> dict[str, Path]:
-    """Write all files to a temporary folder, then move them to `folder`; a failure leaves nothing behind."""
-    made = not folder.exists()
+def _check_overwriting(folder: Path, names: Iterable[str], *, force: bool) -> None:
+    there = [name for name in names if (folder / name).exists()]
+    if there and not force:
+        msg = f"{folder} holds results already ({', '.join(there)}): pass --force to overwrite them, or another --out."
+        raise ResultsError(msg)
+
+
+def write_all(folder: Path, writers: Mapping[str, Callable[[Path], object]], *, force: bool) -> dict[str, Path]:
+    """Write all files to a temporary folder, which becomes `folder`; a failure leaves nothing behind.
+
+    If the folder exists, the files are moved into it instead, unless another run wrote them meanwhile.
+    """
+    place = folder if folder.is_dir() else folder.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=folder, prefix=".part-"))
-        try:
+        place.mkdir(parents=True, exist_ok=True)
+        with _part(place) as part:
             for name, write in writers.items():
                 write(part / name)
-            for name in writers:
-                os.replace(part / name, folder / name)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+            if folder.is_dir() or not _renamed(part, folder):
+                _check_overwriting(folder, writers, force=force)
+                for name in writers:
+                    os.replace(part / name, folder / name)
     except OSError as error:
         msg = f"The results cannot be written to {folder}: {error.strerror or error}."
         raise ResultsError(msg) from error
-    finally:
-        if made and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
     return {name: folder / name for name in writers}
+
+
+def _renamed(part: Path, folder: Path) -> bool:
+    """Give a folder its name; return False if another run has made a folder of that name meanwhile."""
+    try:
+        part.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def _part(folder: Path) -> Iterator[Path]:
+    """Make a temporary folder, which is removed with whatever is still in it."""
+    part = temporary_path(folder)
+    part.mkdir()
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def rows_writer(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Callable[[Path], None]:

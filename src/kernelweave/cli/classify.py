@@ -107,7 +107,7 @@ def classify(
         compared = None if beside is None else associate(model, beside)
         name = ", ".join(path.name for path in paths)
         told = Beside(name, known, y, check, compared, test_features)
-        written = keep(model, inputs, folder, told)
+        written = keep(model, inputs, folder, told, force=force)
     tell(model, written, as_json=json, beside=told)
 
 

@@ -34,6 +34,7 @@ def cluster(
     scale: option.Scale = "auto",
     metadata: option.MetadataFile = None,
     metadata_columns: option.MetadataColumns = None,
+    compare: option.Compare = None,
     test_features: option.TestFeatures = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-clusters if not given.")] = None,
     force: option.Force = False,
@@ -46,11 +47,11 @@ def cluster(
     kernelweave cluster data.csv -k 5 --id name
     """
     from kernelweave._plural import counted
-    from kernelweave.cli._beside import metadata_beside
+    from kernelweave.cli._beside import compared, metadata_beside
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._outcome import BESIDE, FILES, keep, tell
+    from kernelweave.cli._outcome import BESIDE, COMPARED, FILES, keep, tell
     from kernelweave.cli._report_content import Beside, need_report_packages
-    from kernelweave.cli._results import check_target
+    from kernelweave.cli._results import check_target, labels_of
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
     from kernelweave.tabular import Wishes
@@ -71,7 +72,8 @@ def cluster(
     if kernels:
         model.set_params(kernels=kernels)
     folder = out or Path(f"{_name(files, view)}-clusters")
-    check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
+    more = [name for name, asked in ((BESIDE, metadata or columns), (COMPARED, compare)) if asked]
+    check_target(folder, (*FILES, *more), force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
         inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
@@ -80,9 +82,11 @@ def cluster(
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         model.fit(inputs.X)
     with working("Writing the results", quiet=quiet):
-        compared = None if beside is None else associate(model, beside, random_state=seed)
-        known = Beside(", ".join(path.name for path in paths), metadata=compared, test=test_features)
-        written = keep(model, inputs, folder, known)
+        along = None if beside is None else associate(model, beside, random_state=seed)
+        other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
+        source = ", ".join(path.name for path in paths)
+        known = Beside(source, metadata=along, test=test_features, comparison=other)
+        written = keep(model, inputs, folder, known, force=force)
     tell(model, written, as_json=json, beside=known)
 
 

@@ -48,7 +48,8 @@ def demo(
     _tell(clusters, classes, y, known)
     written = write_all(
         out,
-        {
+        force=force,
+        writers={
             "report.html": lambda path: write_report(
                 clusters, path, ids=ids, y=y, title="Handwritten digits, clustered without labels"
             ),

@@ -64,7 +64,7 @@ def predict(
     with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         found = label_rows(inputs.ids, fitted.predict(inputs.X), fitted.predict_proba(inputs.X).max(axis=1))
     if out is not None:
-        write_all(out.parent, {out.name: rows_writer(_HEAD, found)})
+        write_all(out.parent, {out.name: rows_writer(_HEAD, found)}, force=force)
     else:
         _tell(found, as_json=json)
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
-INTERRUPTED = 130
-
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="table1, table2, table3, figure1, leak, or the path of a TOML file.")],
@@ -36,6 +34,7 @@ def reproduce(
 
     Finished tasks are kept: after a crash or Ctrl-C, the same command resumes the run.
     """
+    from kernelweave.cli._ending import INTERRUPTED, TERMINATED, Terminated
     from kernelweave.cli._progress_bar import ProgressBar
     from kernelweave.experiments import load_spec, run_experiment
 
@@ -54,9 +53,9 @@ def reproduce(
                 data_home=data_dir,
                 watch=progress,
             )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as stop:
         typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to resume.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED) from None
     _tell(rows, spec, folder)
 
 

@@ -35,8 +35,8 @@ kernel : kernel, str or callable, default=None
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" takes the
-    directions of the rows or the z-scores of the columns, whichever up to a thousand samples agree on more (rows
-    keep their length where a table has fewer than ten columns), and `scaling_` says what it took and why; with the
+    directions of the rows (rows keep their length where a table has fewer than ten columns), or the z-scores of the
+    columns where few of them have most of the size of the rows, and `scaling_` says what it took and why; with the
     schemes "released" and "printed" it is "none", as in the paper. Every view is scaled for itself; a dict gives
     each its method.
 """,

@@ -6,18 +6,17 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Samples, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.graphs.strongest import cosine_factors
@@ -31,7 +30,7 @@ from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
-from kernelweave.samples.scaling import SCALES, Scale, Scaling, Version, scale_methods, scaled
+from kernelweave.samples.scaling import SCALES, Version, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes
@@ -39,7 +38,6 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.progress import Reporter
-from kernelweave.weave.version_choice import best_version
 
 __all__ = [
     "PMKL_CONSTRAINTS",
@@ -63,10 +61,6 @@ _PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the pa
 _RELATIVE_BETA = 30.0
 _NEIGHBORS = 15
 _PMKL_GAMMA, _PAPERS_PMKL_GAMMA = 0.001, 0.1
-_NOT_SCALED: Scale = "none"
-_SCALING_SEED = (
-    0  # not random_state: `labels_for` another seed needs the same samples, and so do equal fits without one
-)
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [POSITIVE, None],
@@ -158,7 +152,7 @@ class LearnedClusterer(GraphClusterer):
         _check_betas(self)
         samples = self._in_memory(self._read(X))
         check_n_clusters(self.n_clusters, samples.n_samples)
-        version, training = _scaled(self, samples, self.n_clusters)
+        version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
         problem = Problem(H, self.n_clusters)
         return Learnable(samples, Seen(samples.digests()), version, training, bank, problem)
@@ -243,7 +237,7 @@ class LearnedClassifier(GraphClassifier):
         _check_betas(self)
         samples = self._in_memory(self._read(X))
         classes, codes = read_labels(y, samples)
-        version, training = _scaled(self, samples, len(classes))
+        version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
         return Learnable(samples, Seen(samples.digests()), version, training, bank, problem, classes)
@@ -300,33 +294,17 @@ def ridge(gamma: GammaLike, scheme: SchemeName) -> float:
     return gamma
 
 
-def _scaled(model: Learner, samples: Views | KernelStack, n_groups: int) -> tuple[Version, Views | KernelStack]:
+def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[Version, Views | KernelStack]:
     """Return how the samples are scaled, and the scaled samples; kernel matrices stay as they are."""
     if isinstance(samples, KernelStack):
         return Version("given", {}), samples
-    methods = scale_methods(samples.names, model.scale)
-    tables = [name for name, kind in zip(samples.names, samples.kinds, strict=True) if kind == "table"]
-    papers = [name for name in tables if methods[name] == "auto" and model.scheme in _PAPERS_OWN]
-    asked = {**methods, **dict.fromkeys(papers, _NOT_SCALED)} if papers else model.scale
-    rng = np.random.RandomState(_SCALING_SEED)
-    version = best_version(samples, asked, model._kernel_spec(), "self", n_groups, rng)
-    reason = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
-    scalings = {
-        name: Scaling(_NOT_SCALED, reason) if name in papers else _in_largest(version.scalings[name], X)
-        for name, X in zip(samples.names, samples.tables, strict=True)
-    }
-    say = Reporter(type(model).__name__, model.verbose)
-    for name, one in scalings.items():
-        say(f"scale of {name}: {one.method}, since {one.reason}")
-    return replace(version, scalings=scalings), scaled(samples, scalings)
-
-
-def _in_largest(scaling: Scaling, X: Samples) -> Scaling:
-    """Return the scaling with the largest value of X as its unit: a power of two leaves a factor between 1 and 2."""
-    if scaling.method != _NOT_SCALED or scaling.unit is None:
-        return scaling
-    values = X.data if sparse.issparse(X) else X
-    return replace(scaling, unit=float(max(values.max(), -values.min())))
+    papers = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
+    version = fit_by_view(samples, model.scale, as_they_are=papers if model.scheme in _PAPERS_OWN else None)
+    if model.verbose:
+        say = Reporter(type(model).__name__, model.verbose)
+        for name, one in version.scalings.items():
+            say(f"scale of {name}: {one.method}, since {one.reason}")
+    return version, scaled(samples, version.scalings)
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:

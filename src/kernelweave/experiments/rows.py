@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from kernelweave._plural import counted
 from kernelweave.errors import ResultsError
 from kernelweave.experiments.spec import Spec
 from kernelweave.experiments.tasks import Task
+from kernelweave.files.replace import replacing
+from kernelweave.files.temporary import remove_leftovers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +65,7 @@ class Results:
             raise ResultsError(msg)
         try:
             self.rows.mkdir(parents=True, exist_ok=True)
-            for left in self.rows.glob(".*.tmp"):  # of a run that was killed while it wrote
-                left.unlink(missing_ok=True)
+            remove_leftovers(self.rows)
         except OSError as error:
             raise self._unwritable(self.rows, error) from error
         self._write(about, (json.dumps(mine, indent=1) + "\n").encode())
@@ -89,8 +88,8 @@ class Results:
         rows = [row for found in self.finished(tasks).values() for row in found]
         unique = list({row["key"]: row for row in rows}.values())
         frame = pd.DataFrame(unique, columns=list(COLUMNS)).astype(COLUMNS)
-        self._write_with(self.folder / "results.parquet", lambda path: frame.to_parquet(path, index=False))
-        self._write_with(self.folder / "results.csv", lambda path: frame.to_csv(path, index=False))
+        self._write_with(self.folder / "results.parquet", lambda file: frame.to_parquet(file, index=False))
+        self._write(self.folder / "results.csv", frame.to_csv(index=False).encode())
         return frame
 
     def _file(self, task: Task) -> Path:
@@ -126,20 +125,13 @@ class Results:
         return rows
 
     def _write(self, path: Path, content: bytes) -> None:
-        self._write_with(path, lambda temporary: temporary.write_bytes(content))
+        self._write_with(path, lambda file: file.write(content))
 
-    def _write_with(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Write a temporary file, sync it to disk, then rename it: no reader sees a part of it."""
-        temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
+    def _write_with(self, path: Path, write: Callable[[BinaryIO], object]) -> None:
         try:
-            write(temporary)
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            _sync_folder(path.parent)
+            with replacing(path) as file:
+                write(file)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             raise self._unwritable(path, error) from error
 
     def _unwritable(self, path: Path, error: OSError) -> ResultsError:
@@ -152,14 +144,3 @@ class Results:
         return ResultsError(
             f"{path} is corrupt: {problem}. Nothing was overwritten. Move the file away, and its task runs again."
         )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a rename survives a crash; only POSIX systems allow it."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -19,12 +18,11 @@ from kernelweave.errors import ResultsError
 from kernelweave.experiments.choices import Preprocessing
 from kernelweave.experiments.data import LabelledSamples, load_samples
 from kernelweave.experiments.tasks import Task
+from kernelweave.files.temporary import temporary_path
 from kernelweave.kernels import recipe
 from kernelweave.samples.scaling import fit_scaling
 
 __all__ = ["SharedData", "open_kernels", "open_samples"]
-
-_PREFIX = ".kernels-"
 
 
 class SharedData(NamedTuple):
@@ -43,31 +41,33 @@ class SharedData(NamedTuple):
     @classmethod
     def build(cls, out: Path, tasks: Iterable[Task], data_home: str | os.PathLike[str] | None) -> SharedData:
         """Write the samples and kernels of the tasks to a folder of this process."""
-        _remove_stale(out)
-        shared = cls(out / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}")
+        shared = cls(temporary_path(out))
         wanted: dict[tuple[str, Preprocessing], set[str]] = {}
         for task in tasks:
             recipes = wanted.setdefault((task.data.name, task.preprocessing), set())
             if task.method is not None and task.method.input != "features":
                 recipes.add(task.method.kernels)
         try:
-            shared.folder.mkdir()
             for (dataset, preprocessing), recipes in wanted.items():
                 samples = load_samples(dataset, data_home)
                 X = fit_scaling(samples.X, preprocessing).transform(samples.X)
                 shared._write(dataset, preprocessing, recipes, LabelledSamples(X, samples.y))
-        except OSError as error:
-            if not error.filename or str(out) not in str(error.filename):
-                raise  # the error of a missing data set has its own message
-            msg = f"The kernels cannot be written to {shared.folder}: {error.strerror}. Give another folder with --out."
-            raise ResultsError(msg) from error
+        except BaseException:
+            shared.remove()
+            raise
         return shared
 
     def _write(self, dataset: str, preprocessing: Preprocessing, recipes: set[str], samples: LabelledSamples) -> None:
-        joblib.dump(samples, self.samples(dataset, preprocessing))
-        for name in sorted(recipes):
-            with threadpool_limits(1):  # the last digits of a product depend on the number of threads
-                np.save(self.kernels(dataset, name, preprocessing), recipe(name).fit_grams(samples.X))
+        try:
+            self.folder.mkdir(exist_ok=True)
+            joblib.dump(samples, self.samples(dataset, preprocessing))
+            for name in sorted(recipes):
+                with threadpool_limits(1):  # the last digits of a product depend on the number of threads
+                    np.save(self.kernels(dataset, name, preprocessing), recipe(name).fit_grams(samples.X))
+        except OSError as error:
+            reason = error.strerror or error
+            msg = f"The kernels cannot be written to {self.folder.parent}: {reason}. Give another folder with --out."
+            raise ResultsError(msg) from error
 
     def remove(self) -> None:
         """Remove the folder."""
@@ -86,21 +86,3 @@ def open_kernels(path: Path) -> Matrix:
     """Return the kernels (r, n, n) of a data set as a read-only memory map."""
     kernels: Matrix = np.load(path, mmap_mode="r")
     return kernels
-
-
-def _remove_stale(out: Path) -> None:
-    """Remove the kernels of killed runs on this machine."""
-    host = socket.gethostname()
-    for folder in out.glob(f"{_PREFIX}{host}-*"):
-        if not _is_running(int(folder.name.rsplit("-", 1)[1])):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

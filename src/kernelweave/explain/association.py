@@ -272,6 +272,8 @@ class Comparison:
         The samples in both.
     ari, nmi : float
         Adjusted Rand index and normalised mutual information.
+    names : tuple of two str
+        What the two clusterings are called.
     """
 
     rows: tuple[str, ...]
@@ -279,20 +281,41 @@ class Comparison:
     counts: NDArray[np.intp] = field(repr=False)
     ari: float
     nmi: float
+    names: tuple[str, str] = ("first clustering", "second clustering")
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The counts as a data frame."""
         return need_pandas().DataFrame(self.counts, index=list(self.rows), columns=list(self.columns))
 
+    def to_json(self) -> dict[str, Any]:
+        """Return plain lists and dicts, from which `from_json` makes the same object."""
+        lists = {"rows": self.rows, "columns": self.columns, "names": self.names, "counts": self.counts.tolist()}
+        return {**{key: list(value) for key, value in lists.items()}, "ari": self.ari, "nmi": self.nmi}
 
-def compare_clusterings(first: BaseEstimator | LabelsLike, second: BaseEstimator | LabelsLike) -> Comparison:
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Comparison:
+        """Return the object that `to_json` was called of."""
+        rows, columns = tuple(map(str, found["rows"])), tuple(map(str, found["columns"]))
+        counts = np.array(found["counts"], dtype=np.intp).reshape(len(rows), len(columns))
+        first, second = map(str, found["names"])
+        return cls(rows, columns, counts, float(found["ari"]), float(found["nmi"]), (first, second))
+
+
+def compare_clusterings(
+    first: BaseEstimator | LabelsLike,
+    second: BaseEstimator | LabelsLike,
+    *,
+    names: tuple[str, str] = ("first clustering", "second clustering"),
+) -> Comparison:
     """Return how two clusterings of the same samples overlap.
 
     Parameters
     ----------
     first, second : fitted estimator, or array of shape (n_samples,)
         Clusterers, classifiers, or labels, of the same samples in the same order.
+    names : tuple of two str
+        What the two are called in pictures.
 
     Returns
     -------
@@ -310,17 +333,18 @@ def compare_clusterings(first: BaseEstimator | LabelsLike, second: BaseEstimator
     >>> compare_clusterings([0, 0, 1, 1], ["b", "b", "a", "a"]).columns
     ('b', 'a')
     """
-    (_, names, codes), (_, others, again) = groups_of(first), groups_of(second)
+    (_, own, codes), (_, others, again) = groups_of(first), groups_of(second)
     if len(codes) != len(again):
         msg = f"The clusterings must have the same samples; got {len(codes)} and {len(again)}."
         raise InvalidInputError(msg)
-    counts = (indicators(codes, len(names)).T @ indicators(again, len(others))).astype(np.intp)
+    counts = (indicators(codes, len(own)).T @ indicators(again, len(others))).astype(np.intp)
     _, matched = linear_sum_assignment(counts, maximize=True)
     order = np.r_[matched, np.setdiff1d(np.arange(len(others)), matched)]
     return Comparison(
-        tuple(map(str, names)),
+        tuple(map(str, own)),
         tuple(str(others[j]) for j in order),
         counts[:, order],
         float(adjusted_rand_score(codes, again)),
         float(normalized_mutual_info_score(codes, again)),
+        names,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.files.temporary import temporary_path
 
 __all__ = ["replacing"]
 
@@ -20,11 +20,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file in the folder of `path`, which replaces `path` when the block ends without an error.
 
     Several threads or processes may write to one path: each has a temporary file of its own, and the last one to
-    finish wins. A file that is replaced keeps its mode; a new one has that of the umask.
+    finish wins. A file that is replaced keeps its mode; a new one has that of the umask. What was written is on the
+    disk before it gets its name, and so is the name when the block has ended.
     """
     mode = _mode(path)
-    # not after the name, which may be as long as the file system allows
-    temporary = path.parent / f".kernelweave-{secrets.token_hex(8)}.tmp"
+    temporary = temporary_path(path.parent)
     try:
         with temporary.open("xb") as file:
             if mode is not None:
@@ -33,6 +33,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -46,6 +47,17 @@ def _mode(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        msg = f"{path} exists and is not a regular file, so no model can be written to it: choose another path."
+        msg = f"{path} exists and is not a regular file, so nothing can be written to it: choose another path."
         raise InvalidInputError(msg)
     return stat.S_IMODE(mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sync a folder, so that a rename survives a crash; only POSIX systems allow it."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -46,8 +46,8 @@ def plot_contingency(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     if ax is None:
         ax = _axes_for(comparison.counts.shape)
     _draw(ax, comparison.counts, comparison.rows, comparison.columns)
-    ax.set_ylabel("first clustering", fontsize=9)
-    ax.set_xlabel("second clustering", fontsize=9)
+    ax.set_ylabel(plain(shortened(comparison.names[0], 40)), fontsize=9)
+    ax.set_xlabel(plain(shortened(comparison.names[1], 40)), fontsize=9)
     text = f"adjusted Rand index {comparison.ari:.2f}, normalised mutual information {comparison.nmi:.2f}"
     headline(ax, "Two clusterings", text)
     return ax

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave import plots
-from kernelweave.explain import Associations, Explanation
+from kernelweave.explain import Associations, Comparison, Explanation
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
-from kernelweave.report._figures import Figure, image_of
+from kernelweave.report._figures import Figure, Numbers, image_of
 
 __all__ = ["draw_beside"]
 
@@ -20,7 +20,11 @@ _WIDEST = 40  # categories or groups in a picture of counts
 
 
 def draw_beside(
-    model: BaseEstimator, labels: tuple[str, ...], explanation: Explanation | None, metadata: Associations | None
+    model: BaseEstimator,
+    labels: tuple[str, ...],
+    explanation: Explanation | None,
+    metadata: Associations | None,
+    comparison: Comparison | None,
 ) -> dict[str, Figure]:
     """Return the pictures by name; `labels` are the groups of the page by their names in what is drawn."""
     _, names, _ = groups(model)
@@ -35,6 +39,11 @@ def draw_beside(
         drawable = [each.name for each in columns if np.isfinite(each.value) and max(each.cells.shape) <= _WIDEST]
         for i, column in enumerate(drawable[:_DRAWN]):
             found[f"metadata-{i}"] = _metadata(f"metadata-{i}", beside, column)
+    if comparison is not None:
+        order = [comparison.rows.index(label) for label in labels if label in comparison.rows]
+        page = dict(zip(labels, shown, strict=True))
+        rows = tuple(page[comparison.rows[i]] for i in order)
+        found["comparison"] = _comparison(replace(comparison, rows=rows, counts=comparison.counts[order]))
     return found
 
 
@@ -72,3 +81,17 @@ def _metadata(name: str, metadata: Associations, column: str) -> Figure:
     height = min(12.0, 1.4 + 0.3 * len(found.cells))
     image = image_of(lambda ax: plots.plot_metadata(metadata, column, ax=ax), 5.2, height)
     return Figure(name, column, image, alt, reading)
+
+
+def _comparison(comparison: Comparison) -> Figure:
+    rows, columns = comparison.counts.shape
+    alt = (
+        f"Counts of the samples in each of {counted(rows, 'cluster')} of this page and {counted(columns, 'cluster')} "
+        f"of {comparison.names[1]}: adjusted Rand index {comparison.ari:.2f}."
+    )
+    reading = "Every cell has the number of samples in both. The darker, the larger its share of the row."
+    width, height = max(5.2, min(11.0, 2.4 + 0.42 * columns)), min(12.0, 1.6 + 0.3 * rows)
+    image = image_of(lambda ax: plots.plot_contingency(comparison, ax=ax), width, height)
+    rows_of = zip(comparison.rows, comparison.counts, strict=True)
+    table = Numbers(("cluster", *comparison.columns), tuple((row, *map(str, counts)) for row, counts in rows_of))
+    return Figure("comparison", f"Compared with {comparison.names[1]}", image, alt, reading, table)

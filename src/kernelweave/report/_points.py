@@ -11,21 +11,24 @@ import numpy.typing as npt
 from kernelweave.plots._layout import Layout, corners
 from kernelweave.report._facts import Facts
 
-__all__ = ["LISTED", "POINTS", "page_data"]
+__all__ = ["LISTED", "POINTS", "drawn_samples", "page_data"]
 
 POINTS = 2000  # samples on the map, so that a browser redraws it without delay
 LISTED = 5000  # samples in the table
 _DIRECTIONS = 10  # directions of the embedding that the user can choose from
 
 
-def page_data(facts: Facts, layouts: Sequence[Layout]) -> dict[str, Any]:
+def page_data(
+    facts: Facts, layouts: Sequence[Layout], drawn: npt.NDArray[np.intp], shown: Sequence[str]
+) -> dict[str, Any]:
     """Return the data for the page's script: the samples by column, and which of them to draw and to list."""
-    drawn = _drawn(facts.n) if layouts else np.array([], dtype=np.intp)
+    drawn = drawn if layouts else drawn[:0]
     listed = _listed(facts)
     kept = np.union1d(drawn, listed)
     return {
         "kind": facts.kind,
-        "names": list(facts.names),
+        "numbers": list(facts.names),
+        "names": list(shown),
         "n": facts.n,
         "sizes": [group.size for group in facts.groups],
         "medians": None if facts.confidence is None else [round(group.confidence or 0, 4) for group in facts.groups],
@@ -52,7 +55,8 @@ def _map(layout: Layout, kept: npt.NDArray[np.intp]) -> dict[str, Any]:
     return {"places": places, "axes": axes, "wheel": spokes}
 
 
-def _drawn(n: int) -> npt.NDArray[np.intp]:
+def drawn_samples(n: int) -> npt.NDArray[np.intp]:
+    """Return the samples on the map: all, or some at random if there are too many."""
     if n <= POINTS:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, POINTS, replace=False))

@@ -1,4 +1,4 @@
-"""Maps of the samples for the page: the embedding first, with a second direction if it has only one."""
+"""Maps of the samples for the page: the embedding, with a second direction if it has only one, and a spread."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from kernelweave.core.graphs.coordinates import bottom_spectrum
+from kernelweave.errors import InvalidInputError
 from kernelweave.plots._layout import Layout, lay_out, membership_wheel
 from kernelweave.report._facts import Facts
 
 __all__ = ["page_maps"]
 
 _EIGENVECTORS = 4  # of the graph, among which a second direction is looked for
+_SPREAD = 10  # eigenvectors of the graph that are spread, at least
+_PERPLEXITY = 30.0
 
 
-def page_maps(model: BaseEstimator, facts: Facts) -> list[Layout]:
-    """Return the maps of the samples, the embedding first."""
-    found: list[Layout | None] = []
+def page_maps(model: BaseEstimator, facts: Facts, drawn: npt.NDArray[np.intp], *, spread: bool) -> list[Layout]:
+    """Return the maps of the samples: the spread if it is asked for, the embedding, the memberships."""
+    found: list[Layout | None] = [_spread_map(model, facts, drawn)] if spread else []
     if hasattr(model, "label_distributions_") or hasattr(model, "embedding_"):
         found.append(_in_a_plane(lay_out(model), model))
     wheel = membership_wheel(model)
@@ -42,14 +45,47 @@ def _in_a_plane(layout: Layout, model: BaseEstimator) -> Layout:
     return replace(layout, places=np.column_stack([_scaled(first), _scaled(second)]), axes=axes, directions=None)
 
 
+def _spread_map(model: BaseEstimator, facts: Facts, drawn: npt.NDArray[np.intp]) -> Layout:
+    """Return t-SNE of the eigenvectors of the graph, or of the embedding without a graph; only the samples drawn."""
+    from sklearn.manifold import TSNE
+
+    S = getattr(model, "graph_", None)
+    if S is not None and getattr(S, "shape", None) == (facts.n, facts.n):
+        q = min(max(_SPREAD, len(facts.names)) + 1, facts.n)
+        V = np.asarray(bottom_spectrum(_symmetric(S), q).vectors, dtype=np.float64)[:, 1:]
+    elif hasattr(model, "embedding_"):
+        V = np.asarray(model.embedding_, dtype=np.float64)
+    else:
+        msg = f"A spread needs graph_ or embedding_, and {type(model).__name__} has neither: leave spread out."
+        raise InvalidInputError(msg)
+    if len(drawn) < 4:
+        msg = f"A spread needs 4 samples or more; got {len(drawn)}: leave spread out."
+        raise InvalidInputError(msg)
+    perplexity = min(_PERPLEXITY, (len(drawn) - 1) / 3)
+    places = np.zeros((facts.n, 2))
+    places[drawn] = TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(_unit(V[drawn]))
+    return Layout("Spread", _scaled(places), ())
+
+
+def _symmetric(S: object) -> sparse.csr_array:
+    graph = sparse.csr_array(S)
+    return sparse.csr_array((abs(graph) + abs(graph).T) / 2, dtype=np.float64)
+
+
+def _unit(V: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return directions of equal length, so that each counts alike; one that does not vary is left out."""
+    centred = V - V.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=0)
+    kept = lengths > 1e-9 * (lengths.max() or 1.0)
+    return np.asarray(centred[:, kept] / lengths[kept]) if kept.any() else centred
+
+
 def _next_direction(S: object, first: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     """Return the smoothest direction of the graph that differs from the first."""
     n = len(first)
     if S is None or getattr(S, "shape", None) != (n, n) or n <= _EIGENVECTORS + 1:
         return None
-    graph = sparse.csr_array(S)
-    graph = sparse.csr_array((abs(graph) + abs(graph).T) / 2, dtype=np.float64)
-    V = np.asarray(bottom_spectrum(graph, _EIGENVECTORS).vectors, dtype=np.float64)
+    V = np.asarray(bottom_spectrum(_symmetric(S), _EIGENVECTORS).vectors, dtype=np.float64)
     V = V - V.mean(axis=0)
     own = first - first.mean()
     if np.linalg.norm(own) > 0:

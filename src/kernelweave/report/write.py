@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +19,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._plural import plural
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
-from kernelweave.explain import Associations, Explanation, LabelCheck, explain_clusters
+from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck, explain_clusters
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
@@ -28,7 +29,7 @@ from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
 from kernelweave.report._numbering import number_by_size
 from kernelweave.report._page_tables import page_tables
-from kernelweave.report._points import LISTED, POINTS, page_data
+from kernelweave.report._points import LISTED, POINTS, drawn_samples, page_data
 from kernelweave.report._spread import page_maps
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class ReportContent(TypedDict, total=False):
     features: Explanation | None
     metadata: Associations | None
     check: LabelCheck | None
+    comparison: Comparison | None
+    names: Mapping[str, str] | None
+    spread: bool
     ids: Iterable[object] | None
     y: npt.ArrayLike | None
     labelled: npt.ArrayLike | None
@@ -63,6 +67,9 @@ def model_report(
     features: Explanation | None = None,
     metadata: Associations | None = None,
     check: LabelCheck | None = None,
+    comparison: Comparison | None = None,
+    names: Mapping[str, str] | None = None,
+    spread: bool = False,
     ids: Iterable[object] | None = None,
     y: npt.ArrayLike | None = None,
     labelled: npt.ArrayLike | None = None,
@@ -86,6 +93,15 @@ def model_report(
         The result of `kernelweave.explain.associate`: the page compares these columns with the groups.
     check : LabelCheck or None, default=None
         The result of `kernelweave.explain.check_labels`: the page shows the accuracy of a classifier.
+    comparison : Comparison or None, default=None
+        The result of `kernelweave.explain.compare_clusterings` with this model as the first: the page shows how far
+        another clustering agrees.
+    names : mapping of str to str or None, default=None
+        Names of groups, by their labels in the model, such as {"0": "early"}. Names that are typed on the page are
+        kept by the browser, and can be saved as CSV.
+    spread : bool, default=False
+        Whether the map opens with a spread of the samples by t-SNE, which keeps neighbours together and draws groups
+        apart. Distances between groups, and their sizes, then mean little.
     ids : iterable of n_samples entries or None, default=None
         The names of the samples; None numbers them from 0.
     y : array-like of shape (n_samples,) or None, default=None
@@ -110,7 +126,8 @@ def model_report(
         If the model is not fitted.
     InvalidInputError
         If the model has no groups, if both X and features are given, if X, ids, y or labelled do not have one entry
-        per sample or features one per group, or if jinja2 is not installed.
+        per sample or features one per group, if names or comparison have other groups than the model, or if jinja2 is
+        not installed.
 
     Notes
     -----
@@ -120,8 +137,11 @@ def model_report(
     """
     numbered, labels = number_by_size(model)
     facts = read_facts(numbered, ids=ids, y=y, labelled=labelled)
-    layouts = page_maps(numbered, facts)
+    drawn = drawn_samples(facts.n)
+    layouts = page_maps(numbered, facts, drawn, spread=spread)
     explanation = _explained(model, X, features)
+    shown = _shown(facts, labels, names or {})
+    _check_compared(comparison, labels)
     cards = group_cards(facts, labels, explanation)
     found = f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}"
     return str(
@@ -129,6 +149,7 @@ def model_report(
             title=title or (f"{source}: {found}" if source else found),
             model=type(model).__name__,
             facts=facts,
+            shown=shown,
             counted=counted,
             plural=plural,
             cards=cards,
@@ -139,7 +160,9 @@ def model_report(
             agreement=_words.agreement(facts),
             kernels=kernel_shares(model),
             views=view_shares(model),
-            figures=draw_figures(numbered, facts) | draw_beside(numbered, labels, explanation, metadata),
+            figures=draw_figures(numbered, facts),
+            beside=draw_beside(numbered, labels, explanation, metadata, comparison),
+            comparison=comparison,
             layouts=layouts,
             extremes=_extremes(facts),
             certainty=None if facts.confidence is None else float(np.median(facts.confidence)),
@@ -150,8 +173,9 @@ def model_report(
             limits={"points": POINTS, "listed": LISTED, "cards": _CARDS, "bars": _BARS},
             swatches=[(i % len(COLOURS), MARKERS[i % len(MARKERS)]) for i in range(len(facts.names))],
             data=_embedded(
-                page_data(facts, layouts)
+                page_data(facts, layouts, drawn, shown)
                 | {"labels": labels, "tables": page_tables(model, cards, explanation, metadata)}
+                | {"page": _identity(facts, labels, shown)}
             ),
             asset=_asset,
         )
@@ -211,6 +235,28 @@ def _explained(model: BaseEstimator, X: Tables | None, features: Explanation | N
         msg = "Both X and features were given, but features are computed from X: pass one of them."
         raise InvalidInputError(msg)
     return features
+
+
+def _shown(facts: Facts, labels: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Return what every group is called on the page: the name that it was given, or its number."""
+    unknown = [label for label in names if label not in labels]
+    if unknown:
+        msg = f"names has the label {unknown[0]!r}, which is none of the model's: {', '.join(labels)}."
+        raise InvalidInputError(msg)
+    return [names.get(label, "").strip() or number for label, number in zip(labels, facts.names, strict=True)]
+
+
+def _check_compared(comparison: Comparison | None, labels: Sequence[str]) -> None:
+    other = [] if comparison is None else [row for row in comparison.rows if row not in labels]
+    if other:
+        msg = f"comparison has the cluster {other[0]!r}, which is none of the model's: {', '.join(labels)}."
+        raise InvalidInputError(msg)
+
+
+def _identity(facts: Facts, labels: Sequence[str], shown: Sequence[str]) -> str:
+    """Return a digest of the samples and groups, under which a browser keeps the names that are typed."""
+    content = json.dumps([facts.ids, labels, shown, facts.codes.tolist()], ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _template() -> jinja2.Template:

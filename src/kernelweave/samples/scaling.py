@@ -1,7 +1,8 @@
 """Scaling of samples before kernels compare them: kept for new samples, and reported.
 
 Nobody knows whether the length of a row means something, or which column matters: "auto" makes two versions of the
-samples, their directions and their z-scores, and both are used.
+samples, their directions and their z-scores, and both are used. A model that compares the samples in one version only
+takes the one of the two that the columns of each view speak for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = [
     "Scale",
     "Scaling",
     "Version",
+    "fit_by_view",
     "fit_scaling",
     "fit_versions",
     "is_thin",
@@ -95,8 +97,8 @@ class Version:
 
     Parameters
     ----------
-    name : {"direction", "zscore", "given"}
-        Directions of the rows, z-scores of the columns, or as the user asked.
+    name : {"direction", "zscore", "by view", "given"}
+        Directions of the rows, z-scores of the columns, one of the two for every view, or as the user asked.
     scalings : dict of view name to Scaling
         How each view is scaled.
     share : float
@@ -139,31 +141,50 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     The second has z-scores. They count less where columns are mostly zero, such as words, which have no use for means
     and deviations; where columns are filled to less than 0.18 their view stays the same.
     """
-    methods = scale_methods(views.names, scale)
-    if isinstance(scale, Mapping):
-        _check_scalable(views, methods)
+    given = _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
-    given = _given(views, methods)
     filled = {name: _filled(tables[name]) for name in views.names if name not in given}
     if not filled:
         return (Version("given", given),)
     few = any(width < _FEW_COLUMNS for _, width in filled.values())
-    ordered = [name for name in views.names if name in filled]
-    direction = {name: _direction(tables[name], filled[name][1]) for name in ordered}
-    even = float(np.mean([_evenness(tables[name], filled[name][1]) ** 4 for name in ordered]))
+    reason = "no scaling is known to be the right one"
+    direction = {name: _direction(tables[name], columns, reason) for name, (_, columns) in filled.items()}
+    even = float(np.mean([_evenness(tables[name], columns) ** 4 for name, (_, columns) in filled.items()]))
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
     full = {name: share**4 for name, (share, _) in filled.items() if share >= _THIN}
     if not full:
         return (first,)
-    reason = "no scaling is known to be the right one"
     z = {name: replace(fit_scaling(tables[name], "zscore"), reason=reason) for name in full}
     share = float(np.mean(list(full.values())))
     second = Version("zscore", {name: z.get(name) or first.scalings[name] for name in views.names}, share, few)
     return first, second
 
 
-def _given(views: Views, methods: Mapping[str, Scale]) -> dict[str, Scaling]:
+def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are: str | None = None) -> Version:
+    """Return one version of the samples, in which "auto" scales every view as its columns suggest.
+
+    The directions of the rows, or rows as they are where a table has fewer than ten columns. Where few columns have
+    most of the size of the rows, such as columns in different units, it is z-scores, unless columns are mostly zero:
+    the two are compared as the versions of `fit_versions`. With `as_they_are`, a reason, "auto" scales nothing.
+    """
+    given = _given(views, scale, as_they_are)
+    scalings = {name: given.get(name) or _by_columns(X) for name, X in zip(views.names, views.tables, strict=True)}
+    return Version("given" if len(given) == len(scalings) else "by view", scalings)
+
+
+def _by_columns(X: Samples) -> Scaling:
+    """Return the scaling that the columns of a table suggest."""
+    full, columns = _filled(X)
+    if full < _THIN or _evenness(X, columns) >= full:
+        return _direction(X, columns, "its columns are of similar size, or mostly zero")
+    return replace(fit_scaling(X, "zscore"), reason="few of its columns have most of the size of the rows")
+
+
+def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | None = None) -> dict[str, Scaling]:
     """Return the scaling of views that have one version: it was asked for, or they were scaled when they were read."""
+    methods = scale_methods(views.names, scale)
+    if isinstance(scale, Mapping):
+        _check_scalable(views, methods)
     found = {}
     for name, kind, X in zip(views.names, views.kinds, views.tables, strict=True):
         method = methods[name]
@@ -171,6 +192,8 @@ def _given(views: Views, methods: Mapping[str, Scale]) -> dict[str, Scaling]:
             found[name] = fit_scaling(X, method)
         elif kind != "table":
             found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_unit_of(X) if kind == "distances" else None)
+        elif as_they_are is not None:
+            found[name] = Scaling("none", as_they_are)
     return found
 
 
@@ -204,13 +227,13 @@ def _evenness(X: Samples, columns: float) -> float:
     return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(columns, 1.0), _FEW_COLUMNS)))
 
 
-def _direction(X: Samples, columns: float) -> Scaling:
+def _direction(X: Samples, columns: float, reason: str) -> Scaling:
     """Return the scaling to unit length, or to one unit for all where there are few columns."""
     if columns < _FEW_COLUMNS:
         n = round(columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
         return Scaling("none", f"{what} too few to give up the length of the rows", unit=_unit_of(X))
-    return Scaling("unit", "no scaling is known to be the right one")
+    return Scaling("unit", reason)
 
 
 def fit_scaling(X: Samples, method: str) -> Scaling:

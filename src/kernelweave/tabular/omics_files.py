@@ -22,7 +22,9 @@ def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
 
 def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     """Return the modalities of a MuData file as views."""
-    data = need("mudata", f"{path}: MuData files are", "anndata").read_h5mu(path)
+    mudata = need("mudata", f"{path}: MuData files are", "anndata")
+    with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
+        data = mudata.read_h5mu(path)
     tables = {str(name): _observations(part, path, wishes) for name, part in data.mod.items()}
     note = f"{path}: its {len(tables)} modalities are views: {', '.join(tables)}."
     for name, table in tables.items():

@@ -24,6 +24,7 @@
   let home = null;
   const across = { x: 0, y: 1 };  // which directions of the embedding the axes show
   let map = data.maps[0];
+  for (const each of data.maps) each.wheel?.forEach((spoke, k) => { spoke[0] = data.names[k]; });
   const spot = (i) => ({ x: map.places[across.x][i], y: map.places[across.y][i] });
 
   function members() {
@@ -336,9 +337,23 @@
   list();
 
   // ---- names of the groups ----
-  const given = [...data.names];
+  const given = data.numbers;
+  const key = `kernelweave ${data.page}`;
+  function keep() {
+    const typed = Object.fromEntries(data.names.map((name, k) => [k, name]).filter(([k, name]) => name !== began[k]));
+    try {
+      if (Object.keys(typed).length) localStorage.setItem(key, JSON.stringify(typed));
+      else localStorage.removeItem(key);
+    } catch { /* the browser keeps nothing for files: names can still be saved as CSV */ }
+  }
+  function kept() {
+    try { return Object.entries(JSON.parse(localStorage.getItem(key)) ?? {}); } catch { return []; }
+  }
+  const began = [...data.names];  // as written into the page
   function rename(k, text) {
     data.names[k] = text.trim() || given[k];
+    const number = document.querySelector(`[data-number="${k}"]`);
+    if (number) number.hidden = data.names[k] === given[k];
     document.querySelectorAll(`[data-name="${k}"]`).forEach((part) => { part.textContent = data.names[k]; });
     if (chart) {
       chart.data.datasets[k].label = data.names[k];
@@ -352,10 +367,17 @@
     const box = document.createElement("input");
     box.value = data.names[k];
     box.maxLength = 60;
+    box.id = `name-${k}`;
     box.setAttribute("aria-label", `Name of ${data.kind} ${given[k]}`);
-    box.addEventListener("input", () => rename(k, box.value));
+    box.addEventListener("input", () => { rename(k, box.value); keep(); });
     label.replaceWith(box);
   });
+  for (const [k, name] of kept()) {
+    if (!(k in given) || typeof name !== "string") continue;
+    rename(Number(k), name);
+    const box = find(`name-${k}`);
+    if (box) box.value = data.names[k];
+  }
 
   // ---- tables as CSV ----
   const formula = /^'*[=+\-@\t\r\n]/;
@@ -376,6 +398,7 @@
     },
     groups: () => [[data.kind, "label", "name", "samples", "share", ...(data.medians ? ["confidence"] : [])],
       ...given.map((number, k) => [number, data.labels[k], data.names[k], data.sizes[k], (data.sizes[k] / data.n).toFixed(4), ...(data.medians ? [data.medians[k]] : [])])],
+    names: () => [["label", "name"], ...data.labels.map((label, k) => [label, data.names[k] === given[k] ? "" : data.names[k]])],
     features: () => [[...data.tables.features.head, "name"], ...data.tables.features.rows.map((row) => [...row, named(row[0])])],
     weights: () => [data.tables.weights.head, ...data.tables.weights.rows],
     metadata: () => [data.tables.metadata.head, ...data.tables.metadata.rows],

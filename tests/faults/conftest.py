@@ -1,0 +1,103 @@
+"""Processes that are killed: at each of their file operations in turn, or by a signal while they work."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Runs `job(folder)` in a fork for each of its file operations in `folder`, and kills the fork just before that one.
+# After each kill `check(folder)` looks at what is there. Audit events are counted, so that the moments do not depend on
+# the speed of the machine.
+_HARNESS = """
+import itertools, os, shutil, signal, sys
+from pathlib import Path
+
+root, every = Path(sys.argv[1]), int(sys.argv[2])
+
+{code}
+
+WATCHED = {{"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}}
+
+
+def killed_at(moment):
+    left = itertools.count()
+
+    def hook(event, arguments):
+        if event in WATCHED and str(root) in str(arguments[0]) and next(left) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+
+
+for moment in itertools.count(0, every):
+    folder = root / str(moment)
+    folder.mkdir()
+    prepare(folder)
+    pid = os.fork()
+    if pid == 0:
+        killed_at(moment)
+        job(folder)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    whole = os.WIFEXITED(status)
+    assert whole or os.WTERMSIG(status) == signal.SIGKILL, status
+    check(folder, whole)
+    shutil.rmtree(folder)
+    if whole:
+        break
+print(moment // every)
+"""
+
+
+@pytest.fixture
+def killed_at_every_file_operation(tmp_path):
+    """Run code with `prepare(folder)`, `job(folder)` and `check(folder, whole)`; return the number of kills."""
+
+    def call(code: str, every: int = 1) -> int:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", _HARNESS.format(code=code), str(tmp_path), str(every)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout.splitlines()[-1])
+
+    return call
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Start `kernelweave` after some code of the test, in a session of its own; whatever is left of it ends after."""
+    running = []
+
+    def call(code: str, *arguments: str) -> subprocess.Popen:
+        command = [sys.executable, "-c", f"{code}\nfrom kernelweave.cli import main\nmain()\n", *arguments]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+        )
+        running.append(process)
+        return process
+
+    yield call
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def session():
+    """Return the processes of a session that are running, other than zombies."""
+
+    def members(leader: int) -> list[int]:
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                if int(fields[3]) == leader and fields[0] != "Z":
+                    found.append(int(entry.name))
+        return found
+
+    return members

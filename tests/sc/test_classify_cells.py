@@ -1,0 +1,40 @@
+"""kernelweave.sc.classify on AnnData and MuData objects of the real packages."""
+
+import numpy as np
+import pytest
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.sc import classify
+
+NAMES = np.array(["T", "B", "NK"])
+
+
+def test_missing_types_are_predicted_and_given_ones_kept(adata, kinds):
+    classify(adata, "type", use_rep="X_log")
+    found = adata.obs["weave_class"]
+    assert found.dtype.name == "category"
+    assert (found.astype(str) == NAMES[kinds]).mean() > 0.95
+    given = adata.obs["type"].notna()
+    assert (found[given] == adata.obs["type"][given]).all()
+    assert adata.obs["weave_class_confidence"].between(1 / 3, 1).all()
+    assert "weave_class_connectivities" in adata.obsp
+
+
+def test_a_category_may_mark_unlabelled_cells(adata):
+    classify(adata, "type", use_rep="X_log", key_added="by_gap")
+    adata.obs["type"] = adata.obs["type"].astype(object).fillna("Unknown").astype("category")
+    classify(adata, "type", use_rep="X_log", unlabeled_category="Unknown", key_added="by_name")
+    assert adata.obs["by_name"].cat.categories.tolist() == ["B", "NK", "T"]
+    assert adata.obs["by_name"].tolist() == adata.obs["by_gap"].tolist()
+
+
+def test_the_cells_of_a_mudata_object_are_classified(mdata, adata, kinds):
+    mdata.obs["type"] = adata.obs["type"].reindex(mdata.obs_names)
+    copy = classify(mdata, "type", copy=True)
+    assert (copy.obs["weave_class"].astype(str) == NAMES[kinds]).all()
+    assert "weave_class" not in mdata.obs
+
+
+def test_a_column_that_is_not_there_is_said(adata):
+    with pytest.raises(InvalidInputError, match="There is no column 'tpye' in obs; it has: type"):
+        classify(adata, "tpye")
