@@ -157,13 +157,15 @@ def test_new_rows_of_the_default_weigh_every_version_by_its_share():
     assert sum(version.share for version in model.scaling_) == pytest.approx(1)
 
 
-def test_the_consensus_of_new_samples_is_the_weighted_sum_of_their_kernels():
-    model = WeaveClustering(3, kernels="released-7", scale="none", random_state=0).fit(X)
+@pytest.mark.parametrize(("dtype", "atol"), [(None, 1e-12), ("float32", 1e-6)])
+def test_the_consensus_of_new_samples_is_the_weighted_sum_of_their_kernels(dtype, atol):
+    model = WeaveClustering(3, kernels="released-7", scale="none", random_state=0, dtype=dtype).fit(X)
     (joiner,) = model._graph_model.joiner.joiners
     consensus = joiner.consensus
     H = recipe("released-7").fit(X).grams(NEW, X)
-    assert_allclose(consensus.rows(Views.of_table(NEW)), np.tensordot(model.kernel_shares_, H, axes=1), atol=1e-12)
-    assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=1e-12)
+    assert consensus.matrix.dtype == (dtype or np.float64)
+    assert_allclose(consensus.rows(Views.of_table(NEW)), np.tensordot(model.kernel_shares_, H, axes=1), atol=atol)
+    assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=atol)
 
 
 def test_kernels_and_graphs_of_several_versions_are_summed_by_their_shares():
@@ -208,12 +210,13 @@ def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_s
 # copies of a sample
 
 
-def test_more_than_four_copies_of_a_sample_change_nothing():
+@pytest.mark.parametrize(("dtype", "atol"), [(None, 1e-6), ("float32", 1e-3)])
+def test_more_than_four_copies_of_a_sample_change_nothing(dtype, atol):
     four, many = np.r_[np.arange(90), [5] * 3], np.r_[np.arange(40), [5] * 9, np.arange(40, 90), [5] * 3]
-    few, again = (WeaveClustering(3, random_state=0).fit(X[rows]) for rows in (four, many))
+    few, again = (WeaveClustering(3, random_state=0, dtype=dtype).fit(X[rows]) for rows in (four, many))
     assert adjusted_rand_score(again.labels_, few.labels_[many]) == 1
     for name in ("confidence_", "margin_", "embedding_"):
-        assert_allclose(getattr(again, name), getattr(few, name)[many], atol=1e-6)
+        assert_allclose(getattr(again, name), getattr(few, name)[many], atol=atol)
 
 
 def test_copies_of_a_sample_get_the_same_results():

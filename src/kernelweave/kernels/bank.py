@@ -111,14 +111,16 @@ class KernelBank:
         self._fix(pair)
         return self.stack(pair)
 
-    def fit_tiles(self, X: Samples) -> TileOf:
+    def fit_tiles(self, X: Samples, dtype: DTypeLike | None = None) -> TileOf:
         """Fit on X and return a function that gives tiles of its kernel matrices.
 
-        The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
-        is not checked.
+        The function keeps the products between samples, in this precision or that of X, but no kernel matrix. X must be
+        floating point and finite: it is not checked.
         """
-        pair = Pair(X)
-        self._fix(pair)
+        exact = Pair(X)
+        self._fix(exact)
+        pair = exact.astype(dtype or exact.dtype)
+        del exact
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             return self.stack(Tile(pair, rows, cols, dtype))
@@ -132,13 +134,27 @@ class KernelBank:
         """
         pair = Pair(X, Y)
         self._need_fitted(pair)
-        return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
+        return (self.stack(pair, i)[0] for i in range(len(self)))
 
-    def stack(self, pair: Pair) -> Matrix:
-        """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
-        H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
-        for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
-            K[...] = _matrix(name, kernel, pair)
+    def stack(self, pair: Pair, one: int | None = None) -> Matrix:
+        """Return the matrices of all fitted kernels, or of one, for a pair whose samples were checked, (r, n, m)."""
+        which = slice(None) if one is None else slice(one, one + 1)
+        names, kernels = self.names[which], self._fixed[which]
+        H = np.empty((len(kernels), *pair.shape), dtype=pair.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            for K, name, kernel in zip(H, names, kernels, strict=True):
+                found = kernel.of_products(pair)
+                found = kernel.evaluate(pair) if found is None else found
+                if found.shape != pair.shape:
+                    msg = f"Kernel {name!r} gave a matrix of shape {found.shape}; expected {pair.shape}."
+                    raise InvalidInputError(msg)
+                K[...] = found
+            total = H.sum()
+        if not np.isfinite(total):  # a sum is faster than a mask, but may overflow by itself
+            for name, K in zip(names, H, strict=True):
+                if not np.isfinite(K).all():
+                    msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
+                    raise InvalidInputError(msg)
         return H
 
     def _fix(self, pair: Pair) -> None:
@@ -152,22 +168,6 @@ class KernelBank:
         if pair.X.shape[1] != self._n_features:
             msg = f"X has {pair.X.shape[1]} features, but the bank was fitted on samples of {self._n_features}."
             raise InvalidInputError(msg)
-
-
-def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
-    """Return the matrix of one kernel, or name the kernel if it is not usable."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        products = kernel.of_products(pair)
-        K = kernel.evaluate(pair) if products is None else products
-    if K.shape != pair.shape:
-        msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
-        raise InvalidInputError(msg)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = K.sum()
-    if not (np.isfinite(total) or np.isfinite(K).all()):  # a sum is faster than a mask, but may overflow by itself
-        msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
-        raise InvalidInputError(msg)
-    return K
 
 
 def _named(kernels: Sequence[Kernel]) -> dict[str, Kernel]:

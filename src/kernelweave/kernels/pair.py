@@ -117,6 +117,21 @@ class Pair:
         D.setflags(write=False)
         return D
 
+    @cached_property
+    def diameter(self) -> float:
+        """The largest Euclidean distance."""
+        return float(np.sqrt(self.sqdist.max()))
+
+    def astype(self, dtype: DTypeLike) -> Pair:
+        """Return the pair with inner products and distances in this precision, computed in that of the samples."""
+        if self.dtype == dtype:
+            return self
+        found = Pair(self.X, None if self.same else self.Y)
+        found.dtype = np.dtype(dtype)
+        for name in ("sqdist", "inner", "x", "y"):  # distances first, which need the exact products
+            found.__dict__[name] = getattr(self, name).astype(dtype)
+        return found
+
 
 class Tile(Pair):
     """Some rows of X against some rows of Y, with products that are slices of those of the whole pair.

@@ -45,7 +45,7 @@ class PrecomputedBank:
         """Return the kernel matrices of the training samples, (r, n, n)."""
         return X.matrices
 
-    def fit_tiles(self, X: KernelStack) -> TileOf:
+    def fit_tiles(self, X: KernelStack, dtype: DTypeLike | None = None) -> TileOf:
         """Return a function that gives tiles (r, b, b') of the kernel matrices."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:

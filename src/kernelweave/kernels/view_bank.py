@@ -93,16 +93,20 @@ class ViewBank:
         tile, all_samples = self.fit_tiles(X), slice(0, X.n_samples)
         return tile(all_samples, all_samples)
 
-    def fit_tiles(self, X: Views) -> TileOf:
-        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+    def fit_tiles(self, X: Views, dtype: DTypeLike | None = None) -> TileOf:
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices.
+
+        The products between samples are kept in this precision, or that of X.
+        """
         self._training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
-            return bank.fit_tiles(X.tables[0])
-        parts = [self._view_tiles(X, v, name) for v, name in enumerate(self.banks)]
+            return bank.fit_tiles(X.tables[0], dtype)
+        kept = dtype or X.dtype
+        parts = [self._view_tiles(X, v, name, kept) for v, name in enumerate(self.banks)]
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return np.concatenate([part(rows, cols, dtype or X.dtype) for part in parts])
+            return np.concatenate([part(rows, cols, dtype or kept) for part in parts])
 
         return tile
 
@@ -133,11 +137,11 @@ class ViewBank:
         t, u = knowledge(X.present)[v], knowledge(Y.present)[v]
         return spread(known, t, u, (a, b, self._training_means(v)[1]), np.result_type(X.dtype, Y.dtype))
 
-    def _view_tiles(self, X: Views, v: int, name: str) -> TileOf:
+    def _view_tiles(self, X: Views, v: int, name: str, kept: DTypeLike) -> TileOf:
         """Fit the kernels of one view and return the function of their tiles; an error names the view."""
         bank = self.banks[name]
         try:
-            tile_of = bank.fit_tiles(X.tables[v])
+            tile_of = bank.fit_tiles(X.tables[v], kept)
         except InvalidInputError as error:
             msg = f"View {name!r}: {error}"
             raise InvalidInputError(msg) from error
@@ -200,7 +204,7 @@ class Bank(Protocol):
     def fit_grams(self, X: Any) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
 
-    def fit_tiles(self, X: Any) -> TileOf:
+    def fit_tiles(self, X: Any, dtype: DTypeLike | None = None) -> TileOf:
         """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
 
     def grams(self, X: Any, Y: Any = None) -> Matrix:

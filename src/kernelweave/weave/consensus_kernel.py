@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
@@ -56,7 +57,10 @@ class Consensus:
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
         new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        return consensus_rows(self.bank.grams(new.astype(self.matrix.dtype, copy=False), self.training), self.weights)
+        if self.training is not None:
+            new = new.astype(self.training.dtype, copy=False)
+        K_x = consensus_rows(self.bank.grams(new, self.training), self.weights)
+        return K_x.astype(self.matrix.dtype, copy=False)
 
 
 def combine(
@@ -65,16 +69,18 @@ def combine(
     kernels: KernelsLike,
     weights: WeightsLike,
     say: Callable[[str], None] | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Consensus:
-    """Return the consensus of the kernels of one version of the samples."""
+    """Return the consensus of the kernels of one version of the samples, by default in their precision."""
+    precision: np.dtype[Any] = np.dtype(dtype or samples.dtype)
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
+    tiles = KernelTiles(bank.fit_tiles(compared, precision), len(bank.names), samples.n_samples)
     p = weigh(tiles, weights, bank, compared)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
-    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    K = combine_tiles(tiles.of(precision), p[None], tiles.n)[0]
     return Consensus(bank, training, version.scalings, p, K)
 
 

@@ -60,7 +60,7 @@ def _measured(
     """Return the eigenvalues of two graphs of each version, and how far their partitions agree."""
     graphs: list[sparse.csr_array] = []
     for version in versions:
-        K = combine(views, version.refitted(views), plan.kernels, plan.weights).matrix
+        K = combine(views, version.refitted(views), plan.kernels, plan.weights, dtype=np.float32).matrix
         for rule in (GraphRule("ridge", plan.rule.gamma, 10), GraphRule("knn", plan.rule.gamma, 10)):
             graphs += one_graph(K, rule).graphs
     values, agreement, _ = tried(graphs, np.ones(len(graphs)), [c], rng)

@@ -28,7 +28,7 @@ __all__ = [
 
 _FACTORISED_UP_TO = 10_000  # samples; shift and invert is accurate, but slow for more
 _FILTERED_FROM = 1000  # samples; below, a factorisation is as fast as filters
-_DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
+_DENSE_BELOW = 400  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
 TOL, _MAX_ITER = 1e-4, 30  # of filters that can be replaced by a factorisation
 _MAX_DEGREE = 60  # of such filters; graphs that need more, as those of few columns, have sparse factors
 _ARPACK_TOL = 1e-9
