@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow mutants test-lowest test-pandas check format bench bench-quality docs dist wheel-check model-fixture clean
+.PHONY: help setup demo test test-slow mutants test-lowest fuzz test-pandas check format picture bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -46,6 +46,12 @@ test-pandas:     ## run the tests with the newest pandas, which anndata does not
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --upgrade pandas
 	$(SERIAL) $(subst $(VENV),.venv-pandas,$(BIN))/python -m pytest -n auto --ignore tests/zoo
 
+CASES ?= 100000
+FILES ?= 2000
+SEED  ?= 0
+fuzz: $(VENV)/.has-test      ## random calls and hostile files for hours: make fuzz CASES=100000 FILES=2000 SEED=0
+	$(SERIAL) $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES) --files $(FILES)
+
 check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -55,6 +61,9 @@ check: $(VENV)/.has-check     ## lint, types and layers
 format: $(VENV)/.has-check    ## let ruff format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+picture: $(VENV)/.has-cli   ## draw the picture of the README
+	$(SERIAL) $(BIN)/python tools/picture.py
 
 bench: $(VENV)/.has-test     ## time the solver against its ideal and its peers
 	$(BIN)/python -m benchmarks
@@ -80,4 +89,4 @@ model-fixture: $(VENV)/.has-core  ## store models of this version in tests/files
 	$(BIN)/python tools/model_fixture.py
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) .venv-lowest .venv-pandas demo dist docs/_build docs/api docs/tutorials docs/explained .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .venv-lowest .venv-pandas demo dist docs/_build docs/api docs/tutorials docs/explained docs/gen_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -42,17 +42,17 @@ def blobs(n: int, d: int = 50, c: int = CLUSTERS, seed: int = 0) -> np.ndarray:
 
 def kmeans(X: np.ndarray, c: int, seed: int) -> np.ndarray:
     """KMeans on the samples as the library scales them."""
-    return KMeans(c, n_init=3, random_state=seed).fit_predict(usual_scale(X, c))
+    return KMeans(c, n_init=3, random_state=seed).fit_predict(usual_scale(X))
 
 
 def mini_batch(X: np.ndarray, c: int, seed: int) -> np.ndarray:
     """MiniBatchKMeans on the samples as the library scales them."""
-    return MiniBatchKMeans(c, n_init=3, random_state=seed).fit_predict(usual_scale(X, c))
+    return MiniBatchKMeans(c, n_init=3, random_state=seed).fit_predict(usual_scale(X))
 
 
 def nystroem(X: np.ndarray, c: int, seed: int) -> np.ndarray:
     """KMeans on 500 Nystroem features of a Gaussian whose bandwidth is the mean squared distance."""
-    Z = usual_scale(X, c)
+    Z = usual_scale(X)
     gamma = 1 / float(2 * Z[:2000].var(axis=0).sum())
     F = Nystroem(gamma=gamma, n_components=500, random_state=seed).fit_transform(Z)
     return KMeans(c, n_init=1, random_state=seed).fit_predict(F)

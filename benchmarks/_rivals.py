@@ -48,12 +48,12 @@ def self_tuning(data: DataSet, seed: int) -> Labels:
 
 
 def smkl(data: DataSet, seed: int) -> Labels:
-    """SMKLClustering with its defaults; None where it diverges."""
-    model = SMKLClustering(data.c, kernels="precomputed", random_state=seed)
+    """SMKLClustering with its defaults, in single precision where kernels are large; None where it diverges."""
+    model = SMKLClustering(data.c, random_state=seed, dtype=data.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return model.fit(data.kernels()).labels_
+            return model.fit(data.for_weave()[0]).labels_
         except NotFiniteError:
             return None
 

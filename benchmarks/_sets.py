@@ -16,7 +16,7 @@ from kernelweave import Views
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.kernels.pair import row_sqnorms
-from kernelweave.weave.version_choice import best_version
+from kernelweave.samples.scaling import fit_by_view
 
 PAPER = ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")
 OTHERS = ("mfeat", "msrcv1", "bbcsport", "3sources", "breast_tcga", "sc_buettner", "webkb", "orl", "digits")
@@ -50,7 +50,7 @@ class DataSet:
     @cached_property
     def scaled(self) -> list[Any]:
         """The views on the scale that the library chooses for each where it takes one only."""
-        return [usual_scale(X, self.c) for X in self.views]
+        return [usual_scale(X) for X in self.views]
 
     @cached_property
     def joined(self) -> Any:
@@ -72,10 +72,9 @@ class DataSet:
         return (self.views[0] if len(self.views) == 1 else Views(self.views)), {}
 
 
-def usual_scale(X: Any, n_groups: int) -> Any:
-    """Return a table on the scale that the solvers for many samples choose."""
-    version = best_version(Views.of_table(X), "auto", "released-12", "self", n_groups, np.random.RandomState(0))
-    return version.scalings["X"].transform(X)
+def usual_scale(X: Any) -> Any:
+    """Return a table on the scale that estimators of one version of the samples choose."""
+    return fit_by_view(Views.of_table(X), "auto").scalings["X"].transform(X)
 
 
 def load(name: str) -> DataSet:

@@ -37,7 +37,7 @@ def smkl(data: DataSet, views: Views) -> np.ndarray:
 
 
 def _to_scale(table: Any) -> Any:
-    return usual_scale(table, 10)
+    return usual_scale(table)
 
 
 METHODS = {"WeaveClustering": weave, "SMKLClustering": smkl}

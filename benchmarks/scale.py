@@ -1,6 +1,6 @@
 """Weave with the solver "local" against the dense one, its rivals on large sets, and the cost of a million samples.
 
-`python -m benchmarks.scale [section ...]`, sections small, letter, mnist, labels, million, growth: prints ratios and
+`python -m benchmarks.scale [section ...]`, sections small, letter, mnist, labels, million: prints ratios and
 keeps every figure in benchmarks/results/scale.json and scale.md. Seconds are CPU seconds on one thread.
 """
 
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from kernelweave.weave.local.neighbours import nearest
 
 RESULTS = ROOT / "benchmarks" / "results" / "scale.json"
 SEEDS = range(3)
+_NEW = 20_000  # samples to predict
 
 
 def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
@@ -80,7 +82,7 @@ def clusterings(name: str) -> dict[str, Any]:
     """Cluster a large set by Weave with its defaults, and by what else is at hand at that size."""
     X, y = large(name)
     c = len(np.unique(y))
-    scaled = usual_scale(X, c)
+    scaled = usual_scale(X)
     rows = []
     for s in SEEDS if len(y) < 50_000 else range(1):
         model, cpu, wall = timed(lambda s=s: WeaveClustering(c, random_state=s, verbose=1).fit(X))
@@ -105,9 +107,9 @@ def _nystroem(X: Any, c: int) -> Any:
 def labels() -> dict[str, Any]:
     """Classify MNIST from 7 and 70 labels of each class, beside scikit-learn's LabelSpreading on its kNN graph."""
     X, y = large("mnist")
-    unit = usual_scale(X, len(np.unique(y)))
+    unit = usual_scale(X)
     rows = [classified("Weave", WeaveClassifier(random_state=0, verbose=1), X, y, each) for each in (7, 70)]
-    index = nearest(unit, 7, seed=0).index  # scikit-learn's own search for 7 neighbours takes many minutes
+    index = nearest(unit, 7, seed=0).positions  # scikit-learn's own search for 7 neighbours takes many minutes
     for each in (7, 70):
         model = LabelSpreading(kernel=lambda X, _: knn_graph(index), max_iter=100)
         rows.append(classified("LabelSpreading, kNN", model, unit, y, each))
@@ -146,45 +148,25 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
+def held() -> float:
+    """Return the memory that this process holds now, in GiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**30
+
+
 def one_fit(n: int) -> dict[str, Any]:
-    """Fit n samples and return what it cost; to be called in a process of its own, for its peak of memory."""
-    X, warm = samples(n), samples(25_000)
-    WeaveClustering(10, solver="local", random_state=0).fit(warm)  # numba compiles once
-    before = peak()
-    model, cpu, wall = timed(lambda: WeaveClustering(10, solver="local", random_state=0, verbose=1).fit(X))
-    y = make_blobs(n, n_features=20, centers=10, cluster_std=5.0, random_state=0)[1]
+    """Fit n samples and predict others, and return what it cost; the first fit of a process of its own."""
+    X = samples(n + _NEW)
+    y = make_blobs(n + _NEW, n_features=20, centers=10, cluster_std=5.0, random_state=0)[1]
+    before = held()
+    model, cpu, wall = timed(lambda: WeaveClustering(10, solver="local", random_state=0, verbose=1).fit(X[:n]))
     found = {"n": n, "cpu_s": round(cpu, 1), "wall_s": round(wall, 1), "recall": round(model.neighbor_recall_, 4)}
-    found["ACC"] = round(float(clustering_accuracy(y, model.labels_)), 4)
+    found["ACC"] = round(float(clustering_accuracy(y[:n], model.labels_)), 4)
     found["peak_over_X_GiB"] = round(peak() - before, 3)
-    sparse.save_npz(ROOT / "benchmarks" / "results" / "_graph.npz", sparse.csr_matrix(model.graph_))
+    model.predict(X[n : n + 10])  # prepares the search
+    again, cpu, _ = timed(lambda: model.predict(X[n:]))
+    found["ACC_new"] = round(float(clustering_accuracy(y[n:], again)), 4)
+    found["new_rows_per_cpu_s"] = round(_NEW / cpu)
     return found
-
-
-def parts(n: int) -> dict[str, Any]:
-    """Return what pynndescent alone, and LOBPCG with pyamg on the graph of `one_fit`, cost."""
-    from pyamg import smoothed_aggregation_solver
-    from pynndescent import NNDescent
-    from scipy.sparse.csgraph import laplacian
-    from scipy.sparse.linalg import lobpcg
-
-    NNDescent(samples(25_000), n_neighbors=16, random_state=0, n_jobs=1, compressed=True)  # numba compiles once
-    X = samples(n)
-    _, search, _ = timed(lambda: NNDescent(X, n_neighbors=16, random_state=0, n_jobs=1, compressed=True))
-    path = ROOT / "benchmarks" / "results" / "_graph.npz"
-    L = sparse.csr_matrix(laplacian(sparse.load_npz(path).astype(np.float64)))
-    path.unlink()
-
-    def eigenvectors() -> Any:
-        shifted = L + 1e-6 * L.diagonal().mean() * sparse.eye(n, format="csr")
-        M = smoothed_aggregation_solver(shifted).aspreconditioner()
-        V = np.random.default_rng(0).standard_normal((n, 11))
-        V[:, 0] = 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return lobpcg(L, V, M=M, largest=False, maxiter=60, tol=1e-2 * 1e-3 * L.diagonal().mean())
-
-    (values, _), spectral, _ = timed(eigenvectors)
-    return {"pynndescent_s": round(search, 1), "lobpcg_pyamg_s": round(spectral, 1), "values": np.sort(values).tolist()}
 
 
 def in_a_process(function: str, n: int) -> dict[str, Any]:
@@ -197,19 +179,9 @@ def in_a_process(function: str, n: int) -> dict[str, Any]:
 
 
 def million() -> dict[str, Any]:
-    """Measure a fit of 10^6 x 20 against its two large parts done by others."""
-    ours = in_a_process("one_fit", 1_000_000)
-    theirs = in_a_process("parts", 1_000_000)
-    ratio = ours["cpu_s"] / (theirs["pynndescent_s"] + theirs["lobpcg_pyamg_s"])
-    print(f"ratio {ratio:.2f}, peak {ours['peak_over_X_GiB']:.2f} GiB over X")
-    return {"fit": ours, "parts": theirs, "ratio": round(ratio, 3)}
-
-
-def growth() -> dict[str, Any]:
-    """Measure how the cost of a fit grows with n."""
-    rows = [in_a_process("one_fit", n) for n in (50_000, 100_000, 200_000)]
-    n, cpu = (np.log([r[key] for r in rows]) for key in ("n", "cpu_s"))
-    exponent = round(float(np.polyfit(n, cpu, 1)[0]), 2)
+    """Measure fits of 10^5 and 10^6 x 20 and predictions, and how the time grows."""
+    rows = [in_a_process("one_fit", n) for n in (100_000, 1_000_000)]
+    exponent = round(float(np.log10(rows[1]["cpu_s"] / rows[0]["cpu_s"])), 2)
     print("exponent", exponent)
     return {"rows": rows, "exponent": exponent}
 
@@ -220,7 +192,6 @@ SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "mnist": lambda: clusterings("mnist"),
     "labels": labels,
     "million": million,
-    "growth": growth,
 }
 
 

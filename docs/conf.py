@@ -17,7 +17,7 @@ if SHARED.is_dir():  # a developer's copy of the paper's data; without it the tu
     os.environ.setdefault("KERNELWEAVE_DATA", str(SHARED))
 
 project = "kernelweave"
-author = "The kernelweave developers"
+author = copyright = "The kernelweave developers"
 version = release = kernelweave.__version__
 
 extensions = [
@@ -38,7 +38,7 @@ suppress_warnings = ["config.cache"]  # the gallery's order is a class, which Sp
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = ["_static", f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSerif.ttf"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "tables.css"]
 html_title = f"kernelweave {version}"
 
 autosummary_generate = True
@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples/tutorials", "../examples/explained"],
     "gallery_dirs": ["tutorials", "explained"],
     "filename_pattern": r"\.py",
+    "backreferences_dir": "gen_modules",  # the page "Gallery" asks for it
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,

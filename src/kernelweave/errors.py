@@ -13,7 +13,6 @@ __all__ = [
     "NotEnoughMemoryError",
     "NotFiniteError",
     "PluginError",
-    "RecallWarning",
     "ResultsError",
     "UndecidedWarning",
 ]
@@ -52,15 +51,24 @@ class MissingPackageError(KernelweaveError, ImportError):
 
 
 class ColumnsWarning(UserWarning):
-    """A table was read in a way that its user should know: columns left out, or other than those of `fit`."""
+    """A table was read in a way that its user should know: columns left out, or other than those of `fit`.
+
+    Parameters
+    ----------
+    text : str
+        What was found.
+    advice : str, default=""
+        What to do about it in Python; the command line has advice of its own.
+    """
+
+    def __init__(self, text: str, advice: str = "") -> None:
+        super().__init__(f"{text} {advice}".strip())
+        self.text = text
+        self.advice = advice
 
 
 class PluginError(KernelweaveError, ImportError):
     """A plugin of another package cannot be loaded, or is not what its group needs."""
-
-
-class RecallWarning(UserWarning):
-    """Approximate neighbours miss too many of the true ones."""
 
 
 class ResultsError(KernelweaveError, OSError):

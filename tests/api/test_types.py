@@ -78,7 +78,7 @@ flowers, species = load_iris(return_X_y=True)
 species[10:40] = -1
 WeaveClustering(3, random_state=0).fit(flowers)
 WeaveClassifier().fit(flowers, species)
-frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+frame = pd.DataFrame(X, columns=pd.Index(["a", "b", "c", "d"]))
 WeaveClustering(3, views={"first": ["a", "b"], "last": ["c", "d"]}).fit(frame).predict(frame)
 WeaveClassifier().fit(frame, frame["a"] > 0)
 WeaveClassifier().fit(sparse.csr_array(X), ["cat", "dog", -1] * 10)

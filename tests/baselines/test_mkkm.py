@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave.baselines import MKKM, KernelKMeans
+from kernelweave.baselines import MKKM, KernelKMeans, mkkm
 from kernelweave.baselines.mkkm import multiple_kernel_kmeans
 from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.kernels import Gaussian, Linear, recipe
@@ -139,3 +139,11 @@ def test_a_run_cut_short_warns_and_keeps_weights_and_labels_of_one_iteration(iri
     with pytest.warns(ConvergenceWarning, match="MKKM stopped after 2 iterations, .* raise max_iter"):
         model = MKKM(5, max_iter=2, n_init=1, random_state=0).fit(iris[0])
     assert_allclose(model.kernel_weights_**2 @ scatters(H, model.labels_), model.objective_, rtol=1e-6)
+
+
+def test_updated_sums_give_what_products_in_every_iteration_give(H, monkeypatch):
+    updated = MKKM(10, kernels="precomputed", random_state=0).fit(H)
+    monkeypatch.setattr(mkkm, "_FEW", -1.0)
+    multiplied = MKKM(10, kernels="precomputed", random_state=0).fit(H)
+    assert_array_equal(updated.labels_, multiplied.labels_)
+    assert_allclose(updated.objective_history_, multiplied.objective_history_, rtol=1e-12)

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave.baselines import S2LRR
+from kernelweave.baselines import S2LRR, s2lrr
 from kernelweave.baselines.low_rank_codes import (
     low_rank_codes,
     low_rank_objective,
@@ -132,3 +132,19 @@ def test_float32_gives_float32_and_the_same_classes(bundles):
     single = S2LRR().fit(X.astype(np.float32), partial)
     assert single.codes_.dtype == np.float32
     assert_allclose(single.label_distributions_, S2LRR().fit(X, partial).label_distributions_, atol=1e-2)
+
+
+def test_many_samples_are_coded_in_single_precision_with_the_same_classes(bundles, monkeypatch):
+    X, _, partial = bundles
+    double = S2LRR().fit(X, partial)
+    monkeypatch.setattr(s2lrr, "_SINGLE_FROM", len(X))
+    seen = []
+    monkeypatch.setattr(s2lrr, "low_rank_codes", lambda G, *a, **k: seen.append(G.dtype) or low_rank_codes(G, *a, **k))
+    single = S2LRR().fit(X, partial)
+    assert set(seen) == {np.dtype(np.float32)}
+    assert single.codes_.dtype == np.float64
+    assert_array_equal(single.transduction_, double.transduction_)
+    assert_allclose(single.codes_, double.codes_, atol=1e-2 * np.abs(double.codes_).max())
+    seen.clear()
+    S2LRR(code_tol=1e-5).fit(X, partial)
+    assert set(seen) == {np.dtype(np.float64)}

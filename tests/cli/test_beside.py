@@ -181,3 +181,16 @@ def test_the_map_may_open_with_a_spread(run, csv, tmp_path):
     assert "Spread by t-SNE" not in page.read_text()
     assert run("report", "found", "--force", "--spread")[0] == 0
     assert "Spread by t-SNE" in page.read_text()
+
+
+def test_notes_on_a_mixed_table_are_in_the_words_of_the_command_line(run, here, table):
+    table.assign(remark=[f"remark {i} of {i * i}" for i in range(60)]).to_csv("data.csv", index=False)
+    code, _, err = run("cluster", "data.csv", "--id", "name", "-k", 3, "--out", "found")
+    assert code == 0
+    assert (
+        "Note: The table has columns that are not numbers, so it is read as a mixed table: 4 columns of numbers" in err
+    )
+    assert "1 column of the table is left out ('remark': " in err
+    assert "`kernelweave inspect` shows every column, and --drop leaves one out." in err
+    assert "kernels=" not in err
+    assert "readings_" not in err

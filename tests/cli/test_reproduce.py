@@ -134,3 +134,15 @@ def test_data_sets_are_listed_and_described(kernelweave, shared_data):
     assert "There is no data set 'yael': choose one of yale" in unknown.stderr
     fetched = kernelweave("datasets", "fetch", "yale", "--data-dir", str(shared_data / "paper"))
     assert fetched.stdout.startswith("yale: ")
+
+
+def test_the_list_of_data_sets_is_filtered_by_views_samples_and_domain(kernelweave):
+    listed = kernelweave("datasets", "list", "--views", "3+", "--samples", "100-600", "--domain", "text").stdout
+    names = [line.split()[0] for line in listed.splitlines()[1:]]
+    assert {"3sources", "20news500", "reuters600"} == set(names)
+    wrong = kernelweave("datasets", "list", "--views", "many")
+    assert wrong.returncode == 2
+    assert (
+        "--views takes a number, such as 2, a least number, such as 2+, or a range, such as 2-5; got 'many'"
+        in " ".join(wrong.stderr.split())
+    )

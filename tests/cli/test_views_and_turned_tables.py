@@ -102,8 +102,9 @@ def test_a_column_of_words_can_be_left_out_before_a_table_is_turned(run, express
     assert run("inspect", "genes.csv", "--transpose", "--drop", "description", "--json")[0] == 0
 
 
-@pytest.mark.parametrize("ids", [[f"s{i}" for i in range(300)], [f"patient {i}" for i in range(300)]])
-def test_rows_that_are_samples_need_no_hint(tmp_path, ids):
+@pytest.mark.parametrize("name", ["s{}", "patient {}", "L{:03}"])
+def test_rows_that_are_samples_need_no_hint(tmp_path, name):
+    ids = [name.format(i) for i in range(300)]
     pd.DataFrame({"id": ids, "a": np.arange(300.0), "b": 1.5}).to_csv(tmp_path / "long.csv", index=False)
     assert not any("transpose" in note for note in read_table(tmp_path / "long.csv").notes)
 

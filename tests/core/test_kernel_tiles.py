@@ -9,7 +9,6 @@ from kernelweave import Views
 from kernelweave.core.consensus import self_weighted
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.kernels import PrecomputedBank, ViewBank, recipe
-from kernelweave.kernels.pair import Pair
 from kernelweave.samples import KernelStack
 
 RNG = np.random.default_rng(0)
@@ -58,7 +57,7 @@ def test_the_consensus_is_the_plain_sum_of_the_kernels_whatever_the_size_of_tile
     monkeypatch.setattr(self_weighted, "_TILE", (size, size))
     X = np.abs(np.random.default_rng(3).normal(size=(300, 6)))
     bank = recipe("released-12")
-    tiles = KernelTiles(bank.fit_tiles(X, kept), 12, 300)
+    tiles = KernelTiles(bank.fit_tiles(X.astype(kept)), 12, 300)
     G, R = kernel_moments(tiles.of(kept))
     p = median_weights(G, R)
     (K,) = combine_tiles(tiles.of(kept), p[None], 300)
@@ -68,16 +67,6 @@ def test_the_consensus_is_the_plain_sum_of_the_kernels_whatever_the_size_of_tile
     assert_array_equal(K, K.T)
     assert_allclose(G, np.einsum("iab,jab->ij", H, H), rtol=1e-5 if kept == SINGLE else 1e-12)
     assert_allclose(p, median_weights(*kernel_moments(KernelTiles(bank.fit_tiles(X), 12, 300).of(DOUBLE))), atol=1e-4)
-
-
-def test_products_kept_in_single_precision_are_those_of_double_precision_rounded():
-    X = 1000 + 1e-3 * DENSE  # distances would cancel in single precision
-    exact = Pair(X)
-    pair = exact.astype(SINGLE)
-    assert pair.inner.dtype == pair.sqdist.dtype == np.float32
-    assert_allclose(pair.sqdist, exact.sqdist, rtol=1e-6)
-    assert_array_equal(np.diagonal(pair.sqdist), 0)
-    assert exact.astype(DOUBLE) is exact
 
 
 def test_no_tile_takes_more_than_half_of_a_kernel_matrix():

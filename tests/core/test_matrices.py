@@ -32,6 +32,13 @@ def test_spectral_norm_is_the_largest_singular_value(rng, n):
     assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7)
 
 
+@pytest.mark.parametrize("n", [20, 59, 60, 150, 300])
+def test_a_rough_spectral_norm_is_as_accurate_as_asked(rng, n):
+    X = rng.normal(size=(n, 5))
+    M = np.linalg.inv(np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 20) + 0.1 * np.eye(n))
+    assert_allclose(symmetric_spectral_norm((M + M.T) / 2, tol=0.1), np.linalg.norm(M, 2), rtol=0.1)
+
+
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_spectral_norm_of_a_large_matrix_of_low_rank_needs_no_luck(rng, rank):
     V = rng.normal(size=(300, rank))

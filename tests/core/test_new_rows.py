@@ -15,7 +15,6 @@ from kernelweave.core.graphs.affinity import (
 from kernelweave.core.graphs.coordinates import shrinkage
 from kernelweave.core.graphs.new_rows import (
     bordered_rows,
-    consensus_rows,
     graph_rows,
     harmonic_rows,
     row_sqdist,
@@ -41,7 +40,7 @@ def scales(K):
 def test_the_ridge_row_is_the_entry_of_the_system_with_the_new_sample_in_it(whole):
     K, k, own = whole[:30, :30], whole[30:, :30], whole[30:, 30]
     g = 0.3
-    row = bordered_rows(ridge_inverse(K, gamma=g), k, own, g=g)
+    row = bordered_rows(k @ ridge_inverse(K, gamma=g), k, own, g=g)
     full = np.eye(31) - g * np.linalg.inv(whole + g * np.eye(31))
     assert_allclose(row[0], full[30, :30], atol=1e-12)
 
@@ -78,19 +77,25 @@ def test_the_row_is_the_optimum_of_its_problem_where_no_entry_is_negative(whole)
     assert_allclose(gradient, 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 2.0])
+def test_the_row_is_the_fixed_point_of_alternating_updates(whole, alpha):
+    k, K, P = whole[:4, 4:], whole[4:, 4:], RNG.normal(size=(27, 2))
+    A = ridge_inverse(K, gamma=0.5)
+    S = np.maximum(k @ A, 0)
+    for _ in range(5):
+        p = S @ P / S.sum(axis=1, keepdims=True)
+        G = ((p[:, None] - P) ** 2).sum(axis=2)
+        S = np.maximum((k - alpha / 4 * G) @ A, 0)
+    assert_allclose(graph_rows(A, k, P, alpha=alpha), S, atol=1e-10)
+
+
 def test_permuting_the_training_samples_permutes_the_row(whole):
     K, k = whole[:30, :30], whole[30:, :30]
     order = RNG.permutation(30)
-    row = bordered_rows(ridge_inverse(K, gamma=0.3), k, np.ones(1), g=0.3)
-    permuted = bordered_rows(ridge_inverse(K[np.ix_(order, order)], gamma=0.3), k[:, order], np.ones(1), g=0.3)
+    row = bordered_rows(k @ ridge_inverse(K, gamma=0.3), k, np.ones(1), g=0.3)
+    A = ridge_inverse(K[np.ix_(order, order)], gamma=0.3)
+    permuted = bordered_rows(k[:, order] @ A, k[:, order], np.ones(1), g=0.3)
     assert_allclose(permuted[0], row[0, order], atol=1e-12)
-
-
-def test_consensus_rows_are_the_weighted_sum_of_the_kernels_rows_in_their_precision():
-    H = RNG.normal(size=(3, 2, 5)).astype(np.float32)
-    rows = consensus_rows(H, np.array([0.5, 0.3, 0.2]))
-    assert rows.dtype == np.float32
-    assert_allclose(rows, 0.5 * H[0] + 0.3 * H[1] + 0.2 * H[2], rtol=1e-5, atol=1e-6)
 
 
 def test_means_of_neighbours_reproduce_constants_and_say_who_has_none():
@@ -102,17 +107,18 @@ def test_means_of_neighbours_reproduce_constants_and_say_who_has_none():
 
 def test_an_equal_diagonal_is_known_of_new_samples_too(whole):
     A = ridge_inverse(whole, gamma=0.1)
-    assert_allclose(self_similarities(A, whole[:2] / 2, whole.diagonal()), 1)
+    assert_allclose(self_similarities(whole[:2] / 2 @ A, whole[:2] / 2, whole.diagonal()), 1)
 
 
 def test_a_diagonal_that_differs_is_known_of_copies_of_training_samples_as_gamma_vanishes(whole):
     K = whole * np.outer(np.arange(1, 32), np.arange(1, 32))
     own = K.diagonal()
     # K - K(K + g I)^-1 K = g K (K + g I)^-1 lies between 0 and g I, and the self-similarity is not below k'Ak
-    found = self_similarities(ridge_inverse(K, gamma=0.1), K, own)
+    found = self_similarities(K @ ridge_inverse(K, gamma=0.1), K, own)
     assert (found >= own - 0.1).all()
     assert_allclose(found[20:22], own[20:22], rtol=0, atol=0.1)  # large ones, next to which g is small
-    errors = [np.abs(self_similarities(ridge_inverse(K, gamma=g), K, own) / own - 1).max() for g in (1e-4, 1e-6, 1e-8)]
+    near = [self_similarities(K @ ridge_inverse(K, gamma=g), K, own) for g in (1e-4, 1e-6, 1e-8)]
+    errors = [np.abs(found / own - 1).max() for found in near]
     assert_allclose(np.array(errors) / errors[-1], [1e4, 1e2, 1], rtol=0.02)  # in proportion to gamma
     assert errors[-1] < 1e-4
 
@@ -128,6 +134,6 @@ def test_dividing_by_the_shrinkage_puts_means_of_neighbours_back_where_degrees_a
 
 def test_ridge_rows_of_single_precision_stay_in_it(whole):
     K = whole.astype(np.float32)
-    rows = bordered_rows(ridge_inverse(K, gamma=0.3), K[:2], np.ones(2, dtype=np.float32), g=0.3)
+    rows = bordered_rows(K[:2] @ ridge_inverse(K, gamma=0.3), K[:2], np.ones(2, dtype=np.float32), g=0.3)
     assert rows.dtype == np.float32
     assert ridge_affinity(K, gamma=0.3).dtype == np.float32

@@ -30,6 +30,18 @@ def test_exact_graph_meets_its_optimality_conditions_from_any_start(small, rng):
         assert_allclose(S, graphs[0], atol=1e-7)
 
 
+def test_a_start_with_the_right_entries_is_solved_in_one_sweep(small, monkeypatch):
+    S = exact_graph_step(small.K, small.P, small.S, alpha=0.8, gamma=0.2, tol=1e-11)
+    monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 1)
+    assert_allclose(exact_graph_step(small.K, small.P, 7 * S, alpha=0.8, gamma=0.2, tol=1e-11), S, atol=1e-12)
+
+
+def test_exchanging_one_entry_at_a_time_ends_at_the_same_graph(small, monkeypatch):
+    S = exact_graph_step(small.K, small.P, small.S, alpha=0.8, gamma=0.2, tol=1e-11)
+    monkeypatch.setattr(nonnegative, "_PATIENCE", -1)
+    assert_allclose(exact_graph_step(small.K, small.P, small.S, alpha=0.8, gamma=0.2, tol=1e-11), S, atol=1e-9)
+
+
 def test_running_out_of_sweeps_is_an_error_and_not_a_wrong_graph(small, monkeypatch):
     monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 2)
     with pytest.raises(NotOptimalError, match="after 2 sweeps: raise gamma"):

@@ -58,6 +58,14 @@ def test_samples_out_of_reach_of_every_label_are_found_and_score_zero(two_parts)
     assert_array_equal(scores[3:], 0)
 
 
+def test_labels_reach_the_end_of_a_chain_and_against_the_direction_of_an_edge():
+    chain = np.diag(np.ones(8), 1)  # sample i has an edge to i + 1 only
+    chain[4, 5] = 0
+    labelled = np.arange(9) == 2
+    for S in (chain, sparse.csr_array(chain)):
+        assert_array_equal(reached(S, labelled), np.arange(9) < 5)
+
+
 def test_harmonic_labels_permute_with_the_samples(small, rng):
     labelled = np.arange(small.n) % 4 == 0
     Y = np.eye(small.c)[np.arange(small.n) % small.c]

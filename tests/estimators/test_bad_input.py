@@ -109,6 +109,7 @@ def test_parameters_that_contradict_the_data_or_each_other_are_refused(estimator
 AT_LEAST_1 = r"an int in the range \[1, 2147483647\]"
 AT_LEAST_0 = r"a float in the range \[0\.0, inf\)"
 ABOVE_0 = r"a float in the range \(0\.0, inf\)"
+RIDGE = r"a float in the range \(0\.0, 1000000000000000\.0\]"
 WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a set: its order varies
 
 
@@ -122,8 +123,8 @@ WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a s
         (SMKLClustering(2, alpha=None), "alpha", AT_LEAST_0),
         (SMKLClustering(2, relative_beta=-1), "relative_beta", f"{ABOVE_0} or None"),
         (SMKLClustering(2, beta=0), "beta", f"{ABOVE_0} or None"),
-        (SMKLClustering(2, gamma=np.inf), "gamma", ABOVE_0),
-        (SMKLClustering(2, gamma="big"), "gamma", ABOVE_0),
+        (SMKLClustering(2, gamma=np.inf), "gamma", RIDGE),
+        (SMKLClustering(2, gamma="big"), "gamma", RIDGE),
         (SMKLClustering(2, max_iter=0), "max_iter", AT_LEAST_1),
         (SMKLClustering(2, tol=-1), "tol", AT_LEAST_0),
         (SMKLClustering(2, n_init=0), "n_init", AT_LEAST_1),
@@ -153,8 +154,10 @@ def test_a_run_that_overflows_says_so_instead_of_returning_nonsense():
     K = np.diag(np.r_[-1.0, np.ones(19)])
     with pytest.raises(NotFiniteError, match=r"KGL stopped in iteration 1\. .* raise gamma"):
         KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="released").fit(K)
+    with pytest.raises(NotFiniteError, match=r"KGL stopped in iteration 1\. .* raise gamma"):
+        KGLClustering(2, kernel="precomputed", gamma=1.0).fit(K)
     with pytest.raises(NotFiniteError, match=r"KGL could not start\. .* raise gamma"):
-        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="safeguarded").fit(K)
+        KGLClustering(2, kernel="precomputed", gamma=1.0, scheme="exact").fit(K)
 
 
 def test_a_model_that_was_not_fitted_says_so():

@@ -149,6 +149,24 @@ def test_wine_with_columns_of_text_is_clustered_without_any_flag():
     assert (model.view_shares_ > 0.05).all()
 
 
+def test_two_columns_of_random_words_do_not_outvote_thirteen_measurements():
+    bunch = load_wine(as_frame=True)
+    rng = np.random.default_rng(0)
+    words = {f"word {j}": rng.choice(["a", "b", "c"], 178) for j in range(2)}
+    model = fit(WeaveClustering(3), bunch.data.assign(**words), bunch.target)
+    assert dict(zip(model.view_names_, model.view_shares_, strict=True))["categories"] < 0.3
+    assert adjusted_rand_score(bunch.target, model.labels_) > 0.8
+
+
+def test_it_does_not_matter_how_many_kernels_the_categories_have():
+    table, y = wine()
+    few, many = (
+        fit(model(), table, y, kernels=Mixed(categories=categories)).view_shares_
+        for model, categories in ((WeaveClassifier, [Overlap()]), (WeaveClassifier, [Overlap(), Overlap(), Overlap()]))
+    )
+    np.testing.assert_allclose(few, many, atol=0.05)
+
+
 @pytest.mark.parametrize(
     "kernels", ["default", "mixed", Mixed(categories=[Overlap()])], ids=["default", "mixed", "own"]
 )

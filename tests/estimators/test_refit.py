@@ -1,6 +1,7 @@
 """A fit replaces the fit before as a whole, or not at all if it fails."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
@@ -21,7 +22,6 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 
 X, Y = make_blobs(40, n_features=4, centers=2, random_state=0)
 PARTLY = np.where(np.arange(40) % 4 == 0, Y, -1)
-READ = {"n_features_in_", "feature_names_in_"}  # set while samples are read
 SOLVERS = ("dense", "local", "landmark")
 CLASSIFIERS = [
     *(WeaveClassifier(solver=solver, random_state=0) for solver in SOLVERS),
@@ -35,12 +35,17 @@ CLUSTERERS = [
 SINGULAR = np.diag(np.r_[-1.0, np.ones(21), np.zeros(18)])  # K + I is; the mean of the diagonal is 1/2
 
 
+def _refusing(x, y):
+    msg = "There is no kernel of these samples."
+    raise ArithmeticError(msg)
+
+
 def named(model):
     return f"{type(model).__name__}-{getattr(model, 'solver', '')}"
 
 
 def state(model):
-    return {name: value for name, value in vars(model).items() if name not in READ}
+    return dict(vars(model))
 
 
 def assert_untouched(model, before):
@@ -63,7 +68,7 @@ def test_labels_that_are_refused_leave_the_model_as_it_was(model, y, message):
     model = clone(model).fit(X, PARTLY)
     before, answer = state(model), model.predict(X)
     with pytest.raises(ValueError, match=message):
-        model.fit(X[::-1], y)
+        model.fit(X[::-1, :3], y)
     assert_untouched(model, before)
     assert_array_equal(model.predict(X), answer)
 
@@ -73,7 +78,7 @@ def test_samples_that_are_refused_leave_the_model_as_it_was(model):
     model = clone(model).fit(X, PARTLY)
     before = state(model)
     with pytest.raises(ValueError, match="Input X contains NaN"):
-        model.fit(np.where(X > 5, np.nan, X), PARTLY)
+        model.fit(np.where(X > 5, np.nan, X)[:, :3], PARTLY)
     assert_untouched(model, before)
 
 
@@ -120,10 +125,22 @@ def test_views_that_fail_leave_the_table_of_the_fit_before(model):
     model = clone(model).fit(X, PARTLY)
     before, answer = state(model), model.predict(X)
     with pytest.raises(InvalidInputError, match="View 'left': All 40 samples are identical"):
-        model.fit({"left": np.ones((40, 2)), "right": X[:, :2]}, PARTLY)
+        model.fit({"left": np.ones((40, 3)), "right": X[:, :2]}, PARTLY)
     assert_untouched(model, before)
     assert model.view_names_ == ("X",)
     assert_array_equal(model.predict(X), answer)
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *CLUSTERERS], ids=named)
+def test_samples_that_are_read_but_cannot_be_compared_leave_the_names_of_columns(model):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    model = clone(model).fit(table, PARTLY)
+    before = state(model)
+    name = "kernel" if hasattr(model, "kernel") else "kernels"
+    model.set_params(**{name: _refusing})
+    with pytest.raises(ArithmeticError, match="no kernel of these"):
+        model.fit(pd.DataFrame(X[:, :3], columns=list("efg")), PARTLY)
+    assert_untouched(model.set_params(**{name: before[name]}), before)
 
 
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *CLUSTERERS], ids=named)

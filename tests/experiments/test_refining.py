@@ -136,6 +136,17 @@ def test_a_confirmed_run_says_how_many_labels_twice_the_iterations_change(write,
     assert rows.loc[rows["outcome"] == "CONVERGED", "moved"].isna().all()
 
 
+def test_a_coarse_stage_may_have_its_own_numbers_for_each_data_set(write):
+    own = "coarse = { draws = { iris = 1, wine = 3 }, keep = { iris = 1, wine = 2 } }"
+    edits = ('datasets = ["iris"]', 'datasets = ["iris", "wine"]'), ("coarse = { draws = 2, keep = 2 }", own)
+    spec = load_spec(str(write(*edits, text=STAGES))).narrowed(methods=["SCAN"])
+    second = second_stage(spec, made(spec, lambda setting: 0.5))
+    for name, first, kept in (("iris", 1, 1), ("wine", 3, 2)):
+        seeds = {p.seed for t in expand(spec) for p in t.points if t.data.name == name}
+        assert seeds == set(range(first))
+        assert len(chosen([t for t in second if t.data.name == name])) == kept
+
+
 def test_a_coarse_stage_needs_both_of_its_numbers(write):
     with pytest.raises(InvalidInputError, match=r"presets\.quick\.coarse\.keep: this key is missing"):
         load_spec(str(write(("draws = 2, keep = 2", "draws = 2"), text=STAGES)))

@@ -66,7 +66,7 @@ def test_a_rerun_computes_nothing_and_a_wider_one_only_what_is_new(write, tmp_pa
     first = run_experiment(spec, out, **FEW)
     monkeypatch.setattr("kernelweave.experiments.runner.run_task", None)  # whoever calls it fails
     assert_frame_equal(run_experiment(spec, out, **FEW), first)
-    with pytest.raises(TypeError, match="not callable"):
+    with pytest.raises(TypeError, match="must be callable"):
         run_experiment(spec, out, datasets=["iris"])
 
 

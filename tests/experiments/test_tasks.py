@@ -10,7 +10,7 @@ from kernelweave.experiments.data import load_samples
 from kernelweave.experiments.execute import run_task
 from kernelweave.experiments.sharing import shares_a_fit
 from kernelweave.experiments.store import SharedData
-from kernelweave.experiments.tasks import expand
+from kernelweave.experiments.tasks import expand, n_settings
 from kernelweave.kernels import recipe
 from kernelweave.metrics import clustering_accuracy
 
@@ -79,6 +79,20 @@ def test_a_row_of_each_kernel_is_that_of_a_fit_with_that_kernel_and_seed(tasks, 
     for row in rows[-4:]:
         model = KernelSpectralClustering(3, kernel="precomputed", n_init=2, random_state=row["seed"])
         assert row["acc"] == clustering_accuracy(y, model.fit(H[row["kernel"]]).labels_)
+
+
+def test_a_grid_runs_on_the_kernels_of_every_recipe_that_it_names(write, tmp_path):
+    grid = 'parameters = { n_init = 2 }\n\n[[methods.grid]]\nkernels = ["released-7", "printed-7"]\n'
+    spec = load_spec(str(write(("parameters = { n_init = 2 }\n", grid)))).narrowed(["iris"], ["SC"])
+    tasks = expand(spec)
+    assert n_settings(spec.methods[0], "iris", "quick") == len(tasks) == 14
+    rows = rows_of(tasks, SharedData.build(tmp_path, tasks, None), "SC")
+    X, y = samples_of("iris")
+    for bank, suffix in (("released-7", ""), ("printed-7", " of printed-7")):
+        K = recipe(bank).fit_grams(X)[0]
+        model = KernelSpectralClustering(3, kernel="precomputed", n_init=2, random_state=0)
+        expected = clustering_accuracy(y, model.fit(K).labels_)
+        assert [r["acc"] for r in rows if r["kernel"] == f"gaussian(t=0.1){suffix}" and r["seed"] == 0] == [expected]
 
 
 @pytest.mark.parametrize(

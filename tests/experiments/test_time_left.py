@@ -9,7 +9,7 @@ from kernelweave.cli._progress_bar import Clock, ProgressBar, duration
 
 
 def task(method, cost):
-    return SimpleNamespace(method=SimpleNamespace(name=method), cost=cost, kind="clustering")
+    return SimpleNamespace(label=method, cost=cost)
 
 
 def rows(*seconds):

@@ -177,8 +177,7 @@ def test_an_array_of_other_dimensions_is_named(saved, tmp_path):
 @pytest.mark.parametrize("name", ["weave", "smkl"])
 def test_a_consensus_without_its_samples_is_refused(saved, name, tmp_path):
     at = ("attributes", "_graph_model", "fields", "joiner", "fields")
-    at += ("joiners", "$tuple", 0, "fields") if name == "weave" else ()
-    at += ("consensus", "fields", "training")
+    at += ("consensus", "fields", "versions", "$tuple", 0, "fields", "training")
     with pytest.raises(BadFileError, match="A Consensus of a ViewBank has no samples"):
         load_bytes(with_value(saved(name), at, None), tmp_path)
 

@@ -59,7 +59,7 @@ def test_one_view_gives_the_matrices_of_its_table(make):
 def test_tiles_of_one_view_are_those_of_its_bank_itself(monkeypatch):
     inner = KernelBank(KERNELS)
     made = object()
-    monkeypatch.setattr(inner, "fit_tiles", lambda X, dtype: made)
+    monkeypatch.setattr(inner, "fit_tiles", lambda X: made)
     assert ViewBank({"table": inner}).fit_tiles(Views({"table": A})) is made
 
 

@@ -54,3 +54,11 @@ def test_a_model_that_counted_its_clusters_can_be_drawn(ax):
     X = np.random.default_rng(0).normal(size=(60, 3))
     plot_evidence(WeaveClustering("auto", kernels="released-7", random_state=0).fit(X), ax=ax)
     assert {"agreement", "without structure", "gap"} <= drawn(ax).keys()
+
+
+def test_only_whole_numbers_of_clusters_have_a_tick(fitted, ax):
+    plot_evidence(fitted(cluster_evidence=evidence()), ax=ax)
+    ticks = ax.get_xticks()
+    assert len(ticks) > 1
+    assert all(float(tick).is_integer() for tick in ticks)
+    assert {one.get_ylabel() for one in ax.figure.axes} == {"agreement", "gap"}

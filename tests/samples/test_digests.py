@@ -1,8 +1,11 @@
 """Samples are recognised by their content, whatever form it has."""
 
+import itertools
+import pickle
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import Views
@@ -43,6 +46,35 @@ def test_stored_zeros_and_duplicates_of_a_sparse_table_change_no_digest():
     plain = sparse.csr_array(np.array([[1.0, 0, 3], [0, 2, 0]]))
     odd = sparse.coo_array(([1.0, 0.0, 1, 2, 2], ([0, 0, 0, 0, 1], [0, 1, 2, 2, 1])), shape=(2, 3)).tocsr()
     assert_array_equal(row_digests(odd), row_digests(plain))
+
+
+def test_a_sparse_table_has_the_digests_of_the_dense_one(monkeypatch):
+    Z = np.where(np.abs(X) < 0.7, 0, X)
+    Z[3] = 0
+    assert_array_equal(row_digests(sparse.csr_array(Z)), row_digests(Z))
+    monkeypatch.setattr(digests, "_BLOCK", 4)
+    assert_array_equal(row_digests(sparse.csr_array(Z.astype(np.float32))), row_digests(Z.astype(np.float32)))
+
+
+def test_small_whole_numbers_in_all_orders_have_digests_of_their_own():
+    rows = np.array(list(itertools.product((-2, -1, 0, 1, 2, 3), repeat=6)), dtype=np.float64)
+    found = row_digests(rows)
+    assert len(np.unique(found, axis=0)) == len(rows)
+    words = found.view(np.uint64)
+    assert len(np.unique(words[:, 0])) == len(np.unique(words[:, 1])) == len(rows)
+
+
+def test_the_bits_of_digests_are_even():
+    bits = np.unpackbits(row_digests(np.arange(40_000.0).reshape(20_000, 2)), axis=1).mean(axis=0)
+    assert_allclose(bits, 0.5, atol=0.02)  # five standard deviations
+
+
+def test_digests_are_sorted_once(monkeypatch):
+    known = seen(Views.of_table(X))
+    first = known.find(Views.of_table(X[[4, 2]]))
+    monkeypatch.setattr(digests.np, "lexsort", lambda keys: pytest.fail("sorted again"))
+    assert_array_equal(known.find(Views.of_table(X[[4, 2]])), first)
+    assert vars(pickle.loads(pickle.dumps(known))).keys() == {"digests"}
 
 
 def test_every_training_sample_is_found_in_any_order_and_new_ones_are_not():

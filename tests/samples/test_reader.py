@@ -16,7 +16,8 @@ from sklearn.utils import validation
 from kernelweave import Chunks, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples import KernelStack, reader
-from kernelweave.samples.reader import labels_in_order, read_like, read_samples
+from kernelweave.samples.partial_labels import labels_in_order
+from kernelweave.samples.reader import read_like, read_samples
 from kernelweave.samples.views import Views as PlainViews
 from kernelweave.weave.choice import SOLVERS
 
@@ -133,7 +134,7 @@ def test_one_table_becomes_one_view(name):
     expected = np.round(X) if name == "integers" else X
     assert_allclose(dense(samples.tables[0]), expected, rtol=1e-6)
     assert sparse.issparse(samples.tables[0]) == sparse.issparse(ONE_TABLE[name])
-    assert model.n_features_in_ == 4
+    assert samples.features["n_features_in_"] == model.n_features_in_ == 4
 
 
 @pytest.mark.parametrize("name", SEVERAL_TABLES)
@@ -143,7 +144,8 @@ def test_several_tables_become_views(name):
     assert isinstance(samples, Views)
     assert samples.names == names
     assert_allclose(np.hstack([dense(table) for table in samples.tables]), X)
-    assert model.n_features_in_ == 4
+    assert not samples.features
+    assert set(vars(model)) == {"views", "dtype"}
 
 
 @pytest.mark.parametrize("name", STREAMED)
@@ -161,7 +163,7 @@ def test_kernel_matrices_become_a_stack(given):
     samples, model = read(given, precomputed=True)
     assert isinstance(samples, KernelStack)
     assert_array_equal(samples.matrices[0], X @ X.T)
-    assert model.n_features_in_ == 40
+    assert set(vars(model)) == {"views", "dtype"}
 
 
 def test_objects_that_are_read_already_are_not_read_again():
@@ -182,12 +184,14 @@ def test_the_precision_asked_for_is_that_of_the_samples(dtype):
 
 def test_names_of_columns_are_kept_for_one_table_and_forgotten_for_others():
     table = pd.DataFrame(X, columns=list("abcd"))
-    for given, precomputed in ((X, False), ([A, B], False), (Chunks(X), False), (X @ X.T, True)):
-        model = Model()
-        read_samples(model, table, precomputed=False)
+    assert_array_equal(read(table)[0].features["feature_names_in_"], list("abcd"))
+    assert_array_equal(read(table, dtype="float32")[0].features["feature_names_in_"], list("abcd"))
+    for given, width in ((X, 4), ([A, B, A], 7), (Chunks(X), 4), (X @ X.T, 40)):
+        model = WeaveClustering(3, random_state=0).fit(table)
         assert_array_equal(model.feature_names_in_, list("abcd"))
-        read_samples(model, given, precomputed=precomputed)
+        model.set_params(kernels="precomputed" if width == 40 else "released-7").fit(given)
         assert not hasattr(model, "feature_names_in_")
+        assert model.n_features_in_ == width
 
 
 @pytest.mark.parametrize(
@@ -394,6 +398,7 @@ def test_chunks_are_not_taken_for_kernel_matrices():
 
 def test_precomputed_kernels_of_new_samples_are_read_against_those_of_fit():
     _, model = read({"a": X @ X.T, "b": A @ A.T}, precomputed=True)
+    model.n_features_in_ = 40
     new = read_like(model, {"b": A[:2] @ A.T, "a": X[:2] @ X.T}, kernel_names=("a", "b"))
     assert isinstance(new, KernelStack)
     assert_allclose(new.matrices[0], X[:2] @ X.T)

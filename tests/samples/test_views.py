@@ -153,3 +153,19 @@ def test_views_describe_themselves_with_singular_and_plural():
     assert repr(Views({"a": A, "b": B[:, :1]}, missing={"a": [0]})) == (
         "Views(a: 5 of 6 samples, 3 columns; b: 6 of 6 samples, 1 column)"
     )
+
+
+def test_a_frame_of_numpy_numbers_is_read_without_a_look_at_every_column(monkeypatch):
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3), index=list("wxyz"), columns=["a", "b", "c"])
+    typed = {"all": frame, "whole": frame.astype(int), "single": frame.astype(np.float32), "b": frame[["a"]] > 3}
+    expected = Views({name: table.convert_dtypes() for name, table in typed.items()})  # pandas' own types
+
+    def refuse(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("narwhals.from_native", refuse)
+    views = Views(typed)
+    assert views.sample_names.tolist() == list("wxyz")
+    for found, wanted in zip(views.tables, expected.tables, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert Views({"x": frame.astype(np.float32)}).dtype == np.float32

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from kernelweave.core.paper import nonnegative
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
-from kernelweave.solve.steps import LearnExactGraph, StopIfFar, embed, propagate
+from kernelweave.solve.steps import LearnExactGraph, SmootherLabels, StopIfFar, embed, propagate
 
 MODELS = {
     "SMKL": lambda version, classify: smkl(version, alpha=1e-3, beta=50, gamma=1, classify=classify),
@@ -97,3 +97,21 @@ def test_a_consensus_a_thousand_times_larger_than_the_kernels_has_diverged(clust
     with pytest.raises(StepError, match="grew far beyond the kernels") as caught:
         StopIfFar()(clustering, replace(state, K=1001 * largest), Workspace())
     assert caught.value.outcome is Outcome.DIVERGED
+
+
+def test_the_safeguarded_start_has_no_graph_and_the_known_labels_only(clustering, classification):
+    for problem in (clustering, classification):
+        scheme = smkl("safeguarded", alpha=1e-3, beta=50, gamma=1, classify=problem.Y is not None)
+        state = scheme.start(problem, np.random.default_rng(0), Workspace())
+        known = np.zeros(problem.n, dtype=bool) if problem.labelled is None else problem.labelled
+        assert_array_equal(state.S, 0)
+        assert_array_equal(state.P.any(axis=1), known)
+
+
+def test_smoother_labels_replace_none_but_not_smoother_ones(clustering):
+    S = clustering.H.mean(axis=0)
+    given = State(S=S, K=S, w=np.ones(clustering.r), P=clustering.known)
+    first = SmootherLabels(embed)(clustering, given, Workspace())
+    assert_array_equal(first.P, embed(clustering, S))
+    smooth = replace(given, P=np.full((clustering.n, 3), 1.0))  # constant: q = 0
+    assert SmootherLabels(embed)(clustering, smooth, Workspace()) is smooth

@@ -12,7 +12,7 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.memory import available_memory
 from kernelweave.weave import SolverChoice
 from kernelweave.weave.choice import SOLVERS, Room, choose_solver
-from kernelweave.weave.local import neighbours
+from kernelweave.weave.local import inverted_lists
 
 X, Y = load_iris(return_X_y=True)
 TABLES = [X[:, :2], X[:, 2:]]
@@ -250,10 +250,10 @@ def test_what_does_not_fit_with_any_solver_is_refused(monkeypatch):
 
 
 def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
-    monkeypatch.setattr(neighbours, "find_spec", lambda name: None)
+    monkeypatch.setattr(inverted_lists, "find_spec", lambda name: None)
     choice = choose(rows(30_000))
     assert choice.name == "landmark"
-    assert "pynndescent" in choice.reason
+    assert "faiss-cpu" in choice.reason
 
 
 def test_where_one_solver_is_left_the_reason_is_what_it_takes():

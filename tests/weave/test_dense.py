@@ -14,16 +14,10 @@ from kernelweave.core.graphs.affinity import Cut, GraphRule, KernelAffinities, c
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import recipe
 from kernelweave.samples.scaling import Scaling, Version, fit_scaling
-from kernelweave.weave.consensus_kernel import combine, given_weights, kernel_attributes
-from kernelweave.weave.dense_graphs import (
-    DenseRows,
-    RowPart,
-    SumOfRows,
-    mean_degree,
-    one_graph,
-    several_cuts,
-    weighted_sum,
-)
+from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights, kernel_attributes
+from kernelweave.weave.dense import row_shares
+from kernelweave.weave.dense_graphs import mean_degree, one_graph, several_cuts, weighted_sum
+from kernelweave.weave.dense_rows import DenseRows, RowPart
 
 X, Y = make_blobs(90, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = X[:5] + 0.3
@@ -123,7 +117,7 @@ def kept(values, k):
 def test_a_new_row_is_that_of_the_graph_with_the_new_sample_in_it(graph):
     options = {"kernels": "released-7", "weights": "uniform", "scale": "none"}
     model = WeaveClassifier(graph=graph, solver="dense", **options).fit(X, Y)
-    (joiner,) = model._graph_model.joiner.joiners
+    joiner = model._graph_model.joiner
     affinity = bordered(Scaling("none", ""))
     expected = sum(part.weight * kept(affinity[part.kind], part.k) for part in joiner.parts)
     found = model._graph_model.rows(Views.of_table(NEW[:1]))
@@ -134,50 +128,64 @@ def consensus_of(scaling):
     return combine(Views.of_table(X), Version("given", {"X": scaling}), recipe("released-7"), "uniform")
 
 
-def test_the_rows_of_several_graphs_are_the_sum_of_the_rows_of_each():
-    none, zscore = fit_scaling(X, "none"), fit_scaling(X, "zscore")
-    first = DenseRows(consensus_of(none), 0.1, (RowPart("ridge", 15, 0.2),))
-    second = DenseRows(consensus_of(zscore), 0.1, (RowPart("ridge", 8, 0.5), RowPart("tuned", 10, 0.3)))
-    expected = 0.2 * kept(bordered(none)["ridge"], 15)
-    expected = expected + 0.5 * kept(bordered(zscore)["ridge"], 8) + 0.3 * kept(bordered(zscore)["tuned"], 10)
-    found = SumOfRows((first, second)).rows(Views.of_table(NEW[:1]))
+def test_the_rows_of_several_kinds_are_added_with_their_weights():
+    none = fit_scaling(X, "none")
+    parts = (RowPart("ridge", 8, 0.5), RowPart("tuned", 10, 0.3))
+    expected = 0.5 * kept(bordered(none)["ridge"], 8) + 0.3 * kept(bordered(none)["tuned"], 10)
+    found = DenseRows(consensus_of(none), 0.1, parts).rows(Views.of_table(NEW[:1]))
     assert_allclose(found.toarray(), expected, atol=1e-9)
-    assert_allclose(SumOfRows((first,)).rows(Views.of_table(NEW)).toarray(), first.rows(Views.of_table(NEW)).toarray())
 
 
-def test_new_rows_of_the_default_weigh_every_version_by_its_share():
+def test_the_consensus_of_several_versions_is_their_sum_for_new_samples_too():
+    parts = [consensus_of(fit_scaling(X, method)) for method in ("none", "zscore")]
+    total = Consensus.summed(parts, [0.3, 0.7])
+    new = Views.of_table(NEW)
+    assert_allclose(total.matrix, 0.3 * parts[0].matrix + 0.7 * parts[1].matrix, atol=1e-12)
+    assert_allclose(total.rows(new), 0.3 * parts[0].rows(new) + 0.7 * parts[1].rows(new), atol=1e-12)
+    assert_allclose(total.weights, 0.3 * parts[0].weights + 0.7 * parts[1].weights)
+    assert Consensus.summed(parts[:1], [1.0]) is parts[0]
+
+
+def test_new_rows_of_the_default_weigh_every_kind_by_the_shares_of_its_graphs():
     model = WeaveClustering(3, kernels="released-7", weights="uniform", random_state=0).fit(X)
-    joiners = model._graph_model.joiner.joiners
-    assert len(joiners) == len(model.scaling_) == 2
-    for version, joiner in zip(model.scaling_, joiners, strict=True):
-        families = several_cuts(joiner.consensus.matrix, ("ridge", "tuned"), 0.1)
-        assert [(part.kind, part.k) for part in joiner.parts] == [("ridge", 15), ("tuned", 15)]
-        shares = [part.weight * family.degree for part, family in zip(joiner.parts, families, strict=True)]
-        assert sum(shares) == pytest.approx(version.share)
+    joiner = model._graph_model.joiner
+    assert len(joiner.consensus.versions) == len(model.scaling_) == 2
+    assert [(part.kind, part.k) for part in joiner.parts] == [("ridge", 15), ("tuned", 15)]
     assert sum(version.share for version in model.scaling_) == pytest.approx(1)
 
+    parts = [consensus_of(version.scalings["X"]) for version in model.scaling_]
+    families = [several_cuts(part.matrix, ("ridge", "tuned"), 0.1) for part in parts]
+    weights = np.arange(1, 13) / 78  # four graphs of ridge affinities and two of neighbours in either version
+    built = list(zip(model.scaling_, parts, families, strict=True))
+    shares, rows = row_shares(built, weights)
+    assert_allclose(shares, [weights[:6].sum(), weights[6:].sum()])
+    (ridge, tuned), (ridge_z, tuned_z) = families
+    assert rows == (
+        RowPart("ridge", 15, weights[:4].sum() / ridge.degree + weights[6:10].sum() / ridge_z.degree),
+        RowPart("tuned", 15, weights[4:6].sum() / tuned.degree + weights[10:].sum() / tuned_z.degree),
+    )
 
-@pytest.mark.parametrize(("dtype", "atol"), [(None, 1e-12), ("float32", 1e-6)])
-def test_the_consensus_of_new_samples_is_the_weighted_sum_of_their_kernels(dtype, atol):
-    model = WeaveClustering(3, kernels="released-7", scale="none", random_state=0, dtype=dtype).fit(X)
-    (joiner,) = model._graph_model.joiner.joiners
+
+def test_the_consensus_of_new_samples_is_the_weighted_sum_of_their_kernels():
+    model = WeaveClustering(3, kernels="released-7", scale="none", random_state=0).fit(X)
+    joiner = model._graph_model.joiner
     consensus = joiner.consensus
     H = recipe("released-7").fit(X).grams(NEW, X)
-    assert consensus.matrix.dtype == (dtype or np.float64)
-    assert_allclose(consensus.rows(Views.of_table(NEW)), np.tensordot(model.kernel_shares_, H, axes=1), atol=atol)
-    assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=atol)
+    assert_allclose(consensus.rows(Views.of_table(NEW)), np.tensordot(model.kernel_shares_, H, axes=1), atol=1e-12)
+    assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=1e-12)
 
 
 def test_kernels_and_graphs_of_several_versions_are_summed_by_their_shares():
     model = WeaveClustering(3, kernels="released-7", random_state=0).fit(X)
     parts = [consensus_of(version.scalings["X"]) for version in model.scaling_]
-    joiners = model._graph_model.joiner.joiners
-    K = sum(v.share * one.consensus.matrix for v, one in zip(model.scaling_, joiners, strict=True))
-    p = sum(v.share * one.consensus.weights for v, one in zip(model.scaling_, joiners, strict=True))
-    assert_allclose(model.consensus_kernel_, K)
+    consensus = model._graph_model.joiner.consensus
+    p = sum(one.weights for one in consensus.versions)
     assert_allclose(model.kernel_shares_, p)
-    for part, joiner in zip(parts, joiners, strict=True):
-        assert_allclose(joiner.consensus.training.tables[0], part.training.tables[0])
+    assert_allclose([one.weights.sum() for one in consensus.versions], [v.share for v in model.scaling_])
+    assert_allclose(model.consensus_kernel_, consensus.matrix)
+    assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=1e-12)
+    for part, one in zip(parts, consensus.versions, strict=True):
+        assert_allclose(one.training.tables[0], part.training.tables[0])
     assert model.graph_.sum() / 90 == pytest.approx(1)
 
 
@@ -210,13 +218,12 @@ def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_s
 # copies of a sample
 
 
-@pytest.mark.parametrize(("dtype", "atol"), [(None, 1e-6), ("float32", 1e-3)])
-def test_more_than_four_copies_of_a_sample_change_nothing(dtype, atol):
+def test_more_than_four_copies_of_a_sample_change_nothing():
     four, many = np.r_[np.arange(90), [5] * 3], np.r_[np.arange(40), [5] * 9, np.arange(40, 90), [5] * 3]
-    few, again = (WeaveClustering(3, random_state=0, dtype=dtype).fit(X[rows]) for rows in (four, many))
+    few, again = (WeaveClustering(3, random_state=0).fit(X[rows]) for rows in (four, many))
     assert adjusted_rand_score(again.labels_, few.labels_[many]) == 1
     for name in ("confidence_", "margin_", "embedding_"):
-        assert_allclose(getattr(again, name), getattr(few, name)[many], atol=atol)
+        assert_allclose(getattr(again, name), getattr(few, name)[many], atol=1e-6)
 
 
 def test_copies_of_a_sample_get_the_same_results():

@@ -13,8 +13,9 @@ from sklearn.datasets import make_blobs
 from kernelweave import Chunks, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.kernels import recipe
 from kernelweave.samples import KernelStack, Seen
+from kernelweave.samples.digests import Lean
 from kernelweave.weave import Centres, GraphModel, graph_model
-from kernelweave.weave.graph_model import Lean, distributions
+from kernelweave.weave.graph_model import distributions
 
 X, Y = make_blobs(120, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = make_blobs(50, n_features=4, centers=3, cluster_std=2.0, random_state=0, shuffle=True)[0] + 0.1
@@ -64,7 +65,8 @@ def case(request):
 def test_blocks_of_new_samples_do_not_change_clusters_memberships_or_coordinates(case, monkeypatch):
     model, _, new = fit(case)
     whole = model.predict(new), model.predict_proba(new), model.transform(new)
-    monkeypatch.setattr(graph_model, "_BLOCK", 7)
+    monkeypatch.setattr(graph_model, "_LEAST", 7)
+    monkeypatch.setattr(graph_model, "_MOST", 7)
     assert_array_equal(model.predict(new), whole[0])
     assert_allclose(model.predict_proba(new), whole[1], atol=1e-6)
     assert_allclose(model.transform(new), whole[2], atol=1e-6)
@@ -73,8 +75,24 @@ def test_blocks_of_new_samples_do_not_change_clusters_memberships_or_coordinates
 def test_blocks_of_new_samples_do_not_change_classes(case, monkeypatch):
     model, _, new = fit(case, WeaveClassifier)
     whole = model.predict_proba(new)
-    monkeypatch.setattr(graph_model, "_BLOCK", 7)
+    monkeypatch.setattr(graph_model, "_LEAST", 7)
+    monkeypatch.setattr(graph_model, "_MOST", 7)
     assert_allclose(model.predict_proba(new), whole, atol=1e-6)
+
+
+@pytest.mark.parametrize("budget", [1000, 2000])
+def test_blocks_are_as_large_as_the_budget_of_memory_allows(budget, monkeypatch):
+    sizes = []
+
+    class Watched(ByHand):
+        def rows(self, new):
+            sizes.append(new.n_samples)
+            return super().rows(new)
+
+    monkeypatch.setattr(graph_model, "_LEAST", 1)
+    monkeypatch.setattr(graph_model, "_BUDGET", budget)
+    GraphModel(Watched(), COORDINATES, VALUES).answers(Views.of_table(np.ones((45, 3))))
+    assert sizes == [budget // 100] * (4500 // budget) + [45 % (budget // 100)]
 
 
 def test_one_sample_is_answered_as_it_is_among_others(case):
@@ -142,15 +160,14 @@ def test_copies_and_pickles_give_the_same_answers(case, estimator):
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("dense")])
 def test_copies_and_pickles_hold_the_fields_only(name):
     model, _, new = fit(name)
-    joiners = model._graph_model.joiner.joiners
+    joiner = model._graph_model.joiner
     before = len(pickle.dumps(model))
     model.predict(new)
-    for joiner in joiners:
-        names = {field.name for field in fields(joiner)}
-        assert isinstance(joiner, Lean)
-        assert vars(joiner).keys() > names  # what was computed for new samples is kept for the next ones
-        for again in (copy.copy(joiner), copy.deepcopy(joiner), pickle.loads(pickle.dumps(joiner))):
-            assert vars(again).keys() == names
+    names = {field.name for field in fields(joiner)}
+    assert isinstance(joiner, Lean)
+    assert vars(joiner).keys() > names  # what was computed for new samples is kept for the next ones
+    for again in (copy.copy(joiner), copy.deepcopy(joiner), pickle.loads(pickle.dumps(joiner))):
+        assert vars(again).keys() == names
     assert abs(len(pickle.dumps(model)) - before) < 1000  # without the inverse, of 115 kB
 
 
@@ -158,7 +175,7 @@ def test_what_was_computed_for_new_samples_is_computed_once(monkeypatch):
     model, _, new = fit("dense, both")
     first = model.predict_proba(new)
     for name in ("ridge_inverse", "kernel_sqdist"):
-        path = f"kernelweave.weave.dense_graphs.{name}"
+        path = f"kernelweave.weave.dense_rows.{name}"
         monkeypatch.setattr(path, lambda *args, **options: pytest.fail("computed again"))
     assert_array_equal(model.predict_proba(new), first)
 
@@ -167,10 +184,8 @@ def test_a_fitted_graph_cannot_be_changed():
     model, _, _ = fit("dense")
     with pytest.raises(AttributeError, match="cannot assign to field 'values'"):
         model._graph_model.values = None
-    with pytest.raises(AttributeError, match="cannot assign to field 'joiners'"):
-        model._graph_model.joiner.joiners = ()
     with pytest.raises(AttributeError, match="cannot assign to field 'parts'"):
-        model._graph_model.joiner.joiners[0].parts = ()
+        model._graph_model.joiner.parts = ()
 
 
 # the object itself
@@ -180,6 +195,7 @@ class ByHand:
     """Joins every new sample to the nodes by its own numbers."""
 
     chunked = False
+    row_bytes = 100
 
     def rows(self, new):
         return np.maximum(new.tables[0], 0)

@@ -12,6 +12,7 @@ from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Lin
 from kernelweave.kernels.pair import Products, row_sqnorms
 from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
 from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
+from kernelweave.weave.local.neighbours import ExactSearch
 
 
 @pytest.fixture(scope="module")
@@ -174,16 +175,16 @@ def test_the_same_table_twice_gives_the_graph_of_one(X, kernel):
 @pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
 def test_a_new_row_points_to_near_samples(X, kernel, graph):
     woven = weave(X, kernel, graph=graph)
-    rows = new_rows((X,), (X[:4] + np.float32(0.001),), woven)
+    rows = new_rows((X,), (X[:4] + np.float32(0.001),), woven, (ExactSearch(X),))
     assert rows.shape == (4, 60)
     assert_array_equal(rows.toarray().argmax(axis=1), np.arange(4))
 
 
 def test_new_rows_of_sparse_samples_are_those_of_dense_ones(X, kernel):
     thin = np.where(X > 1, X, 0).astype(np.float32)
-    dense = new_rows((thin,), (thin[:5] * np.float32(1.1),), weave(thin, kernel))
-    woven = weave(sparse.csr_array(thin), kernel)
-    again = new_rows((sparse.csr_array(thin),), (sparse.csr_array(thin[:5] * np.float32(1.1)),), woven)
+    dense = new_rows((thin,), (thin[:5] * np.float32(1.1),), weave(thin, kernel), (ExactSearch(thin),))
+    rows, new = sparse.csr_array(thin), sparse.csr_array(thin[:5] * np.float32(1.1))
+    again = new_rows((rows,), (new,), weave(rows, kernel), (ExactSearch(rows),))
     assert_allclose(again.toarray(), dense.toarray(), atol=1e-4)
 
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Local, WeaveClassifier, WeaveClustering
-from kernelweave.core.graphs import coordinates, filtered
+from kernelweave.core.graphs import coordinates, large_spectrum
 from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.kernels import Gaussian
@@ -142,7 +142,7 @@ def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):
 
 def test_eigenvectors_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
     monkeypatch.setattr(coordinates, "_FACTORISED_UP_TO", 100)
-    monkeypatch.setattr(coordinates, "filtered_eigenpairs", partial_of(filtered.filtered_eigenpairs, max_iter=1))
+    monkeypatch.setattr(coordinates, "large_spectrum", partial_of(large_spectrum.large_spectrum, max_iter=1))
     with pytest.warns(ConvergenceWarning, match=r"did not converge in 1 filter \(residual"):
         WeaveClustering(8, solver="local", random_state=0, kernels=[Gaussian(0.5)]).fit(far_blobs[0])
 

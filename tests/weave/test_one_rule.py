@@ -74,7 +74,7 @@ def test_the_rows_of_new_samples_are_equal_for_several_views(graph):
 @pytest.mark.parametrize("graph", KINDS)
 def test_the_rows_of_both_have_the_proportions_of_the_training_graph(graph):
     dense, local = models(graph)
-    (joiner,) = dense._graph_model.joiner.joiners
+    joiner = dense._graph_model.joiner
     woven = local._graph_model.joiner.woven
     assert woven.rule == GraphRule(graph, 0.1, 10)
     assert {part.kind: part.k for part in joiner.parts} == woven.rule.kept

@@ -47,7 +47,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         """
         self._validate_params()
         rng = check_random_state(self.random_state)
-        samples = self._in_memory(self._read(X))
+        samples = self._read_in_memory(X)
         if self.n_clusters != "auto":
             check_n_clusters(self.n_clusters, samples.n_samples)
         with threads(self.n_jobs):

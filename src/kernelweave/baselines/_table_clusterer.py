@@ -49,7 +49,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         """
         self._validate_params()
         rng = check_random_state(self.random_state)
-        samples = cast(Views, self._in_memory(self._read(X)))  # kernels are never "precomputed"
+        samples = cast(Views, self._read_in_memory(X))  # kernels are never "precomputed"
         need_every_sample(type(self).__name__, samples)
         check_n_clusters(self.n_clusters, samples.n_samples)
         self._check_size(samples)

@@ -9,6 +9,7 @@ from scipy import linalg
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.over_relaxation import over_relaxed, soft_threshold
+from kernelweave.core.algebra.matrices import outer_square
 
 __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_start", "singular_value_threshold"]
 
@@ -55,7 +56,7 @@ def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol
     relaxed. ρ balances the primal residual (A against C and J) and the dual one (G(I - A) against ρ(U + V)), both
     relative; one factorisation of G serves every ρ. Ends when neither residual is above `tol`.
     """
-    omega, Q = linalg.eigh(G, check_finite=False)
+    omega, Q = linalg.eigh(G, driver="evd", check_finite=False)
     rho = float(G.diagonal().mean()) or 1.0
     M = (Q / (omega + 2 * rho)) @ Q.T
     now = _Copies(start.C, start.J, start.Y_C / (lam * rho), start.Y_J / (lam * rho), start.nuclear_norm)
@@ -85,7 +86,7 @@ def low_rank_objective(G: Matrix, codes: LowRankCodes, T: Matrix, lam: float) ->
 def singular_value_threshold(Z: Matrix, tau: float) -> tuple[Matrix, float]:
     """SVT(Z, τ) = Z Q diag(1 - τ/σ) Q' over the singular values σ > τ, from Z'Z = Q σ² Q'; and its nuclear norm."""
     # nearly equal samples give clusters of singular values, on which LAPACK's other drivers are several times slower
-    squares, Q = linalg.eigh(Z.T @ Z, driver="evd", check_finite=False)
+    squares, Q = linalg.eigh(outer_square(Z.T), driver="evd", check_finite=False, overwrite_a=True)
     above = squares > tau**2
     sigma, Q = np.sqrt(squares[above]), Q[:, above]
     return np.asarray((Z @ Q * (1 - tau / sigma)) @ Q.T), float((sigma - tau).sum())

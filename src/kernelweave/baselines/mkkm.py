@@ -13,18 +13,14 @@ from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.core.paper.kernel_step import parametrised_weights
 from kernelweave.core.partitions.assignment import best_start, own_distances, random_labels, reassigned
-from kernelweave.core.partitions.kernel_centres import (
-    centre_distances,
-    centred_kernel,
-    distance_rounding,
-    plain_centres,
-)
+from kernelweave.core.partitions.kernel_centres import centred_kernel, distance_rounding, plain_centres
 from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]
 
 Assign: TypeAlias = Callable[[Matrix, Labels, Vector], Labels]  # new labels from D, the present ones and rounding
 
+_FEW = 0.25  # share of the samples: if fewer change their cluster, sums are updated and not computed again
 _ASSIGN: dict[str, Assign] = {"refill": reassigned, "released": lambda D, _z, _slack: D.argmin(axis=1)}
 
 
@@ -166,11 +162,12 @@ def multiple_kernel_kmeans(
     z, new = np.empty_like(z), z.copy()
     theta = np.empty((R, len(H)))  # w²
     errors = np.array([distance_rounding(K) for K in H])
+    sums = _ClusterSums(H, R, c)
     histories: list[list[float]] = [[] for _ in range(R)]
     running = np.arange(R)
     for _ in range(max_iter):
         z[running] = new[running]
-        D, b = _scatters(H, z[running], c)
+        D, b = sums.scatters(running, z[running])
         theta[running] = np.apply_along_axis(parametrised_weights, 1, b)
         for r, value in zip(running, (theta[running] * b).sum(axis=1), strict=True):
             histories[r].append(float(value))
@@ -185,9 +182,49 @@ def multiple_kernel_kmeans(
     return WeightedPartition(z[best].copy(), np.sqrt(theta[best]), np.array(histories[best]), best not in running)
 
 
-def _scatters(H: Matrix, z: Labels, c: int) -> tuple[Matrix, Matrix]:
-    """D_mrki, squared distances to the means under every kernel, and b_rm = Σ_i D_mrki with k = z_ri."""
-    A = plain_centres(z, c, H.dtype)
-    D = np.stack([centre_distances(K, A) for K in H])
-    b = np.stack([own_distances(Dm, z).sum(axis=1, dtype=np.float64) for Dm in D], axis=1)
-    return D, b
+class _ClusterSums:
+    """Σ_j [z_rj = k] H_mji of every kernel m, start r and cluster k, updated by the samples that change their cluster.
+
+    Most labels of k-means change in its first iterations: afterwards an update costs a small part of the products.
+    """
+
+    def __init__(self, H: Matrix, R: int, c: int) -> None:
+        self._H = H
+        self._z = np.full((R, H.shape[1]), -1)
+        self._sums = np.zeros((len(H), R, c, H.shape[1]), dtype=H.dtype)
+
+    def scatters(self, starts: Labels, z: Labels) -> tuple[Matrix, Matrix]:
+        """D_mrki, squared distances to the means under every kernel, and b_rm = Σ_i D_mrki with k = z_ri."""
+        self._move(starts, z)
+        A = plain_centres(z, self._sums.shape[2], self._H.dtype)
+        share = A.max(axis=2)  # 1 / size, 0 for an empty cluster
+        D = np.stack([self._distances(m, starts, A, share) for m in range(len(self._H))])
+        b = np.stack([own_distances(Dm, z).sum(axis=1, dtype=np.float64) for Dm in D], axis=1)
+        return D, b
+
+    def _distances(self, m: int, starts: Labels, A: Matrix, share: Matrix) -> Matrix:
+        """D_rki = K_ii - 2(A_r K)_ki + (A_r K A_r')_kk of one kernel, from its sums."""
+        D = self._sums[m, starts] * share[..., None]
+        square = np.einsum("rki,rki->rk", A, D)
+        D *= -2
+        D += square[..., None]
+        D += self._H[m].diagonal()
+        return np.asarray(D)
+
+    def _move(self, starts: Labels, z: Labels) -> None:
+        changed = self._z[starts] != z
+        many = changed.mean(axis=1) > _FEW
+        if many.any():
+            A = self._indicators(z[many])
+            for m, K in enumerate(self._H):
+                self._sums[m, starts[many]] = (A.reshape(-1, len(K)) @ K).reshape(A.shape)
+        for r, new, moved in zip(starts[~many], z[~many], changed[~many], strict=True):
+            own, old = self._indicators(np.stack([new[moved], self._z[r, moved]]))
+            for m, K in enumerate(self._H):
+                self._sums[m, r] += (own - old) @ K[moved]
+        self._z[starts] = z
+
+    def _indicators(self, z: Labels) -> Matrix:
+        """Z_rki = [z_ri = k]."""
+        clusters = np.arange(self._sums.shape[2])[:, None]
+        return np.asarray(z[:, None] == clusters, dtype=self._H.dtype)

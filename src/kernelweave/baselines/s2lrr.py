@@ -13,6 +13,9 @@ from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
 
+_SINGLE_FROM = 500  # samples: below, a fit in double precision takes seconds
+_SINGLE_TOL = 1e-4  # residuals in single precision reach 1e-5 or so
+
 
 class S2LRR(SelfExpressiveClassifier):
     r"""Classes from a few labels and a graph of low-rank codes: who helps to express whom, learned with the labels.
@@ -47,7 +50,8 @@ class S2LRR(SelfExpressiveClassifier):
     code_max_iter : int, default=1000
         The most iterations of ADMM in a round.
     code_tol : float, default=1e-3
-        ADMM stops when its relative residuals, primal and dual, fall to it.
+        ADMM stops when its relative residuals, primal and dual, fall to it. From 500 samples on, ADMM runs in single
+        precision unless this is below 1e-4.
     n_jobs : int or None, default=None
         Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
 
@@ -113,15 +117,16 @@ class S2LRR(SelfExpressiveClassifier):
         self.n_jobs = n_jobs
 
     def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
-        found = low_rank_start(len(G), G.dtype)
+        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL
+        g = G.astype(np.float32) if single else G
+        found = low_rank_start(len(g), g.dtype)
 
         def code(theta: Matrix) -> Codes:
             nonlocal found
-            T = self.alpha * theta
-            found = low_rank_codes(G, T, self.lam, start=found, tol=self.code_tol, max_iter=self.code_max_iter)
-            return Codes(
-                found.C, low_rank_objective(G, found, T, self.lam), found.residual, found.n_iter, found.converged
-            )
+            T = (self.alpha * theta).astype(g.dtype)
+            found = low_rank_codes(g, T, self.lam, start=found, tol=self.code_tol, max_iter=self.code_max_iter)
+            C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
+            return Codes(C, objective, found.residual, found.n_iter, found.converged)
 
         return code
 

@@ -191,8 +191,9 @@ def move_weight(a: Matrix, g: Matrix, G: Matrix, D: Matrix) -> None:
     rows = np.arange(len(a))
     p = g.argmin(axis=1)
     slope = np.where(a > 0, g - g[rows, p][:, None], 0)
-    q = (slope**2 / D[p]).argmax(axis=1)
-    step = np.minimum(a[rows, q], slope[rows, q] / D[p, q])
+    with np.errstate(over="ignore"):  # copies up to rounding: all weight moves
+        q = (slope**2 / D[p]).argmax(axis=1)
+        step = np.minimum(a[rows, q], slope[rows, q] / D[p, q])
     a[rows, q] -= step
     a[rows, p] += step
     g += step[:, None] * (G[p] - G[q])

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import typer
 
 from kernelweave.cli import (
+    benchmark_command,
     classify,
     cluster,
     datasets_command,
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "report": report_command.report,
     "demo": demo.demo,
     "reproduce": reproduce.reproduce,
+    "benchmark": benchmark_command.benchmark,
     "datasets": datasets_command.app,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +24,7 @@ from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tab
 from kernelweave.tabular.intake import stem_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.row_labels import text_of
+from kernelweave.tabular.table_parts import table_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "partial_labels", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "partial_labels", "read_files", "read_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,31 @@ def read_inputs(
     at least `least` samples. What was found in the files is issued as warnings.
     """
     found, problems = read_files(files, views, wishes, transpose=transpose)
+    return _inputs_of(found, problems, wishes, mixed=mixed, fitted=fitted, least=least)
+
+
+def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
+    """Yield the samples of one file for a fitted model, in parts of so many rows."""
+    for table in table_parts(path, wishes, rows):
+        try:
+            yield _inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1)
+        except InvalidInputError as error:
+            if not table.start:
+                raise
+            msg = f"{error} Rows are counted from row {table.start + 1} of the file."
+            raise InvalidInputError(msg) from error
+
+
+def _inputs_of(
+    found: Mapping[str, ViewFile],
+    problems: list[tuple[str, Problem]],
+    wishes: Wishes,
+    *,
+    mixed: bool = False,
+    fitted: BaseEstimator | None = None,
+    least: int = 2,
+) -> Inputs:
+    """Return the samples in tables that were read, as numbers or as mixed tables."""
     for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
@@ -151,7 +177,8 @@ def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes) -> None:
 
 def _indexed(table: TableFile) -> pd.DataFrame:
     frame = table.frame.copy(deep=False)
-    frame.index = [str(i + 1) for i in range(len(frame))] if table.ids is None else table.ids
+    numbers = range(table.start + 1, table.start + len(frame) + 1)
+    frame.index = list(map(str, numbers)) if table.ids is None else table.ids
     return frame
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kernelweave._plural import counted
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from kernelweave.experiments.rows import Row
-    from kernelweave.experiments.tasks import Task
+    from kernelweave.experiments.runner import Timed
 
 __all__ = ["Clock", "ProgressBar", "duration"]
 
@@ -30,23 +30,23 @@ class Clock:
         self._busy = 0.0
         self._begun = time.monotonic()
 
-    def expect(self, tasks: Iterable[Task]) -> None:
+    def expect(self, tasks: Iterable[Timed]) -> None:
         """Set the tasks that remain."""
         self._left = {}
         for task in tasks:
-            self._left[_method(task)] = self._left.get(_method(task), 0.0) + task.cost
+            self._left[task.label] = self._left.get(task.label, 0.0) + task.cost
 
-    def measure(self, task: Task, rows: list[Row]) -> None:
+    def measure(self, task: Timed, rows: list[Row]) -> None:
         """Learn the speed of a method from a finished task, of this run or of an earlier one."""
-        name = _method(task)
+        name = task.label
         self._seconds[name] = self._seconds.get(name, 0.0) + sum(row["seconds"] for row in rows)
         self._cost[name] = self._cost.get(name, 0.0) + task.cost
 
-    def finish(self, task: Task, rows: list[Row]) -> None:
+    def finish(self, task: Timed, rows: list[Row]) -> None:
         """Take a task off those that remain."""
         self.measure(task, rows)
         self._busy += sum(row["seconds"] for row in rows)
-        self._left[_method(task)] -= task.cost
+        self._left[task.label] -= task.cost
 
     def seconds_left(self) -> float | None:
         """Return the estimate, or None if nothing was measured yet."""
@@ -58,10 +58,6 @@ class Clock:
         # several processes do more than a second of work per second; a busy machine does less
         pace = self._busy / (time.monotonic() - self._begun) if self._busy else 1.0
         return work / pace
-
-
-def _method(task: Task) -> str:
-    return task.method.name if task.method else task.kind
 
 
 class ProgressBar:
@@ -85,7 +81,9 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def begin(self, tasks: list[Task], finished: list[tuple[Task, list[Row]]], later: list[Task]) -> None:
+    def begin(
+        self, tasks: Sequence[Timed], finished: Sequence[tuple[Timed, list[Row]]], later: Sequence[Timed]
+    ) -> None:
         """Show the number of tasks of a stage, and the time left if an earlier run tells it."""
         if not self._total:  # in a second stage the clock knows the finished tasks of the first
             for task, rows in finished:
@@ -99,7 +97,7 @@ class ProgressBar:
         if tasks and sys.stderr.isatty() and self._bar is None:
             self._start_bar()
 
-    def done(self, task: Task, rows: list[Row]) -> None:
+    def done(self, task: Timed, rows: list[Row]) -> None:
         """Show that a task is finished."""
         self._done += 1
         self._rows += len(rows)

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ __all__ = [
     "check_target",
     "confidence_of",
     "frame_writer",
-    "label_rows",
     "labels_of",
     "model_path",
     "read_ids",
@@ -104,7 +104,7 @@ def rows_writer(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Callable[
 
     def write(path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
-            write_rows(file, [head, *rows])
+            write_rows(file, chain([head], rows))
 
     return write
 
@@ -134,12 +134,6 @@ def confidence_of(model: BaseEstimator) -> Vector | None:
     if hasattr(model, "label_distributions_"):
         return np.asarray(np.asarray(model.label_distributions_).max(axis=1))
     return None
-
-
-def label_rows(ids: Sequence[str], labels: Array, confidence: Vector | None) -> list[tuple[str, str, str]]:
-    """Return the rows of labels.csv: id, label and confidence of every sample, empty if it is not known."""
-    sure = [""] * len(ids) if confidence is None else [f"{value:.4f}" for value in confidence]
-    return [(i, str(label), text) for i, label, text in zip(ids, labels, sure, strict=True)]
 
 
 def model_path(result: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.errors import ColumnsWarning, InvalidInputError, KernelweaveError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -51,10 +51,18 @@ def working(what: str, *, quiet: bool) -> Iterator[None]:
                 spinner.stop()
     if quiet:
         return
-    for text in dict.fromkeys(str(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
+    for text in dict.fromkeys(_note(warning.message) for warning in said if issubclass(warning.category, UserWarning)):
         typer.echo(f"Note: {text}", err=True)
     if shown:
         typer.echo(f"{what}: {time.monotonic() - begun:.1f} s", err=True)
+
+
+def _note(warning: Warning | str) -> str:
+    """Return a warning in the words of the command line: the only table is called X in Python alone."""
+    if not isinstance(warning, ColumnsWarning) or not warning.advice:
+        return str(warning)
+    text = warning.text.replace("'X'", "the table")
+    return f"{text[0].upper()}{text[1:]} `kernelweave inspect` shows every column, and --drop leaves one out."
 
 
 def _show(what: str) -> Progress | None:

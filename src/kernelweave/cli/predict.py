@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,9 +17,14 @@ from kernelweave.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from kernelweave._types import Array, Matrix
+    from kernelweave.cli._inputs import Frames, Inputs
+
 __all__ = ["predict"]
 
 _HEAD = ("id", "label", "confidence")
+_LARGE = 64 * 2**20  # bytes of a file that is read in parts
+_ROWS = 50_000  # of a part
 
 
 def predict(
@@ -33,6 +39,18 @@ def predict(
     thousands: option.Thousands = None,
     encoding: option.Encoding = None,
     transpose: option.Transpose = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add a column with the probability of every cluster or class.")
+    ] = False,
+    chunk_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Rows of a text or Parquet file that are read at a time, so that it need not fit in memory; 0 for "
+            f"all. [default: {_ROWS} if it has more than {_LARGE >> 20} MiB, else 0]",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="CSV file to write; printed if not given.")] = None,
     force: option.Force = False,
     json: option.Json = False,
@@ -42,42 +60,91 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
-    from kernelweave._plural import counted
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._results import check_target, label_rows, model_path, rows_writer, write_all
+    from kernelweave.cli._results import check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
     from kernelweave.tabular import Wishes
 
     wishes = Wishes(id, None, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
     if out is not None:
         check_target(out.parent, [out.name], force=force)
+    files, view = files or [], view or []
+    rows = _rows_at_a_time(files, chunk_rows, alone=not view and not transpose)
     with working("Reading", quiet=quiet):
         fitted = _predictor(model_path(model))
-        inputs = read_inputs(
-            files or (),
-            view or (),
-            wishes,
-            transpose=transpose,
-            fitted=fitted,
-            least=1,
-        )
-    with working(f"Predicting {counted(len(inputs.ids), 'sample')}", quiet=quiet):
-        found = label_rows(inputs.ids, fitted.predict(inputs.X), fitted.predict_proba(inputs.X).max(axis=1))
-    if out is not None:
-        write_all(out.parent, {out.name: rows_writer(_HEAD, found)}, force=force)
-    else:
-        _tell(found, as_json=json)
+        whole = None if rows else read_inputs(files, view, wishes, transpose=transpose, fitted=fitted, least=1)
+    head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
+    with working("Predicting", quiet=quiet):
+        parts = _in_parts(files[0], wishes, rows, fitted, quiet=quiet) if whole is None else iter([whole])
+        answers = (_answered(fitted, part, proba=proba) for part in parts)
+        found = chain(next(answers), chain.from_iterable(answers))  # nothing is printed before the first is known
+        if out is not None:
+            write_all(out.parent, {out.name: rows_writer(head, found)}, force=force)
+        else:
+            _tell(head, found, as_json=json)
 
 
-def _tell(found: Sequence[tuple[str, str, str]], *, as_json: bool) -> None:
+def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) -> int:
+    """Return how many rows of a file are read at a time, 0 for all."""
+    from kernelweave.tabular.intake import TEXTS
+
+    parted = alone and len(files) == 1 and files[0].suffix.lower() in (*TEXTS, ".parquet", ".gz")
+    if asked and not parted:
+        msg = "--chunk-rows reads one text or Parquet file at a time: pass one, without --view and --transpose."
+        raise InvalidInputError(msg)
+    large = parted and files[0].is_file() and files[0].stat().st_size > _LARGE
+    return asked if asked is not None else _ROWS if large else 0
+
+
+def _in_parts(path: Path, wishes: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
+    """Yield the samples of a large file, and say how many are done."""
+    from kernelweave.cli._inputs import input_parts
+
+    done = 0
+    for part in input_parts(path, wishes, rows, fitted):
+        yield part
+        done += len(part.ids)
+        if not quiet:
+            typer.echo(f"{done} samples predicted", err=True)
+
+
+def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple[str, ...]]:
+    """Return id, label, confidence and, if asked for, the probabilities of every sample."""
+    labels, P = _answers(fitted, part.X)
+    shares = [[f"{share:.6f}" for share in row] for row in P] if proba else [[]] * len(P)
+    sure = (f"{most:.4f}" for most in P.max(axis=1))
+    return [(i, str(label), most, *row) for i, label, most, row in zip(part.ids, labels, sure, shares, strict=True)]
+
+
+def _answers(fitted: BaseEstimator, X: Frames) -> tuple[Array, Matrix]:
+    """Return labels and probabilities; a model of the package computes both at once."""
+    if hasattr(fitted, "_labels_of"):
+        found = fitted._warned_answers(X)
+        return fitted._labels_of(found), found.distributions
+    return fitted.predict(X), fitted.predict_proba(X)
+
+
+def _groups(fitted: BaseEstimator) -> list[str]:
+    """Return the names of the classes, or the numbers of the clusters."""
+    classes = getattr(fitted, "classes_", None)
+    return [str(name) for name in (range(fitted._graph_model.n_groups) if classes is None else classes)]
+
+
+def _tell(head: Sequence[str], found: Iterable[tuple[str, ...]], *, as_json: bool) -> None:
     """Print ids, labels and confidence as JSON or CSV."""
     from kernelweave.cli._formula_guard import write_rows
 
-    if as_json:
-        rows = [{"id": row[0], "label": row[1], "confidence": float(row[2])} for row in found]
-        typer.echo(jsonlib.dumps(rows, indent=2))
-    else:
-        write_rows(sys.stdout, [_HEAD, *found])
+    if not as_json:
+        write_rows(sys.stdout, chain([head], found))
+        return
+    rows: list[dict[str, Any]] = []
+    for name, label, confidence, *shares in found:
+        row: dict[str, Any] = {"id": name, "label": label, "confidence": float(confidence)}
+        if shares:
+            groups = (column.removeprefix("p_") for column in head[3:])
+            row["probabilities"] = dict(zip(groups, map(float, shares), strict=True))
+        rows.append(row)
+    typer.echo(jsonlib.dumps(rows, indent=2))
 
 
 def _predictor(path: Path) -> BaseEstimator:

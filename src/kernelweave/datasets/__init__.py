@@ -1,4 +1,4 @@
-"""The data sets of the paper, checked against their published files, and functions to label a part of one."""
+"""Data sets with one or several tables, checked against their published files, and functions to label a part of one."""
 
 from kernelweave.datasets.load import load_dataset
 from kernelweave.datasets.registry import DatasetInfo, dataset_info, list_datasets

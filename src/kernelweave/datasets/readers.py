@@ -1,59 +1,90 @@
-"""Read the files of the data sets into a table and labels."""
+"""Read the files of the data sets into tables and labels."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-import scipy.io
 import scipy.sparse as sp
 
-from kernelweave._types import Samples
+from kernelweave.datasets.contents import LabelledTable, LabelledTables, Layout, tables_of
+from kernelweave.datasets.mat_files import read_mat_content
+from kernelweave.datasets.npz_files import read_npz_content, read_npz_copy
+from kernelweave.datasets.r_files import read_r_content
 from kernelweave.errors import InvalidInputError
+from kernelweave.memory import check_memory
 
-__all__ = ["READERS", "LabelledTable", "read_mat", "read_yeast"]
+__all__ = [
+    "READERS",
+    "Format",
+    "LabelledTable",
+    "read_bundled",
+    "read_csv",
+    "read_mat",
+    "read_npz",
+    "read_r",
+    "read_yeast",
+]
+
+Format: TypeAlias = Literal["mat", "npz", "copy", "rda", "csv", "yeast"]
 
 YEAST_NUMBERS = 8
+_USUAL = Layout()
+_BYTES_PER_NUMBER = 40  # of a text file in memory, at most: a number takes two characters at least
 
 
-class LabelledTable(NamedTuple):
-    """The content of a file: samples in rows, one class per sample, and class names if the file has them."""
-
-    data: npt.NDArray[np.float64] | sp.csr_array
-    target: npt.NDArray[np.int64]
-    target_names: npt.NDArray[np.str_] | None
+def read_mat(path: Path, layout: Layout = _USUAL) -> LabelledTables:
+    """Read a MATLAB file of any version since 5; what is sparse in it stays sparse."""
+    return tables_of(read_mat_content(path, layout.variables), layout, path)
 
 
-def read_mat(path: Path) -> LabelledTable:
-    """Read a MATLAB file with samples ``X`` and classes ``y``; a sparse X stays sparse."""
-    try:
-        content = scipy.io.loadmat(str(path), appendmat=False, variable_names=("X", "y"))
-    # scipy's reader raises errors of many types for a damaged file: zlib, struct, index and type errors.
-    except Exception as error:
-        msg = f"{path} cannot be read as a MATLAB file ({type(error).__name__}: {error}): fetch it again."
-        raise InvalidInputError(msg) from error
-    missing = [key for key in ("X", "y") if key not in content]
-    if missing:
-        msg = f"{path} has no variable {' and no '.join(missing)}: expected samples X and classes y."
+def read_npz(path: Path, layout: Layout) -> LabelledTables:
+    """Read a .npz file without pickles."""
+    return tables_of(read_npz_content(path), layout, path)
+
+
+def read_r(path: Path, layout: Layout) -> LabelledTables:
+    """Read a data file of R."""
+    return tables_of(read_r_content(path), layout, path)
+
+
+def read_csv(path: Path, layout: Layout) -> LabelledTables:
+    """Read a CSV file of numbers without a header; `layout.target` is the position of the classes, from 0."""
+    check_memory(
+        _BYTES_PER_NUMBER * path.stat().st_size, what=f"{path}: its numbers", advice="use a machine with more memory"
+    )
+    where = int(layout.target)
+    labels, numbers = [], []
+    with path.open(encoding="utf-8", newline="") as file:
+        for i, fields in enumerate(csv.reader(file), start=1):
+            if not fields:
+                continue
+            try:
+                labels.append(fields[where])
+                numbers.append([float(field) for j, field in enumerate(fields) if j != where])
+            except (ValueError, IndexError) as error:
+                what = f"numbers and a class in field {where + 1}"
+                msg = f"Line {i} of {path} should hold {what}, but {error}: fetch it again."
+                raise InvalidInputError(msg) from error
+    if not numbers or len({len(row) for row in numbers}) > 1:
+        msg = f"{path} must have rows of equal length, got {len(numbers)} rows: fetch it again."
         raise InvalidInputError(msg)
-    X = _matrix(path, content["X"])
-    # classes count from 1 in these files and from 0 for the user
-    _, target = np.unique(np.ravel(content["y"]), return_inverse=True)
-    return LabelledTable(X, target.astype(np.int64), None)
+    return tables_of({"X": np.array(numbers), "y": np.array(labels)}, Layout(), path)
 
 
-def _matrix(path: Path, X: Samples) -> npt.NDArray[np.float64] | sp.csr_array:
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        msg = f"X in {path} must be a table of numbers, got shape {X.shape} of type {X.dtype}: fetch it again."
-        raise InvalidInputError(msg)
-    if sp.issparse(X):
-        return sp.csr_array(X, dtype=np.float64)
-    return np.ascontiguousarray(X, dtype=np.float64)
+def read_bundled(name: str) -> LabelledTable:
+    """Return a data set that comes with scikit-learn."""
+    from sklearn import datasets
+
+    bunch: Any = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    names = np.array([str(n) for n in bunch.target_names])
+    return LabelledTable(np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target, dtype=np.int64), names)
 
 
-def read_yeast(path: Path) -> LabelledTable:
+def read_yeast(path: Path, layout: Layout | None = None) -> LabelledTables:
     """Read UCI's yeast: 8 numbers per protein, then its sequence name one-hot encoded, sparse."""
     names, numbers, places = [], [], []
     try:
@@ -84,15 +115,26 @@ def read_yeast(path: Path) -> LabelledTable:
         raise InvalidInputError(msg)
     classes, target = np.unique(places, return_inverse=True)
     data = sp.hstack([sp.csr_array(np.array(numbers)), _one_hot(names)], format="csr")
-    return LabelledTable(data, target.astype(np.int64), classes)
+    return LabelledTables((data,), target.astype(np.int64), classes)
 
 
 def _one_hot(names: list[str]) -> sp.csr_array:
     distinct, column = np.unique(names, return_inverse=True)
-    row = np.arange(
-        len(names), dtype=np.int32
-    )  # 32 bits, as in the .mat files: some estimators refuse other index types
-    return sp.csr_array((np.ones(len(names)), (row, column.astype(np.int32))), shape=(len(names), len(distinct)))
+    # 32 bits, as in the .mat files: some estimators refuse other index types
+    row = np.arange(len(names), dtype=np.int32)
+    ones = np.ones(len(names))
+    return sp.csr_array((ones, (row, column.astype(np.int32))), shape=(len(names), len(distinct)))
 
 
-READERS = {"mat": read_mat, "yeast": read_yeast}
+def _read_copy(path: Path, layout: Layout) -> LabelledTables:
+    return read_npz_copy(path)
+
+
+READERS: dict[Format, Callable[[Path, Layout], LabelledTables]] = {
+    "mat": read_mat,
+    "npz": read_npz,
+    "copy": _read_copy,
+    "rda": read_r,
+    "csv": read_csv,
+    "yeast": read_yeast,
+}

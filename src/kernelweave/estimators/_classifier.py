@@ -17,13 +17,13 @@ from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.partial_labels import encode_partial_labels
+from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.reader import SamplesLike, labels_in_order
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.graph_model import Answers, GraphModel
 
-__all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot", "read_labels"]
+__all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot"]
 
 
 class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
@@ -53,8 +53,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             One of `classes_` for every sample; the first for a new sample that is similar to nothing, with a warning.
         """
         check_is_fitted(self)
-        found: Array = self.classes_[self._warned_answers(X).distributions.argmax(axis=1)]
-        return found
+        return self._labels_of(self._warned_answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
@@ -89,6 +88,11 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         check_is_fitted(self)
         return self._answers(X).undecided
 
+    def _labels_of(self, found: Answers) -> Array:
+        """Return the classes of samples whose distributions are known."""
+        likeliest: Array = self.classes_[found.distributions.argmax(axis=1)]
+        return likeliest
+
 
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the unlabelled samples among those it is fitted on, and answers for these only."""
@@ -119,7 +123,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         self
         """
         self._validate_params()
-        samples = self._in_memory(self._read(X))
+        samples = self._read_in_memory(X)
         classes, codes = read_labels(y, samples)
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
@@ -166,7 +170,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Rows sum to one; the columns follow `classes_`.
         """
         check_is_fitted(self)
-        found: Matrix = self.label_distributions_[self._rows_of_fit(self._in_memory(self._read_again(X)))]
+        found: Matrix = self.label_distributions_[self._rows_of_fit(self._read_in_memory(X, again=True))]
         return found
 
     def _rows_of_fit(self, samples: Views | KernelStack) -> NDArray[np.intp]:
@@ -179,12 +183,6 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             given = ", ".join(name for name, known in zip(samples.names, samples.present, strict=True) if known.any())
             msg = f"The model was fitted on the views {', '.join(self.view_names_)}; got {given}. {error}"
             raise NewSamplesError(msg) from error
-
-
-def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
-    """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
-    names = samples.sample_names if isinstance(samples, Views) else None
-    return encode_partial_labels(labels_in_order(y, names), n_samples=samples.n_samples)
 
 
 def one_hot(codes: NDArray[np.intp], n_classes: int, dtype: np.dtype[Any]) -> tuple[Matrix, Mask]:

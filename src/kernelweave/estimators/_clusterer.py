@@ -12,6 +12,7 @@ from kernelweave.estimators._estimator import KernelModel
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
+from kernelweave.weave.graph_model import Answers
 from kernelweave.weave.passing import chunked_coordinates
 
 __all__ = ["GraphClusterer"]
@@ -44,9 +45,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Clusters, numbered as in `labels_`. A sample that is similar to nothing is in cluster 0, with a warning.
         """
         check_is_fitted(self)
-        F, _, known = self._warned_answers(X)
-        found = F.argmax(axis=1).astype(np.int32)
-        return np.where(known >= 0, self.labels_[known], found)
+        return self._labels_of(self._warned_answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return how far every sample belongs to every cluster: `membership_` of training samples, votes for new ones.
@@ -98,6 +97,11 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """
         check_is_fitted(self)
         return self._answers(X).undecided
+
+    def _labels_of(self, found: Answers) -> NDArray[np.int32]:
+        """Return the clusters of samples whose distributions are known."""
+        likeliest = found.distributions.argmax(axis=1).astype(np.int32)
+        return np.where(found.known >= 0, self.labels_[found.known], likeliest)
 
     @property
     def _n_features_out(self) -> int:

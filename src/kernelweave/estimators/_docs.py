@@ -158,8 +158,9 @@ n_features_in_ : int
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" compares
-    samples in two versions, their directions and their z-scores, {versions} Rows keep their length where a
-    table has fewer than ten columns, and tables that are mostly zero, such as counts of words, have no z-scores.
+    samples in two versions, their directions and their z-scores, {versions} The solvers "local" and "landmark"
+    take directions, or z-scores where few columns have most of the size of the rows. Rows keep their length where
+    a table has fewer than ten columns, and tables that are mostly zero, such as counts of words, have no z-scores.
     `scaling_` says what was used. Every view is scaled for itself; a dict gives each its method.
 weights : {{"self", "uniform"}} or array of shape (n_kernels,), default="self"
     The shares of the kernels in the consensus: large for kernels near it and next to nothing for kernels that

@@ -26,6 +26,7 @@ from kernelweave.kernels.mixed import column_choices
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.readings import TableReading
@@ -39,6 +40,7 @@ __all__ = [
     "AT_LEAST_ONE",
     "NOT_NEGATIVE",
     "POSITIVE",
+    "RIDGE",
     "KernelLike",
     "KernelModel",
     "KernelsLike",
@@ -58,15 +60,18 @@ class Number(Interval):  # type: ignore[misc]
 
     def is_satisfied_by(self, val: object) -> bool:
         """Return whether a value is one of the numbers."""
-        if isinstance(val, bool | np.bool_) or not isinstance(val, Real):
-            return False
+        if isinstance(val, bool | np.bool_) or not isinstance(val, Integral | float | np.floating):
+            return False  # fractions are real numbers too, but numpy does not know them
+        if isinstance(val, np.uint64):
+            return False  # with other integers it makes floating-point numbers
         fits = abs(int(val)) < 2**63 if isinstance(val, Integral) else isfinite(val)
-        return fits and bool(super().is_satisfied_by(val))
+        return fits and bool(super().is_satisfied_by(val if isinstance(val, Integral) else float(val)))
 
 
 AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
 POSITIVE = Number(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
+RIDGE = Number(Real, 0, 1e15, closed="right")  # added to kernels, in single precision too
 
 _ONE_THREAD_BELOW = 2000  # samples
 
@@ -77,8 +82,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [AT_LEAST_ONE],
         "alpha": [NOT_NEGATIVE],
-        "gamma": [POSITIVE],
-        "lam": [POSITIVE],
+        "gamma": [RIDGE],
+        "lam": [Number(Real, 1e-100, 1e100, closed="both")],  # times a kernel of that range
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
         "n_init": [AT_LEAST_ONE],
@@ -119,10 +124,37 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             return self._default_kernel
         return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
+    def _check_parameters(self) -> None:
+        """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
+        self._validate_params()
+        given = self.get_params(deep=False)
+        scale, beta, relative_beta = (given.get(name) for name in ("scale", "beta", "relative_beta"))
+        if get_tags(self).input_tags.pairwise and scale not in (None, "auto", "none"):
+            msg = f"scale={scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
+            raise InvalidInputError(msg)
+        if beta is not None and relative_beta is not None:
+            msg = (
+                f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
+                "give the paper's beta or the relative one, not both."
+            )
+            raise InvalidInputError(msg)
+
     def _read(self, X: SamplesLike) -> SampleSet:
         """Return the samples of `fit`."""
         pairwise = get_tags(self).input_tags.pairwise
-        return read_samples(self, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+        reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
+        return read_samples(reader, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+
+    def _read_in_memory(self, X: SamplesLike, *, again: bool = False) -> Views | KernelStack:
+        """Return samples that can be compared each with all others, those of `fit` or others; chunks are refused."""
+        samples = self._read_again(X) if again else self._read(X)
+        if isinstance(samples, Chunks):
+            msg = (
+                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
+                'WeaveClustering or WeaveClassifier with solver="landmark".'
+            )
+            raise InvalidInputError(msg)
+        return samples
 
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
@@ -155,16 +187,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _progress(self) -> StageProgress:
         return StageProgress(Reporter(type(self).__name__, self.verbose))
-
-    def _in_memory(self, samples: SampleSet) -> Views | KernelStack:
-        """Return samples that can be compared each with all others, or refuse chunks."""
-        if isinstance(samples, Chunks):
-            msg = (
-                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
-                'WeaveClustering or WeaveClassifier with solver="landmark".'
-            )
-            raise InvalidInputError(msg)
-        return samples
 
     @classmethod
     def estimate_memory(cls, n_samples: int, *, n_kernels: int = 12, itemsize: int = 8) -> int:
@@ -202,12 +224,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "kernels") and len(bank) > 1:
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
-        return bank, bank.fit_grams(samples)
+        H = bank.fit_grams(samples)
+        for name, K in zip(bank.names, H, strict=True):
+            check_kernel(K, f"Kernel {name!r}", training=True)
+        return bank, H
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""
-        read = ("n_features_in_", "feature_names_in_")  # set by the reader of this fit
-        for name in [name for name in vars(self) if name.endswith("_") and name not in read]:
+        for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self.__dict__.update(_layout(samples))
         self.__dict__.update(fitted)
@@ -252,13 +276,13 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
 def _layout(samples: SampleSet) -> dict[str, Any]:
     """Return the attributes that describe the samples of a fit."""
-    nameless: dict[str, Any] = {"sample_names_": None, "readings_": {}}
-    if isinstance(samples, KernelStack):
-        return {"view_names_": ("kernels",), "view_widths_": (samples.n_samples,), **nameless}
-    if isinstance(samples, Chunks):
-        width = int(samples.source.width or 0)
-        return {"view_names_": ("X",), "view_widths_": (width,), "n_features_in_": width, **nameless}
+    if not isinstance(samples, Views):
+        name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
+        found = {"n_features_in_": int(width or 0), "view_names_": (name,), "view_widths_": (int(width or 0),)}
+        return {**found, "sample_names_": None, "readings_": {}}
     return {
+        "n_features_in_": samples.shape[1],
+        **samples.features,
         "view_names_": samples.names,
         "view_widths_": samples.widths,
         "sample_names_": samples.sample_names,
@@ -303,5 +327,5 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    with threadpool_limits(effective_n_jobs(n_jobs)):
+    with threadpool_limits(effective_n_jobs(int(n_jobs))):  # threadpoolctl takes no integers of numpy
         yield

@@ -16,24 +16,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
+from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot, read_labels
+from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel, check_n_clusters, threads
-from kernelweave.estimators._weaving import check_parameters
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, RIDGE, KernelModel, check_n_clusters, threads
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.scaling import SCALES, Version, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
-from kernelweave.weave.consensus_kernel import Consensus, kernel_attributes
+from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
@@ -41,26 +41,14 @@ from kernelweave.weave.progress import Reporter
 
 __all__ = [
     "PMKL_CONSTRAINTS",
-    "GammaLike",
     "Learnable",
     "LearnedClassifier",
     "LearnedClusterer",
-    "NeighborsLike",
     "SchemeName",
-    "betas",
-    "neighbors",
-    "ridge",
 ]
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
-GammaLike: TypeAlias = float | Literal["auto"]
-NeighborsLike: TypeAlias = int | Literal["auto", "all"]
-
-_PAPERS_OWN = ("released", "printed")  # schemes for which "auto" is what the paper does
-_RELATIVE_BETA = 30.0
-_NEIGHBORS = 15
-_PMKL_GAMMA, _PAPERS_PMKL_GAMMA = 0.001, 0.1
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [POSITIVE, None],
@@ -72,7 +60,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 PMKL_CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
     **_CONSTRAINTS,
-    "gamma": [POSITIVE, StrOptions({"auto"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
 }
 
 
@@ -123,7 +111,7 @@ class LearnedClusterer(GraphClusterer):
         -------
         self
         """
-        check_parameters(self)
+        self._check_parameters()
         with threads(self.n_jobs):
             self._learn(self._prepare(X))
         return self
@@ -149,26 +137,25 @@ class LearnedClusterer(GraphClusterer):
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        _check_betas(self)
-        samples = self._in_memory(self._read(X))
+        samples, seen, version, training = _read(self, X)
         check_n_clusters(self.n_clusters, samples.n_samples)
-        version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
-        problem = Problem(H, self.n_clusters)
-        return Learnable(samples, Seen(samples.digests()), version, training, bank, problem)
+        _need_similarity(H, bank)
+        return Learnable(samples, seen, version, training, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
         rng, kmeans_rng = _draw(self.random_state)
         solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
-        found, joiner = _found(self, given, solution)
         labels = self._partition(P, kmeans_rng)
         M = memberships(S, P, labels, c)
         confidence, margin = margins(M, labels)
+        coordinates = P / shrinkage(S, P)
+        found, joiner = _found(self, given, solution)
         model = GraphModel(
             joiner,
-            P / shrinkage(S, P),
+            coordinates,
             # no votes: on a dense graph every sample has one, and large clusters would win
             centres=Centres(*cluster_means(P, labels, c)),
             seen=given.seen,
@@ -176,7 +163,7 @@ class LearnedClusterer(GraphClusterer):
             undecided=np.zeros(len(labels), dtype=bool),
             embedding=P,
         )
-        found |= {"labels_": labels, "membership_": M, "confidence_": confidence, "margin_": margin, "embedding_": P}
+        found |= {"labels_": labels, "membership_": M, "confidence_": confidence, "margin_": margin}
         self._keep({**found, "_graph_model": model}, given.samples)
         return solution
 
@@ -227,20 +214,19 @@ class LearnedClassifier(GraphClassifier):
         -------
         self
         """
-        check_parameters(self)
+        self._check_parameters()
         with threads(self.n_jobs):
             self._learn(self._prepare(X, y))
         return self
 
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        _check_betas(self)
-        samples = self._in_memory(self._read(X))
+        samples, seen, version, training = _read(self, X)
         classes, codes = read_labels(y, samples)
-        version, training = _scaled(self, samples)
         bank, H = self._build_kernels(training)
+        _need_similarity(H, bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, Seen(samples.digests()), version, training, bank, problem, classes)
+        return Learnable(samples, seen, version, training, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -251,7 +237,7 @@ class LearnedClassifier(GraphClassifier):
         found, joiner = _found(self, given, solution)
         model = GraphModel(joiner, values, values, seen=given.seen)
         found |= class_attributes(np.asarray(given.classes), P, undecided, model)
-        self._keep({**found, "embedding_": P}, given.samples)
+        self._keep(found, given.samples)
         return solution
 
     def __getstate__(self) -> dict[str, Any]:
@@ -264,47 +250,26 @@ class LearnedClassifier(GraphClassifier):
 Learner = LearnedClusterer | LearnedClassifier
 
 
-def _check_betas(model: Learner) -> None:
-    """Refuse parameters that contradict each other, before anything is computed; SMKL alone has these."""
-    beta, relative_beta = getattr(model, "beta", None), getattr(model, "relative_beta", None)
-    if beta is not None and relative_beta is not None:
-        msg = (
-            f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
-            "give the paper's beta or the relative one, not both."
-        )
-        raise InvalidInputError(msg)
-
-
-def betas(beta: float | None, relative_beta: float | None) -> dict[str, float | None]:
-    """Return the paper's beta or the relative one, whichever was given, or the default."""
-    return {"beta": beta, "relative_beta": _RELATIVE_BETA if beta is relative_beta is None else relative_beta}
-
-
-def neighbors(n_neighbors: NeighborsLike, scheme: SchemeName) -> int | None:
-    """Return how many entries of every row of the last graph are kept, None for all."""
-    if n_neighbors == "auto":
-        return None if scheme in _PAPERS_OWN else _NEIGHBORS
-    return None if n_neighbors == "all" else n_neighbors
-
-
-def ridge(gamma: GammaLike, scheme: SchemeName) -> float:
-    """Return the ridge on the graph; "auto" is PMKL's."""
-    if isinstance(gamma, str):
-        return _PAPERS_PMKL_GAMMA if scheme in _PAPERS_OWN else _PMKL_GAMMA
-    return gamma
-
-
-def _scaled(model: Learner, samples: Views | KernelStack) -> tuple[Version, Views | KernelStack]:
-    """Return how the samples are scaled, and the scaled samples; kernel matrices stay as they are."""
+def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Version, Views | KernelStack]:
+    """Return the samples, their digests, how they are scaled, and the scaled samples; kernel matrices never are."""
+    samples = model._read_in_memory(X)
+    seen = Seen(samples.digests())
     if isinstance(samples, KernelStack):
-        return Version("given", {}), samples
+        return samples, seen, Version("given", {}), samples
     papers = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
-    version = fit_by_view(samples, model.scale, as_they_are=papers if model.scheme in _PAPERS_OWN else None)
+    version = fit_by_view(samples, model.scale, as_they_are=None if VERSIONS[model.scheme].scaled else papers)
     if model.verbose:
         say = Reporter(type(model).__name__, model.verbose)
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
-    return version, scaled(samples, version.scalings)
+    return samples, seen, version, scaled(samples, version.scalings)
+
+
+def _need_similarity(H: Matrix, bank: Bank) -> None:
+    """Refuse kernels that are all 0: their weights would be infinite."""
+    if not H.any():
+        msg = f"All values of the kernels {', '.join(bank.names)} are 0 for these samples: no sample is like another."
+        raise InvalidInputError(msg)
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
@@ -349,22 +314,26 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
 
 def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
     """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
-    state, bank = solution.state, given.bank
-    shares: Vector = state.w / state.w.sum()
+    state, bank, scheme = solution.state, given.bank, model._scheme()
+    shares = state.w / state.w.sum()
     training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w
-    consensus = Consensus(bank, training, given.version.scalings, weights, state.K)
+    consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
+    factors = cosine_factors(state.S)
     fitted = {
-        **kernel_attributes(bank.names, bank.views, state.w, (given.version,)),
+        "kernel_names_": bank.names,
+        "kernel_views_": bank.views,
+        "kernel_weights_": state.w,
         "kernel_shares_": shares,
         "graph_": state.S,
         "consensus_kernel_": state.K,
+        "embedding_": state.P,
         "history_": solution.history,
         "n_iter_": len(solution.history.records),
         "outcome_": solution.outcome,
+        **({"scaling_": (given.version,)} if given.version.scalings else {}),
     }
-    kept, gamma = neighbors(model.n_neighbors, model.scheme), ridge(model.gamma, model.scheme)
-    return fitted, LearnedRows(consensus, state.P, model.alpha, gamma, kept, cosine_factors(state.S))
+    return fitted, LearnedRows(consensus, state.P, scheme.alpha, scheme.gamma, scheme.n_neighbors, factors)
 
 
 def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils import get_tags
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
-from kernelweave.errors import InvalidInputError
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel
 from kernelweave.memory import available_memory
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
@@ -19,11 +17,10 @@ from kernelweave.weave.plan import Plan
 from kernelweave.weave.progress import Reporter
 
 if TYPE_CHECKING:
-    from kernelweave.estimators._learned import LearnedClassifier, LearnedClusterer
     from kernelweave.estimators.weave_classifier import WeaveClassifier
     from kernelweave.estimators.weave_clustering import WeaveClustering
 
-__all__ = ["CONSTRAINTS", "check_parameters", "choose"]
+__all__ = ["CONSTRAINTS", "choose"]
 
 _GAMMA = 0.1
 _NEIGHBOURS = 10
@@ -34,18 +31,10 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "scale": [StrOptions(set(SCALES)), Mapping],
     "weights": [StrOptions({"self", "uniform"}), "array-like"],
     "graph": [StrOptions({"auto", "ridge", "knn", "both"})],
-    "gamma": [POSITIVE, StrOptions({"auto"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
     "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"})],
     "solver": [StrOptions({"auto", *SOLVERS}), *map(type, SOLVERS.values())],
 }
-
-
-def check_parameters(model: WeaveClustering | WeaveClassifier | LearnedClusterer | LearnedClassifier) -> None:
-    """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
-    model._validate_params()
-    if get_tags(model).input_tags.pairwise and model.scale not in ("auto", "none"):
-        msg = f"scale={model.scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
-        raise InvalidInputError(msg)
 
 
 def choose(

@@ -8,19 +8,10 @@ from typing import Any, ClassVar
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import (
-    PMKL_CONSTRAINTS,
-    GammaLike,
-    LearnedClassifier,
-    NeighborsLike,
-    SchemeName,
-    betas,
-    neighbors,
-    ridge,
-)
+from kernelweave.estimators._learned import PMKL_CONSTRAINTS, LearnedClassifier, SchemeName
 from kernelweave.samples.reader import ColumnsLike
 from kernelweave.samples.scaling import Scale
-from kernelweave.solve import Scheme, kgl, pmkl, smkl
+from kernelweave.solve import GammaLike, NeighborsLike, Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]
 
@@ -109,8 +100,9 @@ class SMKLClassifier(LearnedClassifier):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=True,
-            n_neighbors=neighbors(self.n_neighbors, self.scheme),
-            **betas(self.beta, self.relative_beta),
+            beta=self.beta,
+            relative_beta=self.relative_beta,
+            n_neighbors=self.n_neighbors,
         )
 
 
@@ -178,8 +170,7 @@ class KGLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        kept = neighbors(self.n_neighbors, self.scheme)
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=kept)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=self.n_neighbors)
 
 
 @documented
@@ -255,7 +246,4 @@ class PMKLClassifier(LearnedClassifier):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        kept = neighbors(self.n_neighbors, self.scheme)
-        return pmkl(
-            self.scheme, alpha=self.alpha, gamma=ridge(self.gamma, self.scheme), classify=True, n_neighbors=kept
-        )
+        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=True, n_neighbors=self.n_neighbors)

@@ -8,19 +8,10 @@ from typing import Any, ClassVar
 from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
-from kernelweave.estimators._learned import (
-    PMKL_CONSTRAINTS,
-    GammaLike,
-    LearnedClusterer,
-    NeighborsLike,
-    SchemeName,
-    betas,
-    neighbors,
-    ridge,
-)
+from kernelweave.estimators._learned import PMKL_CONSTRAINTS, LearnedClusterer, SchemeName
 from kernelweave.samples.reader import ColumnsLike
 from kernelweave.samples.scaling import Scale
-from kernelweave.solve import Scheme, kgl, pmkl, smkl
+from kernelweave.solve import GammaLike, NeighborsLike, Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClustering", "PMKLClustering", "SMKLClustering"]
 
@@ -113,8 +104,9 @@ class SMKLClustering(LearnedClusterer):
             alpha=self.alpha,
             gamma=self.gamma,
             classify=False,
-            n_neighbors=neighbors(self.n_neighbors, self.scheme),
-            **betas(self.beta, self.relative_beta),
+            beta=self.beta,
+            relative_beta=self.relative_beta,
+            n_neighbors=self.n_neighbors,
         )
 
 
@@ -187,8 +179,7 @@ class KGLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        kept = neighbors(self.n_neighbors, self.scheme)
-        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=kept)
+        return kgl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=self.n_neighbors)
 
 
 @documented
@@ -269,7 +260,4 @@ class PMKLClustering(LearnedClusterer):
         self.dtype = dtype
 
     def _scheme(self) -> Scheme:
-        kept = neighbors(self.n_neighbors, self.scheme)
-        return pmkl(
-            self.scheme, alpha=self.alpha, gamma=ridge(self.gamma, self.scheme), classify=False, n_neighbors=kept
-        )
+        return pmkl(self.scheme, alpha=self.alpha, gamma=self.gamma, classify=False, n_neighbors=self.n_neighbors)

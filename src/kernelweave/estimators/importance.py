@@ -17,7 +17,8 @@ from sklearn.utils import check_random_state
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.reader import SamplesLike, labels_in_order
+from kernelweave.samples.partial_labels import labels_in_order
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 
 __all__ = ["ViewImportance", "view_importance"]

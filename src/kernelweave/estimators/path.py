@@ -14,7 +14,7 @@ from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse, shifted
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import threads
-from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer, ridge
+from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
 
@@ -62,7 +62,7 @@ def smkl_path(
     """
     settings = _settings(grid)
     first = clone(model).set_params(**settings[0])
-    first._validate_params()
+    first._check_parameters()
     with threads(first.n_jobs):
         given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
@@ -70,8 +70,7 @@ def smkl_path(
         before = head
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
-            fitted._validate_params()
-            _take_features(fitted, first)
+            fitted._check_parameters()
             with threads(fitted.n_jobs):
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
@@ -80,13 +79,6 @@ def smkl_path(
 
 def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in setting.items() if name != "alpha"}
-
-
-def _take_features(fitted: _Model, first: _Model) -> None:
-    """Give a model the number and names of features that another one read."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(first, name):
-            setattr(fitted, name, getattr(first, name))
 
 
 def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
@@ -100,7 +92,7 @@ def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before: Solution | None) -> Solution:
     """Return the solution from a warm start, or from a cold one if there is no warm one or it does not converge."""
-    start = None if before is None else _warm(before.state, ridge(model.gamma, model.scheme))
+    start = None if before is None else _warm(before.state, model._scheme().gamma)
     if start is not None:
         try:
             with warnings.catch_warnings():

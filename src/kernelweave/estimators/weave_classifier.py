@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind
-from kernelweave.estimators._classifier import GraphClassifier, class_attributes, read_labels
+from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelsLike, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
+from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.partial_labels import encode_partial_labels
+from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
 from kernelweave.samples.scaling import Scale, Version
 from kernelweave.weave.choice import SolverChoice, SolverLike
@@ -130,7 +130,7 @@ class WeaveClassifier(GraphClassifier):
         -------
         self
         """
-        check_parameters(self)
+        self._check_parameters()
         samples = self._read(X)
         with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
             if isinstance(samples, Chunks):  # counted while they are read

@@ -13,7 +13,7 @@ from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
-from kernelweave.estimators._weaving import CONSTRAINTS, check_parameters, choose
+from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
 from kernelweave.samples.scaling import Scale, Version
@@ -164,7 +164,7 @@ class WeaveClustering(GraphClusterer):
         -------
         self
         """
-        check_parameters(self)
+        self._check_parameters()
         samples = self._read(X)
         with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
             if self.n_clusters != "auto" and not isinstance(samples, Chunks):

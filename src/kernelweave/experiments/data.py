@@ -14,6 +14,7 @@ from sklearn import datasets as bundled
 
 from kernelweave._types import Samples
 from kernelweave.datasets import dataset_info, list_datasets, load_dataset
+from kernelweave.datasets.registry import DATASETS
 
 __all__ = ["Identity", "LabelledSamples", "identify", "known_datasets", "load_samples"]
 
@@ -45,15 +46,16 @@ class LabelledSamples:
 
 
 def known_datasets() -> tuple[str, ...]:
-    """Return the names that an experiment may use."""
-    return (*list_datasets(), *_BUNDLED)
+    """Return the names that an experiment may use: data sets with one table, and all of plugins."""
+    several = {info.name for info in DATASETS if info.n_views > 1}
+    return tuple(dict.fromkeys([*(name for name in list_datasets() if name not in several), *_BUNDLED]))
 
 
 def identify(name: str) -> Identity:
     """Return the checksum and shape of a data set; the files of the paper's data sets are not needed for it."""
     if name not in _BUNDLED:
         info = dataset_info(name)
-        return Identity(info.name, info.sha256, info.n_samples, info.n_features, info.n_classes)
+        return Identity(info.name, info.sha256 or info.git_blob or "", info.n_samples, info.n_features, info.n_classes)
     samples = load_samples(name)
     content = hashlib.sha256(np.ascontiguousarray(samples.X).tobytes() + samples.y.tobytes())
     n, d = samples.X.shape

@@ -81,7 +81,8 @@ class _Work:
             return kernels
         if self.method.input == "mean-kernel":
             return np.mean(kernels, axis=0)
-        return kernels[recipe(self.method.kernels).names.index(point.kernel)]
+        bank = self.method.kernels
+        return kernels[recipe(bank).names.index(point.kernel.removesuffix(f" of {bank}"))]
 
     def model(self, point: Point) -> BaseEstimator:
         return build(

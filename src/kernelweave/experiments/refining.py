@@ -41,7 +41,7 @@ def second_stage(spec: Spec, finished: Mapping[str, Sequence[Row]]) -> list[Task
             settings.setdefault(task.setting(point), []).append(row)
     keep = spec.coarse.keep
     best = {
-        place: sorted(settings, key=lambda setting: _merit(settings[setting]), reverse=True)[:keep]
+        place: sorted(settings, key=lambda setting: _merit(settings[setting]), reverse=True)[: keep[place[0]]]
         for place, settings in runs.items()
         if place not in incomplete
     }
@@ -56,7 +56,7 @@ def expected_second_stage(spec: Spec) -> list[Task]:
     for task in expand(spec):
         settings.setdefault(task.place, []).extend(task.setting(point) for point in task.points)
     return expand_best(
-        spec, {place: list(dict.fromkeys(found))[: spec.coarse.keep] for place, found in settings.items()}
+        spec, {place: list(dict.fromkeys(found))[: spec.coarse.keep[place[0]]] for place, found in settings.items()}
     )
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kernelweave._plural import counted
 from kernelweave.errors import ResultsError
-from kernelweave.experiments.spec import Spec
-from kernelweave.experiments.tasks import Task
 from kernelweave.files.replace import replacing
 from kernelweave.files.temporary import remove_leftovers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "Results", "Row", "settled"]
+__all__ = ["COLUMNS", "Described", "Results", "Row", "Stored", "settled"]
 
 COLUMNS: dict[str, str] = {
     "experiment": "string", "preset": "string", "dataset": "string", "data_sha256": "string", "n_samples": "Int64",
@@ -39,17 +37,54 @@ def settled(outcome: str, moved: float | None) -> bool:
     return outcome in _CONVERGED or (outcome == "MAX_ITER" and moved == 0)
 
 
+class Described(Protocol):
+    """An experiment as its results describe it."""
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+
+    @property
+    def preset(self) -> str:
+        """Which of its presets."""
+
+    @property
+    def filename(self) -> str:
+        """The name of its file."""
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of the file and the preset."""
+
+
+class Stored(Protocol):
+    """A task whose rows are stored together."""
+
+    @property
+    def name(self) -> str:
+        """The stem of the file that stores the rows."""
+
+    @property
+    def row_keys(self) -> tuple[str, ...]:
+        """A digest that identifies each row."""
+
+
 class Results:
     """The folder of a run: ``rows/`` with a file per task, and ``run.json`` with the experiment and preset."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, columns: Mapping[str, str] = COLUMNS) -> None:
         self.folder = folder
         self.rows = folder / "rows"
+        self.columns = dict(columns)
 
-    def open(self, spec: Spec, *, resume: bool) -> None:
+    def open(self, spec: Described, *, resume: bool) -> None:
         """Make the folder, or reuse it if its rows are of this experiment; rows of another need `resume`."""
         about = self.folder / "run.json"
-        mine = {"experiment": spec.name, "preset": spec.preset, "spec": spec.path.name, "spec_sha256": spec.sha256}
+        mine = {"experiment": spec.name, "preset": spec.preset, "spec": spec.filename, "spec_sha256": spec.sha256}
         if about.exists():
             theirs = self._read_about(about)
             if theirs.get("spec_sha256") != spec.sha256 and not resume:
@@ -69,30 +104,37 @@ class Results:
         except OSError as error:
             raise self._unwritable(self.rows, error) from error
         self._write(about, (json.dumps(mine, indent=1) + "\n").encode())
-        self._write(self.folder / "spec.toml", spec.path.read_bytes())
+        self._write(self.folder / "spec.toml", spec.content)
 
-    def finished(self, tasks: Iterable[Task]) -> dict[str, list[Row]]:
+    def finished(self, tasks: Iterable[Stored]) -> dict[str, list[Row]]:
         """Return the rows of the finished tasks, by the name of the task."""
         present = {path.stem for path in self.rows.glob("*.jsonl")}
         return {task.name: self._read(task) for task in tasks if task.name in present}
 
-    def add(self, task: Task, rows: list[Row]) -> None:
+    def add(self, task: Stored, rows: list[Row]) -> None:
         """Write the rows of a finished task atomically."""
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
         self._write(self._file(task), lines.encode())
 
-    def consolidate(self, tasks: Iterable[Task]) -> pd.DataFrame:
+    def consolidate(self, tasks: Iterable[Stored]) -> pd.DataFrame:
         """Write all rows, in the order of the tasks, to results.parquet and results.csv, and return them."""
+        return self._consolidated([row for found in self.finished(tasks).values() for row in found])
+
+    def consolidate_all(self) -> pd.DataFrame:
+        """Do the same with the rows of all tasks in the folder, in the order of their files."""
+        paths = sorted(self.rows.glob("*.jsonl"))
+        return self._consolidated([row for path in paths for row in self._read_file(path)])
+
+    def _consolidated(self, rows: list[Row]) -> pd.DataFrame:
         import pandas as pd
 
-        rows = [row for found in self.finished(tasks).values() for row in found]
         unique = list({row["key"]: row for row in rows}.values())
-        frame = pd.DataFrame(unique, columns=list(COLUMNS)).astype(COLUMNS)
+        frame = pd.DataFrame(unique, columns=list(self.columns)).astype(self.columns)
         self._write_with(self.folder / "results.parquet", lambda file: frame.to_parquet(file, index=False))
         self._write(self.folder / "results.csv", frame.to_csv(index=False).encode())
         return frame
 
-    def _file(self, task: Task) -> Path:
+    def _file(self, task: Stored) -> Path:
         return self.rows / f"{task.name}.jsonl"
 
     def _read_about(self, path: Path) -> Row:
@@ -103,9 +145,15 @@ class Results:
             raise ResultsError(msg) from error
         return found if isinstance(found, dict) else {}
 
-    def _read(self, task: Task) -> list[Row]:
+    def _read(self, task: Stored) -> list[Row]:
         """Return the rows in a task's file; raise if they are not the rows of the task."""
         path = self._file(task)
+        rows = self._read_file(path)
+        if tuple(row["key"] for row in rows) != task.row_keys:
+            raise self._corrupt(path, f"it has {counted(len(rows), 'row')}, not the {len(task.row_keys)} of its task")
+        return rows
+
+    def _read_file(self, path: Path) -> list[Row]:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -116,12 +164,10 @@ class Results:
                 row = json.loads(line)
             except ValueError as error:
                 raise self._corrupt(path, f"line {number} is not JSON ({error})") from error
-            missing = [column for column in COLUMNS if not isinstance(row, dict) or column not in row]
+            missing = [column for column in self.columns if not isinstance(row, dict) or column not in row]
             if missing:
                 raise self._corrupt(path, f"line {number} lacks {', '.join(missing[:3])}")
             rows.append(row)
-        if tuple(row["key"] for row in rows) != task.row_keys:
-            raise self._corrupt(path, f"it has {counted(len(rows), 'row')}, not the {len(task.points)} of its task")
         return rows
 
     def _write(self, path: Path, content: bytes) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from joblib import Parallel, delayed, parallel_config
-
-from kernelweave.errors import InvalidInputError
 from kernelweave.experiments.execute import run_task
+from kernelweave.experiments.parallel import check_jobs, in_parallel
 from kernelweave.experiments.refining import expected_second_stage, second_stage
 from kernelweave.experiments.rows import Results, Row
 from kernelweave.experiments.spec import Spec
@@ -22,18 +19,30 @@ from kernelweave.experiments.tasks import Task, expand
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Watch", "run_experiment"]
+__all__ = ["Timed", "Watch", "run_experiment"]
 
-_PATIENCE = 3.0  # seconds for a dask scheduler to answer
+
+class Timed(Protocol):
+    """A task whose duration is estimated."""
+
+    @property
+    def label(self) -> str:
+        """What tasks of similar speed have in common."""
+
+    @property
+    def cost(self) -> float:
+        """A rough estimate of the work."""
 
 
 class Watch(Protocol):
     """An observer of a run, such as a progress bar."""
 
-    def begin(self, tasks: list[Task], finished: list[tuple[Task, list[Row]]], later: list[Task]) -> None:
+    def begin(
+        self, tasks: Sequence[Timed], finished: Sequence[tuple[Timed, list[Row]]], later: Sequence[Timed]
+    ) -> None:
         """Handle the start of a stage: tasks to run, finished ones with their rows, and tasks like the next stage's."""
 
-    def done(self, task: Task, rows: list[Row]) -> None:
+    def done(self, task: Timed, rows: list[Row]) -> None:
         """Handle a finished task and its rows."""
 
 
@@ -81,9 +90,7 @@ def run_experiment(
     ResultsError
         If the folder cannot be written, holds other results, or has a corrupt file.
     """
-    if jobs == 0 or jobs < -1:
-        msg = f"jobs must be a number of processes, or -1 for every core; got {jobs}."
-        raise InvalidInputError(msg)
+    check_jobs(jobs)
     results = Results(out)
     wanted = spec.narrowed(datasets, methods)
     first = expand(wanted)
@@ -116,41 +123,9 @@ def _run_stage(
         return
     shared = SharedData.build(results.folder.absolute(), tasks, data_home)
     try:
-        for task, rows in _run(tasks, shared, jobs, dask):
+        for task, rows in in_parallel(tasks, partial(run_task, shared=shared), jobs, dask):
             results.add(task, rows)
             if watch is not None:
                 watch.done(task, rows)
     finally:
         shared.remove()
-
-
-def _run(tasks: list[Task], shared: SharedData, jobs: int, dask: str | None) -> Iterator[tuple[Task, list[Row]]]:
-    """Yield the tasks with their rows as they finish, in any order."""
-    with _dask(dask) if dask else nullcontext():
-        backend = {} if dask else {"n_jobs": jobs, "backend": "loky"}
-        parallel = Parallel(**backend, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        with closing(parallel(delayed(_run_one)(i, task, shared) for i, task in enumerate(tasks))) as found:
-            for i, rows in found:
-                yield tasks[i], rows
-
-
-def _run_one(i: int, task: Task, shared: SharedData) -> tuple[int, list[Row]]:
-    return i, run_task(task, shared)
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[None]:
-    """Run joblib on the workers of a dask scheduler."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        msg = 'Running on dask needs its packages, which are not installed: run pip install "kernelweave[dask]".'
-        raise InvalidInputError(msg) from error
-    connect: Callable[..., Client] = Client  # its signature has no annotations
-    try:
-        client = connect(address, timeout=_PATIENCE, set_as_default=True)
-    except (OSError, ValueError) as error:
-        msg = f"There is no dask scheduler at {address!r}: {error}. Start one with `dask scheduler`."
-        raise InvalidInputError(msg) from error
-    with closing(client), parallel_config("dask"):
-        yield

@@ -43,7 +43,8 @@ CLASSIFIES: tuple[Kind, ...] = ("classification", "leak")
 class Grid:
     """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before.
 
-    Every combination of values is run on the samples under each of the `preprocessing` methods.
+    Every combination of values is run on the samples under each of the `preprocessing` methods and, for a method that
+    takes kernels, on those of each recipe in `kernels`; none means the recipe of the method.
     """
 
     values: dict[str, tuple[Any, ...]]
@@ -51,11 +52,12 @@ class Grid:
     presets: tuple[str, ...]
     path: bool
     preprocessing: tuple[Preprocessing, ...] = ("none",)
+    kernels: tuple[str, ...] = ()
 
     @property
     def searches(self) -> bool:
         """Whether there is more than one setting."""
-        return len(self.settings()) * len(self.preprocessing) > 1
+        return len(self.settings()) * len(self.preprocessing) * max(1, len(self.kernels)) > 1
 
     def settings(self) -> list[Parameters]:
         """Return every combination of the values."""
@@ -86,10 +88,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Coarse:
-    """A search in two stages: every setting on the first `draws` draws, and the best `keep` of them on all draws."""
+    """A search in two stages: every setting on a data set's first `draws`, and the best `keep` of them on all draws."""
 
-    draws: int
-    keep: int
+    draws: dict[str, int]
+    keep: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,17 @@ class Spec:
     @cached_property
     def sha256(self) -> str:
         """Checksum of the file and the preset."""
-        return hashlib.sha256(self.path.read_bytes() + self.preset.encode()).hexdigest()
+        return hashlib.sha256(self.content + self.preset.encode()).hexdigest()
+
+    @property
+    def filename(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    @property
+    def content(self) -> bytes:
+        """The file."""
+        return self.path.read_bytes()
 
     def seeds(self, method: Method, dataset: str) -> range:
         """Return the seeds of a method's repeats, or of the draws of labels."""
@@ -198,7 +210,7 @@ def _read(table: TomlTable, preset: str) -> Spec:
         fractions=labels[1],
         draws=labels[2],
         most_repeats=chosen.count("repeats", None),
-        coarse=_coarse(chosen, kind),
+        coarse=_coarse(chosen, kind, datasets),
     )
     _check_methods(table, spec)
     return spec
@@ -213,21 +225,26 @@ def _labels(
     if not fractions or not all(isinstance(f, float) and 0 < f < 1 for f in fractions):
         labels.fail("fractions", f"expected numbers between 0 and 1, got {fractions!r}.")
     protocol = labels.word("protocol", SPLITS)
-    if isinstance(preset.take("draws", (int, dict)), int):
-        return protocol, tuple(fractions), dict.fromkeys(datasets, preset.count("draws"))
-    counts = preset.table("draws")
+    return protocol, tuple(fractions), _counts(preset, "draws", datasets)
+
+
+def _counts(table: TomlTable, key: str, datasets: tuple[str, ...]) -> dict[str, int]:
+    """Return a number for every data set, from one number for all or a table."""
+    if isinstance(table.take(key, (int, dict)), int):
+        return dict.fromkeys(datasets, table.count(key))
+    counts = table.table(key)
     counts.only(datasets)
-    return protocol, tuple(fractions), {name: counts.count(name) for name in datasets}
+    return {name: counts.count(name) for name in datasets}
 
 
-def _coarse(preset: TomlTable, kind: Kind) -> Coarse | None:
+def _coarse(preset: TomlTable, kind: Kind, datasets: tuple[str, ...]) -> Coarse | None:
     if "coarse" not in preset:
         return None
     if kind not in CLASSIFIES:
         preset.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
     table = preset.table("coarse")
     table.only(("draws", "keep"))
-    return Coarse(table.count("draws"), table.count("keep"))
+    return Coarse(_counts(table, "draws", datasets), _counts(table, "keep", datasets))
 
 
 _METHOD_KEYS = (
@@ -246,7 +263,7 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
         table.fail("input", f"{estimator} takes no kernels; possible is 'features'.")
     if given in ("each-kernel", "mean-kernel") and "kernel" not in accepted:
         table.fail("input", f"{estimator} takes no single kernel; possible are 'kernels' and 'features'.")
-    grids = tuple(_grid(g, accepted, presets) for g in table.tables("grid"))
+    grids = tuple(_grid(g, accepted, presets, given) for g in table.tables("grid"))
     selection = table.word("selection", SELECTIONS, "oracle" if grids or given == "each-kernel" else "fixed")
     if selection == "fixed" and (any(grid.searches for grid in grids) or given == "each-kernel"):
         table.fail("selection", "'fixed' chooses nothing: give each grid one setting, and no search over kernels.")
@@ -255,13 +272,17 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
         estimator=estimator,
         selection=selection,
         input=given,
-        kernels=table.word("kernels", (*RECIPES, *plugin_names("kernels")), _usual_kernels(kind)),
+        kernels=table.word("kernels", _recipes(), _usual_kernels(kind)),
         parameters=dict(parameters.values),
         grids=grids,
         repeats=table.count("repeats", 1),
         batch=table.count("batch", 1),
         confirm=_confirm(table, accepted, grids),
     )
+
+
+def _recipes() -> tuple[str, ...]:
+    return (*RECIPES, *plugin_names("kernels"))
 
 
 def _usual_kernels(kind: Kind) -> str:
@@ -277,8 +298,8 @@ def _confirm(table: TomlTable, accepted: tuple[str, ...], grids: tuple[Grid, ...
     return confirm
 
 
-def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...]) -> Grid:
-    reserved = ("datasets", "presets", "path", "preprocessing")
+def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...], given: Input) -> Grid:
+    reserved = ("datasets", "presets", "path", "preprocessing", "kernels")
     table.only((*reserved, *accepted))
     values = {}
     for key, value in table.values.items():
@@ -293,7 +314,10 @@ def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...])
     preprocessing = table.words("preprocessing", PREPROCESSINGS, ("none",))
     if not preprocessing:
         table.fail("preprocessing", "the list is empty, so there is no setting to run.")
-    return Grid(values, datasets, table.words("presets", presets, presets), path, preprocessing)
+    kernels = table.words("kernels", _recipes(), ())
+    if kernels and given == "features":
+        table.fail("kernels", "the input of the method is 'features': remove the key, or give another input.")
+    return Grid(values, datasets, table.words("presets", presets, presets), path, preprocessing, kernels)
 
 
 def _check_methods(table: TomlTable, spec: Spec) -> None:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, product
 from typing import Any, TypeAlias
@@ -57,9 +57,13 @@ class Task:
     @cached_property
     def name(self) -> str:
         """The stem of the file that stores the rows."""
-        words = [self.data.name, self.method.name if self.method else self.kind]
-        slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())
+        slug = re.sub(r"[^a-z0-9]+", "-", f"{self.data.name}-{self.label}".lower())
         return f"{slug}-{_digest(self.row_keys)[:16]}"
+
+    @property
+    def label(self) -> str:
+        """The method, or the kind of experiment without one."""
+        return self.method.name if self.method else self.kind
 
     @property
     def place(self) -> Place:
@@ -111,8 +115,9 @@ def expand(spec: Spec) -> list[Task]:
             continue
         for method in spec.methods:
             seeds = spec.seeds(method, data.name)
-            first = seeds[: spec.coarse.draws] if spec.coarse and two_stages(spec, method, data.name) else seeds
-            tasks += _of_method(spec, data, method, first)
+            if spec.coarse and two_stages(spec, method, data.name):
+                seeds = seeds[: spec.coarse.draws[data.name]]
+            tasks += _of_method(spec, data, method, seeds)
     return _without_repetition(tasks)
 
 
@@ -124,7 +129,7 @@ def expand_best(spec: Spec, best: Mapping[Place, Sequence[Setting]]) -> list[Tas
     for data in _identities(spec):
         for method in spec.methods:
             if two_stages(spec, method, data.name):
-                rest = spec.seeds(method, data.name)[spec.coarse.draws :]
+                rest = spec.seeds(method, data.name)[spec.coarse.draws[data.name] :]
                 every = _of_method(spec, data, method, rest)
                 tasks += [t for t in every if any(t.setting(p) in best.get(t.place, ()) for p in t.points)]
     return _without_repetition(tasks)
@@ -132,21 +137,22 @@ def expand_best(spec: Spec, best: Mapping[Place, Sequence[Setting]]) -> list[Tas
 
 def two_stages(spec: Spec, method: Method, dataset: str) -> bool:
     """Return whether a method has more settings and draws than the coarse stage of the experiment keeps."""
-    if spec.coarse is None or len(spec.seeds(method, dataset)) <= spec.coarse.draws:
+    if spec.coarse is None or len(spec.seeds(method, dataset)) <= spec.coarse.draws[dataset]:
         return False
-    return n_settings(method, dataset, spec.preset) > spec.coarse.keep
+    return n_settings(method, dataset, spec.preset) > spec.coarse.keep[dataset]
 
 
 def n_settings(method: Method, dataset: str, preset: str) -> int:
     """Return the number of settings that an experiment's file gives a method on a data set."""
-    kernels = len(recipe(method.kernels).names) if method.input == "each-kernel" else 1
     found = {
-        (json.dumps(setting, sort_keys=True), way)
+        (json.dumps(setting, sort_keys=True), way, kernel)
         for grid in method.grids_for(dataset, preset)
         for setting in grid.settings()
         for way in grid.preprocessing
+        for bank in grid.kernels or (method.kernels,)
+        for kernel in _kernel_names(method, bank)
     }
-    return kernels * len(found)
+    return len(found)
 
 
 def _identities(spec: Spec) -> list[Identity]:
@@ -154,21 +160,30 @@ def _identities(spec: Spec) -> list[Identity]:
 
 
 def _of_method(spec: Spec, data: Identity, method: Method, seeds: range) -> Iterator[Task]:
-    kernels = recipe(method.kernels).names if method.input == "each-kernel" else (_all_kernels(method),)
-    grids = method.grids_for(data.name, spec.preset)
-    searched = [(grid, way) for grid in grids for way in grid.preprocessing]
-    for fraction, (grid, way), kernel in product(spec.fractions or (None,), searched, kernels):
+    searched = [
+        (grid, way, bank, kernel)
+        for grid in method.grids_for(data.name, spec.preset)
+        for way in grid.preprocessing
+        for bank in grid.kernels or (method.kernels,)
+        for kernel in _kernel_names(method, bank)
+    ]
+    for fraction, (grid, way, bank, kernel) in product(spec.fractions or (None,), searched):
+        given = replace(method, kernels=bank)
+        protocol = spec.protocol if fraction is not None else None
         for block in _blocks(grid):
             for some in _seed_groups(spec, method, seeds, block, path=grid.path):
                 points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
-                protocol = spec.protocol if fraction is not None else None
                 yield Task(
-                    spec.name, spec.preset, spec.kind, data, method, points, protocol, fraction, grid.path, way
+                    spec.name, spec.preset, spec.kind, data, given, points, protocol, fraction, grid.path, way
                 )  # fmt: skip
 
 
-def _all_kernels(method: Method) -> str:
-    return {"kernels": method.kernels, "mean-kernel": f"mean of {method.kernels}"}.get(method.input, "")
+def _kernel_names(method: Method, bank: str) -> tuple[str, ...]:
+    """Return the names of the inputs that a method is run on; kernels of a recipe that is not its own name it."""
+    if method.input == "each-kernel":
+        of_bank = "" if bank == method.kernels else f" of {bank}"
+        return tuple(f"{name}{of_bank}" for name in recipe(bank).names)
+    return ({"kernels": bank, "mean-kernel": f"mean of {bank}"}.get(method.input, ""),)
 
 
 def _blocks(grid: Grid) -> list[list[Parameters]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -288,6 +288,13 @@ class Comparison:
         """The counts as a data frame."""
         return need_pandas().DataFrame(self.counts, index=list(self.rows), columns=list(self.columns))
 
+    def with_rows(self, order: Sequence[int]) -> Comparison:
+        """Return the comparison with the clusters of the first in another order, and those of the second to match."""
+        counts = self.counts[list(order)]
+        to = _matching(counts)
+        rows, columns = tuple(self.rows[i] for i in order), tuple(self.columns[j] for j in to)
+        return replace(self, rows=rows, columns=columns, counts=counts[:, to])
+
     def to_json(self) -> dict[str, Any]:
         """Return plain lists and dicts, from which `from_json` makes the same object."""
         lists = {"rows": self.rows, "columns": self.columns, "names": self.names, "counts": self.counts.tolist()}
@@ -338,8 +345,7 @@ def compare_clusterings(
         msg = f"The clusterings must have the same samples; got {len(codes)} and {len(again)}."
         raise InvalidInputError(msg)
     counts = (indicators(codes, len(own)).T @ indicators(again, len(others))).astype(np.intp)
-    _, matched = linear_sum_assignment(counts, maximize=True)
-    order = np.r_[matched, np.setdiff1d(np.arange(len(others)), matched)]
+    order = _matching(counts)
     return Comparison(
         tuple(map(str, own)),
         tuple(str(others[j]) for j in order),
@@ -348,3 +354,10 @@ def compare_clusterings(
         float(normalized_mutual_info_score(codes, again)),
         names,
     )
+
+
+def _matching(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns in the order of the rows that they match best; those that match none come last."""
+    _, matched = linear_sum_assignment(counts, maximize=True)
+    order: NDArray[np.intp] = np.r_[matched, np.setdiff1d(np.arange(counts.shape[1]), matched)]
+    return order

@@ -17,7 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
 from kernelweave.explain._groups import groups_of
-from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -244,16 +244,12 @@ def _by_pull(rows: list[dict[str, Any]]) -> Rows:
 
 
 def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix | None:
-    """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept.
-
-    A model of versions has a kernel matrix of each: they are added with the shares of the versions.
-    """
+    """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    kept_by = [getattr(each, "consensus", None) for each in getattr(joiner, "joiners", [joiner])]
-    found = [each for each in kept_by if isinstance(each, Consensus)]
-    if found:
-        kept = all(each.training is not None and each.training.n_samples == n_samples for each in found)
-        return np.sum([_share(model, each) * _weighted(each, sample) for each in found], axis=0) if kept else None
+    consensus = getattr(joiner, "consensus", None)
+    if isinstance(consensus, Consensus):
+        kept = consensus.training is not None and consensus.training.n_samples == n_samples
+        return np.sum([_weighted(version, sample) for version in consensus.versions], axis=0) if kept else None
     if joiner is None or not hasattr(joiner, "woven"):
         return None
     parts = [
@@ -264,21 +260,10 @@ def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix |
     return np.asarray(parts, dtype=np.float64)
 
 
-def _weighted(consensus: Consensus, sample: int) -> Matrix:
-    training: Any = consensus.training
-    H = consensus.bank.grams(training.select([sample]), training)[:, 0]
-    return np.asarray(H * np.asarray(consensus.weights)[:, None], dtype=np.float64)
-
-
-def _share(model: BaseEstimator, consensus: Consensus) -> float:
-    """Return the share of the version of the samples that a consensus compares."""
-    methods = {view: one.method for view, one in consensus.scalings.items()}
-    shares = [
-        version.share
-        for version in getattr(model, "scaling_", ())
-        if {view: one.method for view, one in version.scalings.items()} == methods
-    ]
-    return shares[0] if shares else 1.0
+def _weighted(version: VersionKernels, sample: int) -> Matrix:
+    training: Any = version.training
+    H = version.bank.grams(training.select([sample]), training)[:, 0]
+    return np.asarray(H * np.asarray(version.weights)[:, None], dtype=np.float64)
 
 
 def _features(

@@ -8,18 +8,21 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
+from scipy.linalg import get_blas_funcs
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-from kernelweave._types import Matrix, Samples, TileOf
+from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Strip, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 
 __all__ = ["KernelBank", "KernelLike", "as_kernel"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
+
+_STRIP = 2**21  # bytes of one kernel matrix that is computed at a time, beside others of its size
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
@@ -111,16 +114,22 @@ class KernelBank:
         self._fix(pair)
         return self.stack(pair)
 
-    def fit_tiles(self, X: Samples, dtype: DTypeLike | None = None) -> TileOf:
+    def fit_tiles(self, X: Samples) -> TileOf:
         """Fit on X and return a function that gives tiles of its kernel matrices.
 
-        The function keeps the products between samples, in this precision or that of X, but no kernel matrix. X must be
-        floating point and finite: it is not checked.
+        The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
+        is not checked.
         """
-        exact = Pair(X)
-        self._fix(exact)
-        pair = exact.astype(dtype or exact.dtype)
-        del exact
+        return self.tiles(self.fit_pair(X))
+
+    def fit_pair(self, X: Samples) -> Pair:
+        """Fit on X, which is not checked, and return it with the products between its samples."""
+        pair = Pair(X)
+        self._fix(pair)
+        return pair
+
+    def tiles(self, pair: Pair) -> TileOf:
+        """Return a function that gives tiles of the kernel matrices of a pair, whose samples were checked."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             return self.stack(Tile(pair, rows, cols, dtype))
@@ -134,28 +143,47 @@ class KernelBank:
         """
         pair = Pair(X, Y)
         self._need_fitted(pair)
-        return (self.stack(pair, i)[0] for i in range(len(self)))
+        return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
 
-    def stack(self, pair: Pair, one: int | None = None) -> Matrix:
-        """Return the matrices of all fitted kernels, or of one, for a pair whose samples were checked, (r, n, m)."""
-        which = slice(None) if one is None else slice(one, one + 1)
-        names, kernels = self.names[which], self._fixed[which]
-        H = np.empty((len(kernels), *pair.shape), dtype=pair.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-            for K, name, kernel in zip(H, names, kernels, strict=True):
-                found = kernel.of_products(pair)
-                found = kernel.evaluate(pair) if found is None else found
+    def stack(self, pair: Pair) -> Matrix:
+        """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
+        H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for K, kernel in zip(H, self._fixed, strict=True):
+                found = _values(kernel, pair)
                 if found.shape != pair.shape:
-                    msg = f"Kernel {name!r} gave a matrix of shape {found.shape}; expected {pair.shape}."
-                    raise InvalidInputError(msg)
+                    break
                 K[...] = found
-            total = H.sum()
-        if not np.isfinite(total):  # a sum is faster than a mask, but may overflow by itself
-            for name, K in zip(names, H, strict=True):
-                if not np.isfinite(K).all():
-                    msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
-                    raise InvalidInputError(msg)
+            usable = found.shape == pair.shape and bool(np.isfinite(H.sum()))
+        if not usable:
+            for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
+                K[...] = _matrix(name, kernel, pair)  # which names the kernel
         return H
+
+    def weighted(self, pair: Pair, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of the fitted kernels for a pair whose samples were checked, (n, m).
+
+        Kernels are computed for so few rows at a time that they stay near the processor.
+        """
+        K = np.zeros(pair.shape, dtype=pair.dtype)
+        height = max(1, _STRIP // (pair.shape[1] * pair.dtype.itemsize))
+        for start in range(0, pair.shape[0], height):
+            rows = slice(start, start + height)
+            self._add_weighted(K[rows], Strip(pair, rows), p)
+        return K
+
+    def _add_weighted(self, K: Matrix, pair: Pair, p: Vector) -> None:
+        """Add the weighted kernels to K, whose rows are contiguous; if the sum is not finite, one kernel is named."""
+        (add,) = get_blas_funcs(("axpy",), (K,))
+        used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for share, _, kernel in used:
+                H = np.ascontiguousarray(_values(kernel, pair), dtype=K.dtype)
+                add(H.ravel(), K.ravel(), a=share)  # in place, in one pass
+            finite = bool(np.isfinite(K.sum()))
+        if not finite:
+            for _, name, kernel in used:
+                _matrix(name, kernel, pair)
 
     def _fix(self, pair: Pair) -> None:
         self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
@@ -168,6 +196,26 @@ class KernelBank:
         if pair.X.shape[1] != self._n_features:
             msg = f"X has {pair.X.shape[1]} features, but the bank was fitted on samples of {self._n_features}."
             raise InvalidInputError(msg)
+
+
+def _values(kernel: Kernel, pair: Pair) -> Matrix:
+    K = kernel.of_products(pair)
+    return kernel.evaluate(pair) if K is None else K
+
+
+def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
+    """Return the matrix of one kernel, or name the kernel if it is not usable."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        K = _values(kernel, pair)
+    if K.shape != pair.shape:
+        msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
+        raise InvalidInputError(msg)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = K.sum()
+    if not (np.isfinite(total) or np.isfinite(K).all()):  # a sum is faster than a mask, but may overflow by itself
+        msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
+        raise InvalidInputError(msg)
+    return K
 
 
 def _named(kernels: Sequence[Kernel]) -> dict[str, Kernel]:

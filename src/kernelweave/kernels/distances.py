@@ -41,6 +41,12 @@ class _OfDiameter(Kernel):
         if self.diameter is not None:
             return self
         diameter = self.largest(pair)
+        if not np.isfinite(diameter):
+            msg = (
+                f"The distances of samples for {type(self).__name__} are larger than any number of {pair.dtype}: scale "
+                "the samples."
+            )
+            raise InvalidInputError(msg)
         if diameter == 0:
             msg = (
                 f"All {pair.X.shape[0]} samples are identical, so {type(self).__name__} has no scale to measure "

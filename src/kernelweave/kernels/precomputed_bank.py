@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kernelweave._types import Matrix, TileOf
-from kernelweave.samples.precomputed import KernelStack
+from kernelweave._types import Matrix, TileOf, Vector
+from kernelweave.samples.magnitudes import check_kernel
+from kernelweave.samples.precomputed import DIVIDE, KernelStack
 
 __all__ = ["PrecomputedBank"]
 
@@ -45,14 +46,22 @@ class PrecomputedBank:
         """Return the kernel matrices of the training samples, (r, n, n)."""
         return X.matrices
 
-    def fit_tiles(self, X: KernelStack, dtype: DTypeLike | None = None) -> TileOf:
+    def fit_tiles(self, X: KernelStack) -> TileOf:
         """Return a function that gives tiles (r, b, b') of the kernel matrices."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return np.ascontiguousarray(X.matrices[:, rows, cols], dtype)
+            H = X.matrices[:, rows, cols]
+            if dtype is not None and np.dtype(dtype).itemsize < H.itemsize:
+                for name, K in zip(self.names, H, strict=True):
+                    check_kernel(K, repr(name), training=rows == cols, dtype=dtype, advice=DIVIDE)
+            return np.ascontiguousarray(H, dtype)
 
         return tile
 
     def grams(self, X: KernelStack, Y: KernelStack | None = None) -> Matrix:
         """Return the kernel matrices of new samples with the training samples, (r, m, n)."""
         return X.matrices
+
+    def weighted(self, X: KernelStack, training: None, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of new samples with the training samples, (m, n)."""
+        return np.asarray(np.tensordot(p.astype(X.dtype), X.matrices, axes=1))

@@ -90,23 +90,32 @@ class ViewBank:
 
     def fit_grams(self, X: Views) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
-        tile, all_samples = self.fit_tiles(X), slice(0, X.n_samples)
-        return tile(all_samples, all_samples)
-
-    def fit_tiles(self, X: Views, dtype: DTypeLike | None = None) -> TileOf:
-        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices.
-
-        The products between samples are kept in this precision, or that of X.
-        """
         self._training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
-            return bank.fit_tiles(X.tables[0], dtype)
-        kept = dtype or X.dtype
-        parts = [self._view_tiles(X, v, name, kept) for v, name in enumerate(self.banks)]
+            return bank.stack(bank.fit_pair(X.tables[0]))
+        H = np.empty((len(self.names), X.n_samples, X.n_samples), dtype=X.dtype)
+        start = 0
+        for v, bank in enumerate(self.banks.values()):
+            part = slice(start, start := start + len(bank.names))
+            known = bank.stack(self._fit_view(X, v))
+            if not X.complete:
+                a, t = known.mean(axis=2, dtype=np.float64), knowledge(X.present)[v]
+                self._means[X.names[v]] = a, a.mean(axis=1)
+                known = spread(known, t, t, (a, *self._means[X.names[v]]), X.dtype)
+            H[part] = known
+        return H
+
+    def fit_tiles(self, X: Views) -> TileOf:
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+        self._training, self._means = X, {}
+        if len(self.banks) == 1:
+            (bank,) = self.banks.values()
+            return bank.fit_tiles(X.tables[0])
+        parts = [self._view_tiles(X, v) for v in range(len(self.banks))]
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return np.concatenate([part(rows, cols, dtype or kept) for part in parts])
+            return np.concatenate([part(rows, cols, dtype or X.dtype) for part in parts])
 
         return tile
 
@@ -123,6 +132,25 @@ class ViewBank:
             H[part] = self._view_grams(X, Y, v)
         return H
 
+    def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
+        ends = np.cumsum([len(bank.names) for bank in self.banks.values()])
+        first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(np.split(p, ends[:-1])))
+        return np.asarray(sum(others, start=first))
+
+    def _view_weighted(self, X: Views, training: Views, v: int, p: Vector) -> Matrix:
+        """Return the weighted sum of the kernels of one view for all samples, (n, m)."""
+        bank, x, y = self.banks[X.names[v]], X.tables[v], training.tables[v]
+        known: Matrix = bank.weighted(Pair(x, y), p) if x.shape[0] else np.empty((0, y.shape[0]), dtype=X.dtype)
+        if X.complete and training.complete:
+            return known
+        a = known.mean(axis=1, dtype=np.float64)
+        means, mean = self._training_means(v)
+        t, u = knowledge(X.present)[v], knowledge(training.present)[v]
+        # the values of samples that lack the view are linear in those of the kernels, so that sums can be spread
+        sums = a[None], (p @ means)[None], np.atleast_1d(p @ mean)
+        return np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
+
     def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
         """Return the kernel matrices of one view for all samples, (r_v, n, m)."""
         bank, x, y = self.banks[X.names[v]], X.tables[v], Y.tables[v]
@@ -137,14 +165,18 @@ class ViewBank:
         t, u = knowledge(X.present)[v], knowledge(Y.present)[v]
         return spread(known, t, u, (a, b, self._training_means(v)[1]), np.result_type(X.dtype, Y.dtype))
 
-    def _view_tiles(self, X: Views, v: int, name: str, kept: DTypeLike) -> TileOf:
-        """Fit the kernels of one view and return the function of their tiles; an error names the view."""
-        bank = self.banks[name]
+    def _fit_view(self, X: Views, v: int) -> Pair:
+        """Fit the kernels of one view and return the products of its samples; an error names the view."""
         try:
-            tile_of = bank.fit_tiles(X.tables[v], kept)
+            return self.banks[X.names[v]].fit_pair(X.tables[v])
         except InvalidInputError as error:
-            msg = f"View {name!r}: {error}"
+            msg = f"View {X.names[v]!r}: {error}"
             raise InvalidInputError(msg) from error
+
+    def _view_tiles(self, X: Views, v: int) -> TileOf:
+        """Fit the kernels of one view and return the function of their tiles."""
+        bank = self.banks[X.names[v]]
+        tile_of = bank.tiles(self._fit_view(X, v))
         if X.complete:
             return tile_of
         t = knowledge(X.present)[v]
@@ -204,11 +236,14 @@ class Bank(Protocol):
     def fit_grams(self, X: Any) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
 
-    def fit_tiles(self, X: Any, dtype: DTypeLike | None = None) -> TileOf:
+    def fit_tiles(self, X: Any) -> TileOf:
         """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
 
     def grams(self, X: Any, Y: Any = None) -> Matrix:
         """Return the kernel matrices of X with Y, (r, n, m)."""
+
+    def weighted(self, X: Any, training: Any, p: Vector) -> Matrix:
+        """Return Σ p_i H_i of X with the training samples, (n, m)."""
 
 
 @overload

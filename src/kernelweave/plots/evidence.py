@@ -45,6 +45,8 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     The agreement of different graphs is drawn beside that of samples without structure, if these were compared. The gap
     has an axis of its own; one above the dashed line decides.
     """
+    from matplotlib.ticker import MaxNLocator
+
     evidence = learned(model, "cluster_evidence_")[1]
     if ax is None:
         ax = new_axes(6.4, 4.0)
@@ -57,6 +59,8 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     gaps = _gaps(ax.twinx(), evidence)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
+    ax.set_ylabel("agreement", fontsize=9)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(min(0, float(np.nanmin([evidence.agreement, evidence.chance]))), 1.02)
     ax.tick_params(labelsize=9, colors=GREY)
     ax.legend(handles=[*ax.get_lines()[: len(lines)], gaps], fontsize=9, frameon=False)
@@ -77,6 +81,7 @@ def _gaps(ax: Axes, evidence: ClusterEvidence) -> Line2D:
     )
     ax.axhline(evidence.clear, color=COLOURS[1], linewidth=0.8, linestyle="--", zorder=0)
     ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
+    ax.set_ylabel("gap", fontsize=9)
     ax.tick_params(labelsize=9, colors=GREY)
     strip_spines(ax)
     ax.spines["right"].set_visible(True)

@@ -56,7 +56,7 @@ def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     if ax is None:
         ax = new_axes(min(12.0, 3.5 + 0.45 * groups), min(14.0, 1.4 + 0.26 * rows))
     image = ax.imshow(profile.means.T, cmap="RdBu_r", vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto")
-    names = [plain(shortened(name, 28)) for name in profile.features]
+    names = [plain(shortened(name, 36)) for name in profile.features]
     if rows <= 60:
         ax.set_yticks(range(rows), names, fontsize=8)
     else:

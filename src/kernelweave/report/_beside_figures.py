@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave import plots
+from kernelweave._plural import plural
 from kernelweave.explain import Associations, Comparison, Explanation
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
@@ -40,10 +41,9 @@ def draw_beside(
         for i, column in enumerate(drawable[:_DRAWN]):
             found[f"metadata-{i}"] = _metadata(f"metadata-{i}", beside, column)
     if comparison is not None:
-        order = [comparison.rows.index(label) for label in labels if label in comparison.rows]
+        ordered = comparison.with_rows([comparison.rows.index(label) for label in labels if label in comparison.rows])
         page = dict(zip(labels, shown, strict=True))
-        rows = tuple(page[comparison.rows[i]] for i in order)
-        found["comparison"] = _comparison(replace(comparison, rows=rows, counts=comparison.counts[order]))
+        found["comparison"] = _comparison(replace(ordered, rows=tuple(page[row] for row in ordered.rows)))
     return found
 
 
@@ -65,12 +65,12 @@ def _features(explanation: Explanation) -> Figure:
         f"Heat map of the means of {counted(rows, 'feature')} in {counted(columns, explanation.kind)}, in standard "
         "deviations from the mean of all samples. The table of every group holds the numbers."
     )
-    reading = "The most telling features of every group. Red: above the mean of all samples. Blue: below it."
+    reading = f"The most telling features of every {explanation.kind}. Red: above the mean of all samples; blue: below."
     height = min(14.0, 1.2 + 0.24 * rows)
     image = image_of(
         lambda ax: plots.plot_features(explanation, ax=ax), max(7.0, min(10.0, 3.6 + 0.4 * columns)), height
     )
-    return Figure("features", "Features in all groups", image, alt, reading)
+    return Figure("features", f"Features in all {plural(explanation.kind)}", image, alt, reading)
 
 
 def _metadata(name: str, metadata: Associations, column: str) -> Figure:

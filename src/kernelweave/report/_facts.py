@@ -104,8 +104,7 @@ def _precomputed(model: BaseEstimator) -> bool:
 def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
     """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    first = next(iter(getattr(joiner, "joiners", [joiner])))
-    training = getattr(getattr(first, "consensus", first), "training", None)
+    training = getattr(getattr(joiner, "consensus", joiner), "training", None)
     if training is None or training.complete or training.n_samples != n:
         return ()
     return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))

@@ -20,7 +20,7 @@ from kernelweave.report._facts import Facts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Figure", "Numbers", "draw_figures", "image_of"]
+__all__ = ["Figure", "Image", "Numbers", "draw_figures", "image_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,20 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """The data URI of a picture, and its width in inches, at which its text has the size that it was drawn with."""
+
+    address: str
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A picture, its text alternative, how to read it, and its numbers."""
 
     name: str
     title: str
-    image: str
+    image: Image
     alt: str
     reading: str
     table: Numbers | None = None
@@ -131,12 +139,14 @@ def _convergence(model: BaseEstimator, facts: Facts) -> Figure | None:
     return Figure("convergence", "Convergence", image, alt, reading, Numbers(head, rows))
 
 
-def _image(plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True) -> str:
+def _image(
+    plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True
+) -> Image:
     return image_of(lambda ax: plot(model, ax=ax), width, height, vector=vector)
 
 
-def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vector: bool = True) -> str:
-    """Return a picture as a data URI; without pyplot, which would keep the figure alive."""
+def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vector: bool = True) -> Image:
+    """Return a picture as a data URI; drawn without pyplot, which would keep the figure alive."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
@@ -147,4 +157,4 @@ def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vecto
     with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file
         canvas.savefig(file, format=kind, dpi=150, transparent=True, metadata=metadata)
     mime = "image/svg+xml" if vector else "image/png"
-    return f"data:{mime};base64,{base64.b64encode(file.getvalue()).decode()}"
+    return Image(f"data:{mime};base64,{base64.b64encode(file.getvalue()).decode()}", width)

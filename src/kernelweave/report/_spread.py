@@ -17,8 +17,8 @@ from kernelweave.report._facts import Facts
 __all__ = ["page_maps"]
 
 _EIGENVECTORS = 4  # of the graph, among which a second direction is looked for
-_SPREAD = 10  # eigenvectors of the graph that are spread, at least
-_PERPLEXITY = 30.0
+_SPREAD = 10  # eigenvectors of the graph that are spread, beside one for each group
+_PERPLEXITY = (5.0, 30.0)  # at least and at most; between them a third of a usual group, which then keeps its shape
 
 
 def page_maps(model: BaseEstimator, facts: Facts, drawn: npt.NDArray[np.intp], *, spread: bool) -> list[Layout]:
@@ -51,7 +51,7 @@ def _spread_map(model: BaseEstimator, facts: Facts, drawn: npt.NDArray[np.intp])
 
     S = getattr(model, "graph_", None)
     if S is not None and getattr(S, "shape", None) == (facts.n, facts.n):
-        q = min(max(_SPREAD, len(facts.names)) + 1, facts.n)
+        q = min(_SPREAD + len(facts.names), facts.n)
         V = np.asarray(bottom_spectrum(_symmetric(S), q).vectors, dtype=np.float64)[:, 1:]
     elif hasattr(model, "embedding_"):
         V = np.asarray(model.embedding_, dtype=np.float64)
@@ -61,7 +61,8 @@ def _spread_map(model: BaseEstimator, facts: Facts, drawn: npt.NDArray[np.intp])
     if len(drawn) < 4:
         msg = f"A spread needs 4 samples or more; got {len(drawn)}: leave spread out."
         raise InvalidInputError(msg)
-    perplexity = min(_PERPLEXITY, (len(drawn) - 1) / 3)
+    usual = float(np.median([group.size for group in facts.groups])) * len(drawn) / facts.n
+    perplexity = min(max(_PERPLEXITY[0], min(_PERPLEXITY[1], usual / 3)), (len(drawn) - 1) / 3)
     places = np.zeros((facts.n, 2))
     places[drawn] = TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(_unit(V[drawn]))
     return Layout("Spread", _scaled(places), ())

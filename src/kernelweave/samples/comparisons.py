@@ -191,6 +191,9 @@ def fit_comparison(thing: Distances | Graph, view: str) -> tuple[Comparison, dic
 def _fit_distances(table: Table, view: str) -> tuple[Placement, dict[str, Table]]:
     whole = _dense(table.values)
     known = np.asarray(~np.isnan(whole).all(axis=1))
+    if not known.any():
+        msg = f"The distances of view {view!r} are all NaN: leave it out."
+        raise InvalidInputError(msg)
     D = whole[np.ix_(known, known)]
     _check_entries(D, view, "distances")
     _check_symmetric(D, view, "distances")

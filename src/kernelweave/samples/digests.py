@@ -1,11 +1,16 @@
-"""Digests of 16 bytes, by which training samples are recognised."""
+"""Digests of 16 bytes, by which training samples are recognised.
+
+A digest is two sums, modulo 2**64, of the numbers of a row, whose bits are scrambled and multiplied by factors of their
+column. Equal rows have equal digests; those of two different rows are equal with a probability of about 2**-128. They
+are no protection against rows that someone makes up to have the digest of another.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +19,21 @@ from scipy import sparse
 from kernelweave._types import Mask, Samples
 from kernelweave.errors import NewSamplesError
 
-__all__ = ["Seen", "as_digests", "joined_digests", "row_digests"]
+__all__ = ["Lean", "Seen", "joined_digests", "row_digests", "stack_digests"]
+
+Words: TypeAlias = NDArray[np.uint64]
 
 _SIZE = 16
-_BLOCK = 4096  # rows that are converted together, so that the table is not copied
+_BLOCK = 2**16  # numbers that are converted together, so that they stay in the processor's cache
+_GOLDEN, _FIRST, _SECOND = (np.uint64(word) for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+_SHIFTS = tuple(np.uint64(bits) for bits in (30, 27, 31))
+
+
+class Lean:
+    """A frozen dataclass whose copies and pickles hold its fields only, without cached properties."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class _Content(Protocol):
@@ -25,8 +41,8 @@ class _Content(Protocol):
         """Return 16 bytes for every sample."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+@dataclass(frozen=True, eq=False)
+class Seen(Lean):
     """The training samples of a model, by their digests.
 
     Parameters
@@ -37,6 +53,16 @@ class Seen:
 
     digests: NDArray[np.uint8]
 
+    @cached_property
+    def _sorted(self) -> tuple[Words, Words, NDArray[np.intp]]:
+        """The distinct digests in order, as two words, and the first sample that has each."""
+        words = _as_words(self.digests)
+        order = np.lexsort((words[:, 1], words[:, 0]))  # stable: the first of equal samples comes first
+        first, second = words[order].T
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+        return first[new], second[new], order[new]
+
     def find(self, samples: _Content) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
         digests = samples.digests()
@@ -44,10 +70,10 @@ class Seen:
             digests, self.digests
         ):  # the training set itself: copies of a sample keep their own positions
             return np.arange(len(digests))
-        known, wanted = (np.ascontiguousarray(d).view(f"S{_SIZE}").ravel() for d in (self.digests, digests))
-        names, first = np.unique(known, return_index=True)
-        place = np.searchsorted(names, wanted).clip(max=len(names) - 1)
-        return np.where(names[place] == wanted, first[place], -1)
+        first, second, position = self._sorted
+        words = _as_words(digests)
+        place = np.searchsorted(first, words[:, 0]).clip(max=len(first) - 1)
+        return np.where((first[place] == words[:, 0]) & (second[place] == words[:, 1]), position[place], -1)
 
     def rows(self, samples: _Content) -> NDArray[np.intp]:
         """Return the position in the training set of every sample; new ones are an error."""
@@ -66,39 +92,84 @@ class Seen:
 
 
 def row_digests(X: Samples) -> NDArray[np.uint8]:
-    """Return a digest of every row, (n, 16); it depends on the values only, not on their precision."""
-    if sparse.issparse(X):
-        return _sparse_digests(X)
-    found = bytearray()
-    for start in range(0, len(X), _BLOCK):
-        block = np.ascontiguousarray(X[start : start + _BLOCK], dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-        width = max(block[:1].nbytes, 1)
-        data = block.data.cast("B")
-        for i in range(0, len(data), width):
-            found += hashlib.blake2b(data[i : i + width], digest_size=_SIZE).digest()
-    return np.frombuffer(bytes(found), dtype=np.uint8).reshape(-1, _SIZE)
+    """Return a digest of every row, (n, 16).
+
+    It depends on the values only, not on their precision or on whether the table is sparse.
+    """
+    return _as_digests(_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0))
 
 
-def _sparse_digests(X: Samples) -> NDArray[np.uint8]:
-    X = X.astype(np.float64)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    indices, data = X.indices.astype(np.int64), X.data
-    rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    return as_digests(indices[i:j].tobytes() + data[i:j].tobytes() for i, j in rows)
+def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
+    """Return a digest of the rows of every sample in all matrices of a stack (r, m, n), (m, 16)."""
+    return _as_digests(np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64))
 
 
 def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray[np.uint8]:
     """Return a digest of every sample from its digests in the views that have it, and from which views have it."""
-    n = present.shape[1]
-    placed = np.zeros((n, len(parts), _SIZE + 1), dtype=np.uint8)
+    placed = np.zeros((present.shape[1], len(parts), 3), dtype=np.uint64)
     for v, (part, known) in enumerate(zip(parts, present, strict=True)):
         placed[known, v, 0] = 1
-        placed[known, v, 1:] = part
-    return as_digests(row.tobytes() for row in placed)
+        placed[known, v, 1:] = _as_words(part)
+    lanes = _scrambled(placed.reshape(len(placed), -1), _keys(3 * len(parts), 0))
+    return _as_digests(np.stack([lane.sum(axis=1, dtype=np.uint64) for lane in lanes], axis=1))
 
 
-def as_digests(rows: Iterable[bytes]) -> NDArray[np.uint8]:
-    """Return the digests of byte strings, (n, 16)."""
-    found = b"".join(hashlib.blake2b(row, digest_size=_SIZE).digest() for row in rows)
-    return np.frombuffer(found, dtype=np.uint8).reshape(-1, _SIZE)
+def _as_words(digests: NDArray[np.uint8]) -> Words:
+    return np.ascontiguousarray(digests).view(np.uint64)
+
+
+def _as_digests(sums: Words) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(sums).view(np.uint8).reshape(-1, _SIZE)
+
+
+def _sums(X: Any, start: int) -> Words:
+    """Return the two sums of every row of a dense table whose first column has this number, (n, 2)."""
+    n, width = X.shape
+    keys, found = _keys(width, start), np.zeros((n, 2), dtype=np.uint64)
+    height = max(1, _BLOCK // max(width, 1))
+    for i in range(0, n, height):
+        block = np.asarray(X[i : i + height], dtype=np.float64, order="C") + 0.0  # -0.0 becomes 0.0
+        for lane, words in enumerate(_scrambled(block.view(np.uint64), keys)):
+            found[i : i + height, lane] = words.sum(axis=1, dtype=np.uint64)
+    return found
+
+
+def _sparse_sums(X: Samples) -> Words:
+    """Return the sums that the rows have in dense form: those of zeros are 0."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    keys, found = _keys(X.shape[1], 0), np.zeros((X.shape[0], 2), dtype=np.uint64)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    for i in range(0, X.nnz, _BLOCK):
+        part = slice(i, i + _BLOCK)
+        values = X.data[part].astype(np.float64) + 0.0
+        for lane, words in enumerate(_scrambled(values.view(np.uint64), keys[:, X.indices[part]])):
+            np.add.at(found[:, lane], rows[part], words)
+    return found
+
+
+def _keys(n: int, start: int) -> Words:
+    """Return two factors for each of n columns, (2, n): odd words, from the generator splitmix64."""
+    a, b, c = _SHIFTS
+    words = np.arange(2 * start + 1, 2 * (start + n) + 1, dtype=np.uint64) * _GOLDEN
+    words = (words ^ (words >> a)) * _FIRST
+    words = (words ^ (words >> b)) * _SECOND
+    words ^= words >> c
+    return np.ascontiguousarray(words.reshape(n, 2).T | np.uint64(1))
+
+
+def _scrambled(words: Words, keys: Words) -> tuple[Words, Words]:
+    """Return two words for each word, with the factors of its column; 0 stays 0.
+
+    The words of numbers such as 1.0 have few bits that are not 0. They are spread over the word first, since all bits
+    of the factors would not count otherwise.
+    """
+    a, b, c = _SHIFTS
+    spread = words >> a
+    spread ^= words
+    spread *= _FIRST
+    spread ^= spread >> b
+    spread *= _SECOND
+    spread ^= spread >> c
+    return spread * keys[0], spread * keys[1]

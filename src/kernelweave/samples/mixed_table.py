@@ -164,7 +164,8 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
         msg = f"kinds names the column {unknown[0]!r}, but the columns of {view!r} are {_names(names)}."
         raise InvalidInputError(msg)
     read = [
-        _fit_column(frame[original], name, kinds.get(name)) for original, name in zip(frame.columns, names, strict=True)
+        _fit_column(frame.get_column(original), name, kinds.get(name))  # names of columns may be numbers
+        for original, name in zip(frame.columns, names, strict=True)
     ]
     table = MixedTable(tuple(column for column, _ in read), choices.standardize, choices.gaps)
     if not table.blocks:
@@ -178,23 +179,22 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
 def _say(table: MixedTable, view: str, choices: ColumnChoices, *, told: bool) -> None:
     """Warn of columns that are left out, and of a table that was found to be mixed."""
     kinds = choices.kinds or {}
-    said = []
+    said, advice = [], []
     if told:
         blocks = " and ".join(f"{counted(len(cols), 'column')} of {name}" for name, cols in table.blocks.items())
         missing = sum(table.missing.values())
         cells = f", {counted(missing, 'cell')} missing" if missing else ""
-        said.append(
-            f"{view!r} has columns that are not numbers, so it is read as a mixed table: {blocks}{cells}. "
-            'kernels="mixed" says that this is meant.'
-        )
+        said.append(f"{view!r} has columns that are not numbers, so it is read as a mixed table: {blocks}{cells}.")
+        advice.append('kernels="mixed" says that this is meant.')
     left = {name: reason for name, reason in table.left_out.items() if kinds.get(name) != "left out"}
     if left:
         shown = "; ".join(f"{name!r}: {reason}" for name, reason in left.items())
         count = f"{counted(len(left), 'column')} of {view!r} {'is' if len(left) == 1 else 'are'}"
-        said.append(f"{count} left out ({shown}). kernels=Mixed(kinds={{...}}) chooses the kind of a column.")
+        said.append(f"{count} left out ({shown}).")
+        advice.append("kernels=Mixed(kinds={...}) chooses the kind of a column.")
     if said:
-        msg = f"{' '.join(said)} model.readings_ tells how every column was read."
-        warnings.warn(msg, ColumnsWarning, stacklevel=3)
+        advice.append("model.readings_ tells how every column was read.")
+        warnings.warn(ColumnsWarning(" ".join(said), " ".join(advice)), stacklevel=3)
 
 
 def as_frame(thing: Any, view: str) -> Any:
@@ -246,13 +246,17 @@ def _with_shares(column: Column, cells: list[str | None]) -> Column:
 def _with_moments(column: Column, cells: Vector) -> tuple[Column, Vector]:
     """Return a column of numbers with their moments, and its cells; dates are counted from the first."""
     known = cells[~np.isnan(cells)]
-    if len(known) == 0 or np.ptp(known) == 0:
+    if len(known) == 0 or known.min() == known.max():
         return replace(column, kind="left out", reason="it is constant" if len(known) else "it has no values"), cells
     if column.kind == "date":
         first = datetime(1970, 1, 1) + timedelta(days=float(known.min()))
         column = replace(column, origin=first.isoformat())
         cells, known = _since(cells, column), _since(known, column)
-    moments = {"fill": float(np.median(known)), "mean": float(known.mean()), "deviation": float(known.std())}
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = {"fill": float(np.median(known)), "mean": float(known.mean()), "deviation": float(known.std())}
+    if not np.isfinite(moments["deviation"]) or moments["deviation"] == 0:
+        msg = f"Column {column.name!r} has values that are too large or too small to be squared: use another unit."
+        raise InvalidInputError(msg)
     return replace(column, missing=int(np.isnan(cells).sum()), **moments), cells  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Partial labels: what marks a sample as unlabelled, and the classes of the others."""
+"""Partial labels in the order of the samples: what marks one as unlabelled, and the classes of the others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,31 @@ from sklearn.utils.validation import column_or_1d
 
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
 
-__all__ = ["encode_partial_labels"]
+__all__ = ["encode_partial_labels", "labels_in_order", "read_labels"]
+
+
+def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
+    """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
+    names = samples.sample_names if isinstance(samples, Views) else None
+    return encode_partial_labels(labels_in_order(y, names), n_samples=samples.n_samples)
+
+
+def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
+    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
+    index = getattr(y, "index", None)
+    if sample_names is None or index is None or not hasattr(y, "reindex"):
+        return y
+    lacking = [name for name in sample_names.tolist() if name not in index]
+    if lacking or not index.is_unique:
+        what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
+        n = len(sample_names)
+        msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
+        raise InvalidInputError(msg)
+    ordered: LabelsLike = y.reindex(sample_names)
+    return ordered
 
 
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -12,23 +12,25 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kernelweave._types import Array, LabelsLike, Table, Tables
+from kernelweave._types import Array, Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
+from kernelweave.samples.magnitudes import check_samples
 from kernelweave.samples.mixed_table import MixedTable, as_frame
 from kernelweave.samples.named_columns import in_fitted_order
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
 from kernelweave.samples.readings import Choices, TableReading, is_mixed
-from kernelweave.samples.table import is_frame, is_table
+from kernelweave.samples.table import is_frame, is_lazy, is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "labels_in_order", "read_like", "read_samples", "view_columns"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "read_like", "read_samples", "view_columns"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
+_FEATURES = ("n_features_in_", "feature_names_in_")
 
 # what a user may pass as X: in memory, or read in chunks
 SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
@@ -36,12 +38,13 @@ ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, pos
 
 
 def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool, choices: Choices = None) -> SampleSet:
-    """Return the samples of `fit`, checked; sets the names and the number of features of the estimator.
+    """Return the samples of `fit`, checked.
 
     Parameters
     ----------
     estimator : estimator
-        Its parameters `views` (columns of one table by view) and `dtype` are used if it has them.
+        Its parameters `views` (columns of one table by view) and `dtype` are used if it has them. scikit-learn's
+        checks set the number and the names of its features; `features` of the views has them too.
     X : table, several tables, chunks or kernel matrices
         A dict, a list or tuple of tables, MuData and AnnData are views; a path, a dask collection, an iterator, a
         function and `Chunks` are read in chunks; anything else is one table.
@@ -54,18 +57,19 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X))
-        estimator.n_features_in_ = stack.n_samples
-        vars(estimator).pop("feature_names_in_", None)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if _is_streamed(X):
         if choices is not None:
             msg = "kernels are 'mixed', but X is read in chunks: pass a data frame in memory."
             raise InvalidInputError(msg)
-        vars(estimator).pop("feature_names_in_", None)
         return _chunks(estimator, X)
     several = _is_several(X)
     views = _several_tables(estimator, X, choices) if several else _one_table(estimator, X, choices, reset=True)
-    return views if dtype is None else views.astype(dtype, copy=False)
+    check_samples(views.tables, views.names, scaled=hasattr(estimator, "scale"))
+    views = views if dtype is None else views.astype(dtype, copy=False)
+    if not several:
+        views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
+    return views
 
 
 def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
@@ -128,21 +132,6 @@ def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
         raise InvalidInputError(msg)
 
 
-def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
-    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
-    index = getattr(y, "index", None)
-    if sample_names is None or index is None or not hasattr(y, "reindex"):
-        return y
-    lacking = [name for name in sample_names.tolist() if name not in index]
-    if lacking or not index.is_unique:
-        what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
-        n = len(sample_names)
-        msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
-        raise InvalidInputError(msg)
-    ordered: LabelsLike = y.reindex(sample_names)
-    return ordered
-
-
 def _chunks(estimator: BaseEstimator, X: Any) -> Chunks:
     _no_columns(estimator, "X is read in chunks")
     return X if isinstance(X, Chunks) else Chunks(X)
@@ -176,8 +165,6 @@ def _several_tables(estimator: BaseEstimator, X: Any, choices: Choices) -> Views
         msg = f"Found 1 sample in the views (shape={views.shape}) while a minimum of 2 is required."
         raise InvalidInputError(msg)
     need_samples(views.present, views.names, views.sample_names, least=2)
-    estimator.n_features_in_ = views.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
     return views
 
 
@@ -185,19 +172,22 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     readings = {} if reset else _readings(estimator)
-    if _is_mixed_table(X, choices) if reset else _was_mixed(readings, columns):
+    _check_frame(X)
+    if is_frame(X) and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
         return _mixed_table(estimator, X, choices, readings)
     if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
-    table = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=True if columns is None else "allow-nan",
-        ensure_min_samples=2 if reset else 1,
-    )
+    # scikit-learn converts values, and adds them up, before it refuses infinite ones
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=True if columns is None else "allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
     if columns is None:
         return Views.of_table(table)
     parts = _parts(
@@ -208,8 +198,14 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     return views
 
 
-def _is_mixed_table(X: Any, choices: Choices) -> bool:
-    return is_mixed(X) or (choices is not None and is_frame(X))
+def _check_frame(X: Any) -> None:
+    """Refuse data frames that scikit-learn would read as something else."""
+    if is_lazy(X):
+        msg = f"X is a {type(X).__name__}, which is not in memory: pass X.collect()."
+        raise InvalidInputError(msg)
+    if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
+        msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
+        raise InvalidInputError(msg)
 
 
 def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:

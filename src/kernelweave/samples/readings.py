@@ -13,7 +13,7 @@ from kernelweave.samples.column_kinds import holds_numbers
 from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Placement, fit_comparison
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed
 from kernelweave.samples.named_columns import NamedColumns
-from kernelweave.samples.table import Table, as_narwhals, is_frame, read_table
+from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain, read_table
 
 __all__ = ["Choices", "TableReading", "choices_for", "is_mixed", "read_tables", "same_reading"]
 
@@ -60,7 +60,7 @@ def same_reading(one: TableReading, other: TableReading | None) -> bool:
 
 def is_mixed(thing: Any) -> bool:
     """Return whether this is a data frame with columns that cannot be read as numbers."""
-    frame = as_narwhals(thing) if is_frame(thing) else None
+    frame = as_narwhals(thing) if is_frame(thing) and not is_plain(thing) else None
     if frame is None:
         return False
     others = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]

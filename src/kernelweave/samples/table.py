@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_table", "read_table"]
+__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_lazy", "is_plain", "is_table", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read_table(thing: Any, name: str) -> Table:
 
 
 def _as_array(thing: Any, name: str) -> Array:
-    if isinstance(thing, str | bytes | dict) or thing is None:
+    if isinstance(thing, str | bytes | dict) or thing is None or is_lazy(thing):
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
     try:
@@ -79,13 +79,36 @@ def _as_array(thing: Any, name: str) -> Array:
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether this is a data frame."""
-    return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
+    """Return whether this is a data frame in memory."""
+    # of the type: a lazy frame would have to find its columns first
+    return hasattr(type(thing), "columns") and not is_lazy(thing) and not sparse.issparse(thing)
+
+
+def is_lazy(thing: object) -> bool:
+    """Return whether this is a data frame that is computed later, such as one of polars."""
+    return hasattr(type(thing), "collect_schema") and hasattr(type(thing), "collect")
+
+
+def is_plain(frame: Any) -> bool:
+    """Return whether a data frame is one of pandas whose columns are all numpy's numbers.
+
+    This is told at once, while types are translated column by column, which takes long for thousands of columns.
+    """
+    if not nw.dependencies.is_pandas_dataframe(frame) or not frame.columns.is_unique:
+        return False
+    return all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes.unique())
 
 
 def _read_frame(thing: Any, name: str) -> Table:
+    if is_plain(thing):
+        dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
+        index = None if _counts_rows(thing.index) else thing.index
+        return Table(thing.to_numpy(dtype), index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        msg = f"View {name!r} has several columns of one name: give every column a name of its own."
+        raise InvalidInputError(msg) from error
     except TypeError as error:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame in memory; got {type(thing).__name__}."
         raise InvalidInputError(msg) from error

@@ -5,12 +5,14 @@
 
 from kernelweave.solve.loop import minimise
 from kernelweave.solve.problem import History, Outcome, Problem, Record, Solution, State, StepError, Workspace
-from kernelweave.solve.scheme import Scheme
+from kernelweave.solve.scheme import GammaLike, NeighborsLike, Scheme
 from kernelweave.solve.schemes import VERSIONS, kgl, pmkl, smkl
 
 __all__ = [
     "VERSIONS",
+    "GammaLike",
     "History",
+    "NeighborsLike",
     "Outcome",
     "Problem",
     "Record",

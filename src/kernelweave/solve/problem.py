@@ -37,6 +37,13 @@ class Problem:
         """The number of samples."""
         return len(self.H[0])
 
+    @property
+    def known(self) -> Matrix:
+        """The known labels, (n, c): rows of unlabelled samples are 0, and all rows where there are no labels."""
+        if self.Y is None or self.labelled is None:
+            return np.zeros((self.n, self.c), dtype=self.H.dtype)
+        return np.where(self.labelled[:, None], self.Y, 0).astype(self.H.dtype)
+
     @cached_property
     def products(self) -> Matrix:
         """HH, HH_ij = <H_i, H_j>, summed in double precision."""
@@ -114,7 +121,11 @@ class Workspace:
 
 
 class Outcome(Enum):
-    """Why the loop stopped; the value is the sentence shown to the user."""
+    """Why the loop stopped; the value is the sentence shown to the user.
+
+    `converged` tells whether the graph or the objective stopped changing, `failed` whether a step had no result, or one
+    that cannot be used.
+    """
 
     CONVERGED = "The graph stopped changing."
     LEVEL = "The objective stopped falling: what still changes in the graph makes no difference to it."
@@ -131,15 +142,9 @@ class Outcome(Enum):
     DIVERGED = "The consensus grew far beyond the kernels: raise beta or gamma, or use the safeguarded scheme."
     NOT_OPTIMAL = "The graph problem was not solved to optimality in its budget of sweeps: raise gamma."
 
-    @property
-    def converged(self) -> bool:
-        """Whether the graph or the objective stopped changing."""
-        return self in (Outcome.CONVERGED, Outcome.LEVEL)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a step had no result, or one that cannot be used."""
-        return self in (Outcome.NOT_FINITE, Outcome.DIVERGED, Outcome.NOT_OPTIMAL)
+    def __init__(self, sentence: str) -> None:
+        self.converged = self.name in ("CONVERGED", "LEVEL")
+        self.failed = self.name in ("NOT_FINITE", "DIVERGED", "NOT_OPTIMAL")
 
 
 class StepError(ArithmeticError):

@@ -14,12 +14,26 @@ from kernelweave.solve.stopping import Change, StopRule, still_changing
 if TYPE_CHECKING:
     from kernelweave.solve.loop import Run
 
-__all__ = ["Advance", "Finish", "Iteration", "Partition", "Scheme", "Start", "Step", "sweeps", "unchanged"]
+__all__ = [
+    "Advance",
+    "Finish",
+    "GammaLike",
+    "Iteration",
+    "NeighborsLike",
+    "Partition",
+    "Scheme",
+    "Start",
+    "Step",
+    "sweeps",
+    "unchanged",
+]
 
 Start: TypeAlias = Callable[[Problem, np.random.Generator, Workspace], State]
 Step: TypeAlias = Callable[[Problem, State, Workspace], State]
 Finish: TypeAlias = Callable[[Problem, State], State]
 Partition: TypeAlias = Literal["lloyd", "hartigan"]
+NeighborsLike: TypeAlias = int | Literal["auto", "all"]  # entries of a row of the last graph; "auto" is the version's
+GammaLike: TypeAlias = float | Literal["auto"]
 
 
 class Iteration(NamedTuple):
@@ -47,8 +61,9 @@ def sweeps(run: Run) -> Advance:
 class Scheme:
     """A name, where to start, the steps in their order, the terms of the objective, and when to stop.
 
-    `partition` names the k-means that reads the clusters off P: "lloyd" is plain k-means, as in the paper; "hartigan"
-    returns a partition that no move of a single sample improves.
+    `alpha`, `gamma` and `n_neighbors` (None for all entries of a row) are those that the steps have: the rows of new
+    samples need them too. `partition` names the k-means that reads the clusters off P: "lloyd" is plain k-means,
+    as in the paper; "hartigan" returns a partition that no move of a single sample improves.
     """
 
     name: str
@@ -57,6 +72,9 @@ class Scheme:
     terms: Callable[[Problem, State], dict[str, float]]
     change: Change
     stop: StopRule
+    alpha: float
+    gamma: float
+    n_neighbors: int | None = None
     at_max_iter: Callable[[State], Outcome] = still_changing
     finish: Finish = unchanged  # applied to the last state
     iterations: Callable[[Run], Advance] = sweeps  # or an acceleration of them

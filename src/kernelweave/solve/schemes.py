@@ -26,7 +26,18 @@ from kernelweave.core.paper.label_step import smoothness
 from kernelweave.errors import InvalidInputError
 from kernelweave.solve.loop import Leaps, Run
 from kernelweave.solve.problem import Outcome, Problem, State
-from kernelweave.solve.scheme import Advance, Finish, Partition, Scheme, Start, Step, sweeps, unchanged
+from kernelweave.solve.scheme import (
+    Advance,
+    Finish,
+    GammaLike,
+    NeighborsLike,
+    Partition,
+    Scheme,
+    Start,
+    Step,
+    sweeps,
+    unchanged,
+)
 from kernelweave.solve.steps import (
     Beta,
     FirstKernel,
@@ -34,6 +45,7 @@ from kernelweave.solve.steps import (
     Infer,
     InferLabels,
     KeepPositiveGraph,
+    KernelStart,
     LearnExactGraph,
     LearnFreeGraph,
     LearnGraph,
@@ -76,7 +88,11 @@ def _finish(infer: Infer, n_neighbors: int | None) -> Finish:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One way to alternate between S, K, w and P: what the models of that version have in common."""
+    """One way to alternate between S, K, w and P: what the models of that version have in common.
+
+    The last fields are what "auto" stands for: whether samples are scaled, how many entries of every row of the last
+    graph are kept (None for all), and PMKL's ridge.
+    """
 
     cluster_order: tuple[str, ...]
     classify_order: tuple[str, ...]
@@ -91,59 +107,78 @@ class Version:
     iterations: Callable[[Run], Advance] = sweeps
     at_max_iter: Callable[[State], Outcome] = still_changing
     floor: Callable[[Problem], float] = attrgetter("floor")
+    scaled: bool = True
+    n_neighbors: int | None = 15
+    pmkl_gamma: float = 0.001
 
 
-VERSIONS: dict[str, Version] = {
-    # Algorithm 1 as the paper prints it, but with the symmetric part of its K
-    "printed": Version(
-        cluster_order=("graph", "kernel", "weights", "labels", "guard"),
-        classify_order=("graph", "kernel", "weights", "labels", "guard"),
-        start=lambda kernel, infer, gamma: RandomStart(kernel, infer),
-        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
-        change=graph_change,
-        stop=SmallChange(),
-        partition="lloyd",
-    ),
-    # the public program that made the paper's figures, with the rows of its labels in the right order
-    "released": Version(
-        cluster_order=("labels", "weights", "graph", "kernel", "guard"),
-        classify_order=("weights", "kernel", "graph", "labels", "guard"),
-        start=lambda kernel, infer, gamma: IdentityStart(kernel),
-        graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
-        change=spectral_change,
-        stop=SmallChange(min_iter=6),
-        partition="lloyd",
-    ),
-    # every step the optimum of its sub-problem, K positive semidefinite: the objective never increases
-    "exact": Version(
-        cluster_order=("graph", "weights", "kernel", "labels"),
-        classify_order=("graph", "weights", "kernel", "labels"),
-        start=RidgeStart,
-        graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
-        consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
-        change=graph_change,
-        stop=small_change_or_level,
-        partition="hartigan",
-    ),
-    # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
-    "safeguarded": Version(
-        cluster_order=("graph", "kernel", "labels"),
-        classify_order=("graph", "kernel", "labels"),
-        start=RidgeStart,
-        graph=LearnFreeGraph,
-        consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
-        change=joint_change,
-        stop=small_change_or_level,
-        partition="hartigan",
-        labels=SmootherLabels,
-        finish=KeepPositiveGraph,
-        iterations=Leaps,
-        at_max_iter=why_still_changing,
-        floor=attrgetter("safeguarded_floor"),
-    ),
-}
+class Versions(dict[str, Version]):
+    """The versions by name; asking for another one is an error that names them."""
+
+    def __missing__(self, name: str) -> Version:
+        msg = f"Unknown scheme {name!r}: choose one of {', '.join(self)}."
+        raise InvalidInputError(msg)
+
+
+VERSIONS = Versions(
+    {
+        # Algorithm 1 as the paper prints it, but with the symmetric part of its K
+        "printed": Version(
+            cluster_order=("graph", "kernel", "weights", "labels", "guard"),
+            classify_order=("graph", "kernel", "weights", "labels", "guard"),
+            start=lambda kernel, infer, gamma: RandomStart(kernel, infer),
+            graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=True, symmetric=False),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
+            change=graph_change,
+            stop=SmallChange(),
+            partition="lloyd",
+            scaled=False,
+            n_neighbors=None,
+            pmkl_gamma=0.1,
+        ),
+        # the public program that made the paper's figures, with the rows of its labels in the right order
+        "released": Version(
+            cluster_order=("labels", "weights", "graph", "kernel", "guard"),
+            classify_order=("weights", "kernel", "graph", "labels", "guard"),
+            start=lambda kernel, infer, gamma: IdentityStart(kernel),
+            graph=lambda alpha, gamma, fixed: LearnGraph(alpha, gamma, fixed, squared=False, symmetric=True),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
+            change=spectral_change,
+            stop=SmallChange(min_iter=6),
+            partition="lloyd",
+            scaled=False,
+            n_neighbors=None,
+            pmkl_gamma=0.1,
+        ),
+        # every step the optimum of its sub-problem, K positive semidefinite: the objective never increases
+        "exact": Version(
+            cluster_order=("graph", "weights", "kernel", "labels"),
+            classify_order=("graph", "weights", "kernel", "labels"),
+            start=RidgeStart,
+            graph=lambda alpha, gamma, fixed: LearnExactGraph(alpha, gamma),
+            consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
+            change=graph_change,
+            stop=small_change_or_level,
+            partition="hartigan",
+        ),
+        # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
+        "safeguarded": Version(
+            cluster_order=("graph", "kernel", "labels"),
+            classify_order=("graph", "kernel", "labels"),
+            start=lambda kernel, infer, gamma: KernelStart(kernel),
+            graph=LearnFreeGraph,
+            consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
+            change=joint_change,
+            stop=small_change_or_level,
+            partition="hartigan",
+            labels=SmootherLabels,
+            finish=KeepPositiveGraph,
+            iterations=Leaps,
+            at_max_iter=why_still_changing,
+            floor=attrgetter("safeguarded_floor"),
+        ),
+    }
+)
 
 
 def smkl(
@@ -154,13 +189,13 @@ def smkl(
     classify: bool,
     beta: float | None = None,
     relative_beta: float | None = None,
-    n_neighbors: int | None = None,
+    n_neighbors: NeighborsLike = "all",
 ) -> Scheme:
     """Self-weighted multiple kernel learning, Eq. 10 (clustering) and Eq. 18 (classification).
 
     With `n_neighbors`, here and below, the last graph keeps only this many entries of every row, the strongest.
     """
-    v, b = _version(version), Beta(beta, relative_beta)
+    v, b = VERSIONS[version], Beta(beta) if relative_beta is None else Beta(beta, relative_beta)
     terms = Terms(alpha, gamma, b, v.floor)
     return _scheme(
         "SMKL",
@@ -173,15 +208,16 @@ def smkl(
     )
 
 
-def kgl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: int | None = None) -> Scheme:
+def kgl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: NeighborsLike = "all") -> Scheme:
     """Kernel-based graph learning, Eq. 7: one kernel, which stays as it is."""
-    v, terms = _version(version), Terms(alpha, gamma)
+    v, terms = VERSIONS[version], Terms(alpha, gamma)
     return _scheme("KGL", v, {}, single_kernel, terms, classify=classify, n_neighbors=n_neighbors)
 
 
-def pmkl(version: str, *, alpha: float, gamma: float, classify: bool, n_neighbors: int | None = None) -> Scheme:
+def pmkl(version: str, *, alpha: float, gamma: GammaLike, classify: bool, n_neighbors: NeighborsLike = "all") -> Scheme:
     """Parametrised multiple kernel learning, Eq. 11: K = Σ θ_i H_i, Σ √θ_i = 1."""
-    v, terms = _version(version), Terms(alpha, gamma)
+    v = VERSIONS[version]
+    terms = Terms(alpha, v.pmkl_gamma if isinstance(gamma, str) else gamma)
     steps: dict[str, Step] = {"kernel": ParametriseKernel()}
     return _scheme("PMKL", v, steps, uniform_theta, terms, classify=classify, n_neighbors=n_neighbors)
 
@@ -217,8 +253,9 @@ def _scheme(
     terms: Terms,
     *,
     classify: bool,
-    n_neighbors: int | None,
+    n_neighbors: NeighborsLike,
 ) -> Scheme:
+    kept = version.n_neighbors if n_neighbors == "auto" else None if n_neighbors == "all" else n_neighbors
     infer = propagate if classify else embed
     graph = version.graph(terms.alpha, terms.gamma, "kernel" not in steps)
     steps = {**steps, "graph": graph, "labels": version.labels(infer), "guard": StopIfFar()}
@@ -230,15 +267,11 @@ def _scheme(
         terms=terms,
         change=version.change,
         stop=version.stop,
+        alpha=terms.alpha,
+        gamma=terms.gamma,
+        n_neighbors=kept,
         at_max_iter=version.at_max_iter,
-        finish=version.finish(infer, n_neighbors),
+        finish=version.finish(infer, kept),
         iterations=version.iterations,
         partition=version.partition,
     )
-
-
-def _version(name: str) -> Version:
-    if name not in VERSIONS:
-        msg = f"Unknown scheme {name!r}: choose one of {', '.join(VERSIONS)}."
-        raise InvalidInputError(msg)
-    return VERSIONS[name]

@@ -1,7 +1,7 @@
 """The starts and the steps that models are made of.
 
-A start is the identity graph (released), a random one (printed) or the ridge graph (exact, safeguarded). A step maps
-(problem, state, work) to a new state and owns its parameters.
+A start has the identity as its graph (released), a random one (printed), the ridge graph (exact) or none (safeguarded).
+A step maps (problem, state, work) to a new state and owns its parameters.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ __all__ = [
     "Infer",
     "InferLabels",
     "KeepPositiveGraph",
+    "KernelStart",
     "LearnExactGraph",
     "LearnFreeGraph",
     "LearnGraph",
@@ -121,9 +122,7 @@ class IdentityStart:
     def __call__(self, problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
         """Return the first state."""
         K, w = self.kernel(problem)
-        P = np.eye(problem.n, problem.c, dtype=K.dtype)
-        if problem.Y is not None and problem.labelled is not None:
-            P = np.where(problem.labelled[:, None], problem.Y, 0).astype(K.dtype)
+        P = np.eye(problem.n, problem.c, dtype=K.dtype) if problem.Y is None else problem.known
         return State(S=np.eye(problem.n, dtype=K.dtype), K=K, w=w, P=P)
 
 
@@ -139,6 +138,21 @@ class RandomStart:
         K, w = self.kernel(problem)
         S = rng.random((problem.n, problem.n)).astype(K.dtype)
         return State(S=S, K=K, w=w, P=self.infer(problem, S))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStart:
+    """S = 0, and P the known labels, 0 for the unknown, where the first steps find S and P from K alone.
+
+    It is the same for every order of the samples.
+    """
+
+    kernel: FirstKernel
+
+    def __call__(self, problem: Problem, rng: np.random.Generator, work: Workspace) -> State:
+        """Return the first state."""
+        K, w = self.kernel(problem)
+        return State(S=np.zeros_like(K), K=K, w=w, P=problem.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +178,11 @@ class Beta:
     """The paper's beta, or the scale-free one: relative = beta · Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels."""
 
     beta: float | None = None
-    relative: float | None = None
+    relative: float = 30.0  # where the paper's beta is not given
 
     def value(self, problem: Problem) -> float:
         """Return the paper's beta for this problem."""
-        if self.beta is not None:
-            return self.beta
-        if self.relative is None:
-            msg = "Beta needs the paper's beta or the relative one; got neither."
-            raise TypeError(msg)
-        return self.relative / problem.mean_weight
+        return self.relative / problem.mean_weight if self.beta is None else self.beta
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +277,7 @@ class InferLabels:
 
 @dataclass(frozen=True, slots=True)
 class SmootherLabels:
-    """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before."""
+    """P inferred on the positive part of S, but only if it is no less smooth on S itself than the P before, if any."""
 
     infer: Infer
 
@@ -276,7 +285,7 @@ class SmootherLabels:
         """Return the state with the new labels, or with the old ones."""
         P = self.infer(problem, state.S)
         before, after = smoothness(state.S, state.P, P)
-        return replace(state, P=P, q=after) if after <= before else state
+        return replace(state, P=P, q=after) if after <= before or not state.P.any() else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["clean_frame", "read_delimited", "text_columns"]
+__all__ = ["clean_frame", "columns_of", "parsed_parts", "read_delimited", "refuse_rows", "style_of", "text_columns"]
 
 _LISTED = 5  # rows that a message names
 
@@ -32,10 +33,10 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     """Return a text table."""
     source = text_source(path, wishes.encoding)
     layout = find_layout(source, wishes)
-    found = find_id(_columns(layout), layout.body, wishes.kept) if wishes.id is None else None
+    found = find_id(columns_of(layout), layout.body, wishes.kept) if wishes.id is None else None
     frame = _parsed(source, layout, wishes, found)
     _check_rows(source, layout, frame)
-    style = _style(source, layout, frame, wishes, found)
+    style = style_of(source, layout, frame, wishes, found)
     if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
         frame = _parsed(source, layout, wishes, found, texts=True)
     kept, notes, problems = clean_frame(frame, style, wishes, found)
@@ -45,7 +46,7 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     return with_ids(kept, path, wishes, found=found, notes=said)
 
 
-def _columns(layout: Layout) -> list[str]:
+def columns_of(layout: Layout) -> list[str]:
     """Return the names of the columns; one without a name gets that of pandas, and one that is repeated a number."""
     if not layout.header and layout.names is None:
         return list(map(str, range(len(layout.head))))
@@ -62,24 +63,65 @@ def _columns(layout: Layout) -> list[str]:
 
 def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | None, *, texts: bool = False) -> Any:
     """Return the table that pandas reads; ids and labels are text, and every id is kept as it is, "NA" too."""
-    pd = pandas()
+    ids, options = _options(layout, wishes, found, texts=texts)
+    with _rows_of(source, layout) as lines, _complete(source, layout):
+        frame = pandas().read_csv(lines, **options)
+    return _unmarked(frame, ids)
+
+
+def parsed_parts(
+    source: TextSource, layout: Layout, wishes: Wishes, found: str | None, rows: int, *, texts: bool
+) -> Iterator[Any]:
+    """Yield the table of `_parsed` in parts of so many rows."""
+    ids, options = _options(layout, wishes, found, texts=texts)
+    with _rows_of(source, layout) as lines:
+        with _complete(source, layout):
+            reader = pandas().read_csv(lines, chunksize=rows, **options)
+        while True:
+            with _complete(source, layout):
+                frame = next(reader, None)
+            if frame is None:
+                return
+            yield _unmarked(frame.reset_index(drop=True), ids)
+
+
+def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
+    """Return the columns that may be ids, and the options of pandas."""
     options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
     options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
-    keys = options["names"] = _columns(layout)
+    keys = options["names"] = columns_of(layout)
     ids = [key for key in keys if key in (wishes.id, found) or is_unnamed(key)]
-    types = {key: str for key in keys if (texts or key == wishes.labels) and key not in ids}
-    with source.open() as file, warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
+    options["dtype"] = {key: str for key in keys if (texts or key == wishes.labels) and key not in ids}
+    options["converters"] = dict.fromkeys(ids, _marked)
+    return ids, options
+
+
+@contextmanager
+def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str]]:
+    """Open a file at its header, without comments between the rows."""
+    with source.open() as file:
         for _ in range(layout.skip):
             next(file)
-        lines = file if not layout.comments else io.StringIO("".join(_uncommented(file)))
+        yield file if not layout.comments else io.StringIO("".join(_uncommented(file)))
+
+
+@contextmanager
+def _complete(source: TextSource, layout: Layout) -> Iterator[None]:
+    """Refuse rows of another length while pandas reads: it stops at them, or leaves entries out with a warning."""
+    pd = pandas()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(lines, dtype=types, converters=dict.fromkeys(ids, _marked), **options)
+            yield
         except (pd.errors.ParserError, pd.errors.EmptyDataError):
-            _refuse_rows(source, layout)
+            refuse_rows(source, layout)
             raise
-    if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in said):  # it left entries out
-        _refuse_rows(source, layout)
+    if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in said):
+        refuse_rows(source, layout)
+
+
+def _unmarked(frame: Any, ids: Collection[str]) -> Any:
+    """Return a table whose ids are without their mark."""
     for key in ids:
         texts_of = frame[key].str[1:]
         frame[key] = texts_of.mask(texts_of == "")
@@ -103,12 +145,12 @@ def _check_rows(source: TextSource, layout: Layout, frame: Any) -> None:
         msg = f"{source.path} holds no rows."
         raise InvalidInputError(msg)
     if frame.iloc[:, -1].isna().any():
-        _refuse_rows(source, layout)
+        refuse_rows(source, layout)
 
 
-def _refuse_rows(source: TextSource, layout: Layout) -> None:
+def refuse_rows(source: TextSource, layout: Layout) -> None:
     """Raise an error that lists the rows whose number of entries is not that of the header, if there are any."""
-    width = len(_columns(layout))
+    width = len(columns_of(layout))
     what = "header" if layout.header or layout.names else "first row"
     wrong: list[str] = []
     with source.open() as file:
@@ -125,7 +167,7 @@ def _refuse_rows(source: TextSource, layout: Layout) -> None:
         raise TableError(str(source.path), [Problem(text)])
 
 
-def _style(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found: str | None) -> Style:
+def style_of(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found: str | None) -> Style:
     """Return the decimal and thousands marks of a file; raise `TableError` if they cannot be told."""
     if wishes.decimal is not None or wishes.thousands is not None:
         decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")

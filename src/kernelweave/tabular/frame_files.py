@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from kernelweave.tabular.table_file import TableFile, named_rows, with_ids
 from kernelweave.tabular.text_layout import UNNAMED
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["read_excel", "read_feather", "read_parquet"]
+__all__ = ["parquet_parts", "read_excel", "read_feather", "read_parquet"]
 
 _PEEKED = 100  # rows
 
@@ -28,6 +29,15 @@ def read_parquet(path: Path, wishes: Wishes) -> TableFile:
     advice = "read a part of it in Python, and write that"
     check_memory(8 * shape.num_rows * shape.num_columns, what=f"Reading {path}", advice=advice)
     return _typed(pandas().read_parquet(path), path, wishes)
+
+
+def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
+    """Yield a Parquet file in parts of so many rows."""
+    parquet = need("pyarrow.parquet", "Parquet files are", "cli")
+    pyarrow = need("pyarrow", "Parquet files are", "cli")
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=rows):
+            yield _typed(pyarrow.Table.from_batches([batch]).to_pandas(), path, wishes)
 
 
 def read_feather(path: Path, wishes: Wishes) -> TableFile:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import PACKED, inner_name
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["FORMATS", "read_table", "read_tables", "stem_of"]
+__all__ = ["FORMATS", "TEXTS", "read_table", "read_tables", "readable", "stem_of"]
 
 Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
 
@@ -37,7 +38,7 @@ _READERS: dict[str, Reader] = {
     ".h5mu": read_h5mu,
 }
 FORMATS = tuple(_READERS)
-_TEXTS = (".csv", ".tsv", ".txt")
+TEXTS = (".csv", ".tsv", ".txt")
 
 
 def read_table(
@@ -115,22 +116,29 @@ def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = 
     path = Path(path)
     _need_file(path)
     suffix = _suffix(path)
-    try:
+    with readable(path, suffix):
         read = _READERS[suffix](path, wishes)
-    except (KernelweaveError, MemoryError):
-        raise
-    except Exception as error:  # every reader raises errors of its own for a file of another format
-        reason = " ".join(str(error).split()) or type(error).__name__
-        if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
-            reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
-        msg = f"{path} cannot be read as {suffix}: {reason[:300]}"
-        raise InvalidInputError(msg) from error
     tables = read if isinstance(read, dict) else {stem_of(path): read}
     for table in tables.values():
         if not len(table.frame):
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
     return {name: _turned(_without(table, wishes.drop), str(path), transpose) for name, table in tables.items()}
+
+
+@contextmanager
+def readable(path: Path, suffix: str) -> Iterator[None]:
+    """Name the file whose reader fails: each raises errors of its own for a file of another format."""
+    try:
+        yield
+    except (KernelweaveError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
+            reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
+        msg = f"{path} cannot be read as {suffix}: {reason[:300]}"
+        raise InvalidInputError(msg) from error
 
 
 def stem_of(path: Path) -> str:
@@ -162,8 +170,8 @@ def _suffix(path: Path) -> str:
     if suffix not in _READERS:
         msg = f"{path}: files of type {suffix or '(none)'} are not read; use one of {' '.join(_READERS)}."
         raise InvalidInputError(msg)
-    if packed and suffix not in _TEXTS:
-        msg = f"{path}: only text tables may be compressed ({' '.join(_TEXTS)}): unpack it first."
+    if packed and suffix not in TEXTS:
+        msg = f"{path}: only text tables may be compressed ({' '.join(TEXTS)}): unpack it first."
         raise InvalidInputError(msg)
     return suffix
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,11 +13,11 @@ from kernelweave.tabular.table_file import TableFile
 
 __all__ = ["hint", "transposed"]
 
-_GENE = re.compile(
-    r"ENS[A-Z]*[GTP]\d{6,}(\.\d+)?|[A-Z][A-Z0-9]{1,7}(-[A-Z0-9]{1,4})?|[A-Z][a-z]{1,4}\d{1,3}[a-z]?\d?|cg\d{6,}"
-    r"|\d+(_[sx])?_at|(hsa|mmu)-(mir|let)-?\S+|rs\d{3,}|[NX][MR]_\d+(\.\d+)?",
-    re.ASCII,
+_ACCESSION = (
+    r"ENS[A-Z]*[GTP]\d{6,}(\.\d+)?|cg\d{6,}|\d+(_[sx])?_at|(hsa|mmu)-(mir|let)-?\S+|rs\d{3,}|[NX][MR]_\d+(\.\d+)?"
 )
+_SYMBOL = r"[A-Z][A-Z0-9]{1,7}(-[A-Z0-9]{1,4})?|[A-Z][a-z]{1,4}\d{1,3}[a-z]?\d?"
+_GENE = re.compile(f"{_ACCESSION}|{_SYMBOL}", re.ASCII)
 _SAMPLE = re.compile(
     r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
 )
@@ -40,7 +41,9 @@ def hint(table: TableFile, source: str) -> str | None:
     n, d = table.frame.shape
     if table.ids is None or d < 2 or n < _MANY or n < _TIMES * d:
         return None
-    genes, columns = _share(_GENE, table.ids), list(map(str, table.frame))
+    # symbols that differ in their number only, such as L001, L002, are those of a list of samples
+    pattern = re.compile(_ACCESSION, re.ASCII) if _are_counted(table.ids) else _GENE
+    genes, columns = _share(pattern, table.ids), list(map(str, table.frame))
     if genes < 0.8 and not (_share(_SAMPLE, columns) > 0.8 and genes > 0.3):
         return None
     return (
@@ -52,3 +55,9 @@ def hint(table: TableFile, source: str) -> str | None:
 def _share(pattern: re.Pattern[str], names: Sequence[str]) -> float:
     few = names[:1000]
     return sum(pattern.fullmatch(name) is not None for name in few) / len(few)
+
+
+def _are_counted(names: Sequence[str]) -> bool:
+    """Return whether most names are the same but for their digits."""
+    stems = Counter(re.sub(r"\d+", "", name) for name in names[:1000])
+    return stems.most_common(1)[0][1] > 0.5 * sum(stems.values())

@@ -34,6 +34,8 @@ class TableFile:
         What the file calls the ids.
     columns : tuple of str
         The columns that `id` and `labels` may name; the frame has those of them that were asked for.
+    start : int
+        The number of rows of the file before those of the frame, if it is a part of it.
     """
 
     frame: pd.DataFrame
@@ -41,6 +43,7 @@ class TableFile:
     notes: tuple[str, ...] = field(default=())
     title: str | None = None
     columns: tuple[str, ...] = field(default=())
+    start: int = 0
 
 
 def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes: Sequence[str]) -> TableFile:

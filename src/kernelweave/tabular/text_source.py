@@ -87,13 +87,16 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
 
 
-def text_source(path: Path, encoding: str | None = None) -> TextSource:
-    """Return a text file with its encoding: as given, by its byte order mark, UTF-8, or else latin-1 or its kin."""
+def text_source(path: Path, encoding: str | None = None, *, whole: bool = True) -> TextSource:
+    """Return a text file with its encoding: as given, by its byte order mark, UTF-8, or else latin-1 or its kin.
+
+    A file that will be read as a `whole` must fit in memory.
+    """
     with open_bytes(path) as raw:
         head = raw.read(_CHUNK)
         _need_text(path, head, encoding)
         found = encoding or _marked(head) or _wide(path, head)
-        bad, windows = _misfit(path, head, raw, found)
+        bad, windows = _misfit(path, head, raw, found, whole=whole)
     if found is not None:
         notes = () if found in ("utf-8", "utf-8-sig") or encoding else (f"it is encoded as {found.upper()}",)
         return TextSource(path, found, notes)
@@ -105,7 +108,7 @@ def text_source(path: Path, encoding: str | None = None) -> TextSource:
     return TextSource(path, name, (f"it is not UTF-8, so it is read as {name}{example}",))
 
 
-def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None) -> tuple[bytes | None, bool]:
+def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None, *, whole: bool) -> tuple[bytes | None, bool]:
     """Return a piece that is not in the encoding (UTF-8 if None), None if all is, and whether it may be Windows-1252.
 
     The file is read once in pieces, so that one that unpacks to more than the memory is refused before it fills it.
@@ -114,7 +117,8 @@ def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None) -> tu
     size, bad, windows, chunk = 0, None, False, head
     while chunk:
         size += len(chunk)
-        check_memory(3 * size, what=f"Reading {path}", advice="split the file, or give the rows that matter")
+        if whole:
+            check_memory(3 * size, what=f"Reading {path}", advice="split the file, or give the rows that matter")
         try:
             if bad is None:
                 decoder.decode(chunk)

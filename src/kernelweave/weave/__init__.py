@@ -2,9 +2,9 @@
 
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.weave.choice import SolverChoice
-from kernelweave.weave.consensus_kernel import Consensus
+from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.dense import Dense
-from kernelweave.weave.dense_graphs import DenseRows, RowPart, SumOfRows
+from kernelweave.weave.dense_rows import DenseRows, RowPart
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows
@@ -30,6 +30,6 @@ __all__ = [
     "LocalWeave",
     "RowPart",
     "SolverChoice",
-    "SumOfRows",
+    "VersionKernels",
     "lazy_labels",
 ]

@@ -15,8 +15,9 @@ from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.landmark.landmark_solver import Landmark
+from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_solver import Local
-from kernelweave.weave.local.neighbours import EXACT_UP_TO, has_pynndescent
+from kernelweave.weave.local.neighbours import EXACT_UP_TO
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 
 __all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
@@ -120,8 +121,8 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             reason = f"{n} samples are more than {int(solver.up_to)}"
         elif free is not None and need > free:
             reason = f"{_what(solver, n)} needs {gib(need)}, more than the {gib(free)} available"
-        elif solver.name == "local" and n > EXACT_UP_TO and not has_pynndescent():
-            reason = f'{n} samples are many, and pynndescent ("kernelweave[large]") is not installed'
+        elif solver.name == "local" and n > EXACT_UP_TO and not has_faiss():
+            reason = f'{n} samples are many, and faiss-cpu ("kernelweave[large]") is not installed'
         if not reason:
             why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
             why = f"it takes {' and '.join(wishes.values())}" if len(able) == 1 else why

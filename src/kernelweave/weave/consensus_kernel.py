@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import NDArray
 
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
-from kernelweave.core.graphs.new_rows import consensus_rows
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.samples.magnitudes import limited
+from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "combine", "given_weights", "kernel_attributes", "weigh"]
+__all__ = ["Consensus", "VersionKernels", "combine", "given_weights", "kernel_attributes", "weigh"]
 
 
-@dataclass(frozen=True, eq=False)
-class Consensus:
-    """The consensus kernel of the training samples, which can be evaluated for new ones.
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionKernels:
+    """The kernels of one version of the samples, and their weights in a sum.
 
     Parameters
     ----------
@@ -38,15 +39,12 @@ class Consensus:
         How samples are scaled; empty for kernel matrices, and for samples that are not scaled.
     weights : array of shape (n_kernels,)
         The weights of the kernels in the sum.
-    matrix : array of shape (n_samples, n_samples)
-        The consensus kernel of the training samples.
     """
 
     bank: Bank
     training: Views | None
     scalings: Mapping[str, Scaling]
     weights: Vector
-    matrix: Matrix
 
     def check_loaded(self) -> None:
         """Refuse the parts of a model file that do not belong together."""
@@ -54,13 +52,67 @@ class Consensus:
             msg = f"A Consensus of a {type(self.bank).__name__} has {'no' if self.training is None else 'its'} samples."
             raise TypeError(msg)
 
+    def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
+        """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
+        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
+        return self.bank.weighted(new.astype(dtype, copy=False), self.training, self.weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Consensus:
+    """The consensus kernel of the training samples, which can be evaluated for new ones.
+
+    Parameters
+    ----------
+    versions : tuple of VersionKernels
+        The kernels of every version of the samples; the consensus is their sum.
+    matrix : array of shape (n_samples, n_samples)
+        The consensus kernel of the training samples.
+    """
+
+    versions: tuple[VersionKernels, ...]
+    matrix: Matrix
+
+    def check_loaded(self) -> None:
+        """Refuse the parts of a model file that do not belong together."""
+        if not self.versions:
+            msg = "A Consensus has no kernels."
+            raise TypeError(msg)
+
+    @classmethod
+    def summed(cls, parts: Sequence[Consensus], shares: Sequence[float]) -> Consensus:
+        """Return the sum of the kernels of several versions with these shares, or the only one as it is."""
+        if len(parts) == 1:
+            return parts[0]
+        K = np.zeros_like(parts[0].matrix)
+        versions: list[VersionKernels] = []
+        for part, share in zip(parts, shares, strict=True):
+            K += part.matrix.dtype.type(share) * part.matrix
+            versions += [replace(one, weights=share * one.weights) for one in part.versions]
+        return cls(tuple(versions), K)
+
+    @property
+    def bank(self) -> Bank:
+        """The kernels, which all versions have, as fixed on the first."""
+        return self.versions[0].bank
+
+    @property
+    def training(self) -> Views | None:
+        """The training samples in the first version, or None if there are only kernel matrices."""
+        return self.versions[0].training
+
+    @property
+    def weights(self) -> Vector:
+        """The weights of the kernels, over all versions."""
+        return np.asarray(np.sum([version.weights for version in self.versions], axis=0))
+
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
-        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        if self.training is not None:
-            new = new.astype(self.training.dtype, copy=False)
-        K_x = consensus_rows(self.bank.grams(new, self.training), self.weights)
-        return K_x.astype(self.matrix.dtype, copy=False)
+        first, *others = self.versions
+        K_x = first.rows(new, self.matrix.dtype)
+        for version in others:
+            K_x += version.rows(new, self.matrix.dtype)
+        return K_x
 
 
 def combine(
@@ -69,22 +121,24 @@ def combine(
     kernels: KernelsLike,
     weights: WeightsLike,
     say: Callable[[str], None] | None = None,
-    dtype: DTypeLike | None = None,
+    *,
+    labelled: bool = False,
 ) -> Consensus:
-    """Return the consensus of the kernels of one version of the samples, by default in their precision."""
-    precision: np.dtype[Any] = np.dtype(dtype or samples.dtype)
+    """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared, precision), len(bank.names), samples.n_samples)
-    p = weigh(tiles, weights, bank, compared)
+    tiles = KernelTiles(limited(bank.fit_tiles(compared), bank.names), len(bank.names), samples.n_samples)
+    p = weigh(tiles, weights, bank, compared, labelled=labelled)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
-    K = combine_tiles(tiles.of(precision), p[None], tiles.n)[0]
-    return Consensus(bank, training, version.scalings, p, K)
+    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 
 
-def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack) -> Vector:
+def weigh(
+    tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack, *, labelled: bool = False
+) -> Vector:
     """Return the shares of the kernels in the consensus."""
     if not isinstance(weights, str):
         return given_weights(weights, bank.names)
@@ -96,11 +150,29 @@ def weigh(tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views |
     view = np.array([samples.names.index(name) for name in bank.views])
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
-    if samples.complete:
-        G, R = kernel_moments(seen)
-        return median_weights(G, R, relations.trust())
-    G, R = known_moments(seen, samples.present, view)
-    return known_weights(G, R, view, relations.trust())
+    moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
+    trust = relations.trust() * block_shares(samples, view, labelled=labelled)
+    return median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
+
+
+def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> Vector:
+    """Return the trust in every kernel by the block of a mixed table that it compares; 1 for other tables.
+
+    Kernels of a single category are all alike, so that their agreement says nothing about the category: in clusters, a
+    block counts by the root of its number of columns, so that one column of random words does not outvote a dozen of
+    numbers. Classes may well depend on a single category; with labels all blocks start alike. In both, it does not
+    matter how many kernels a block has.
+    """
+    trust = np.ones(len(view))
+    for source, reading in samples.readings.items():
+        own = [v for v, of in enumerate(samples.sources) if of == source]
+        if isinstance(reading, MixedTable) and len(own) > 1:
+            blocks = [CATEGORIES if samples.kinds[v] == CATEGORIES else NUMBERS for v in own]
+            wanted = np.array([1.0 if labelled else np.sqrt(len(reading.blocks[block])) for block in blocks])
+            kernels = np.array([np.count_nonzero(view == v) for v in own])
+            for v, share in zip(own, (wanted / wanted.sum()) / (kernels / kernels.sum()), strict=True):
+                trust[view == v] = share
+    return trust
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -19,18 +19,18 @@ from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
-from kernelweave.weave.dense_graphs import DenseRows, Family, RowPart, SumOfRows, one_graph, several_cuts, weighted_sum
+from kernelweave.weave.dense_graphs import Family, one_graph, several_cuts, weighted_sum
+from kernelweave.weave.dense_rows import DenseRows, RowPart
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.structure import clarity
 from kernelweave.weave.structureless import Kind as NullKind
 from kernelweave.weave.structureless import without_structure
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
-__all__ = ["Dense"]
+__all__ = ["Dense", "row_shares"]
 
 _MOST_COPIES = 4  # of a sample that are compared
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
-_NEGLIGIBLE = 1e-3  # share below which new samples are not compared in a version
 
 _Built = tuple[Version, Consensus, list[Family]]
 
@@ -66,7 +66,7 @@ class Dense:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
         built: list[_Built] = []
         for version in _versions(samples, plan):
-            consensus = combine(samples, version, plan.kernels, plan.weights, plan.say)
+            consensus = combine(samples, version, plan.kernels, plan.weights, plan.say, labelled=True)
             built.append((version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         woven = _woven(samples, np.arange(samples.n_samples), built, shares / shares.sum(), plan)
@@ -170,38 +170,32 @@ def _woven(
     """Return the sum of the graphs with these weights, and what the model keeps of them."""
     S = weighted_sum(_graphs(built), weights)
     plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
-    joiners, shares, done = [], [], 0
-    for _, consensus, families in built:
-        parts: list[RowPart] = []
-        start = done
-        for family in families:
-            share = float(weights[done : (done := done + len(family.graphs))].sum())
-            factor = 1.0 if len(weights) == 1 else share / family.degree  # as in `weighted_sum`
-            parts += [replace(part, weight=factor * part.weight) for part in family.parts if share >= _NEGLIGIBLE]
-        shares.append(float(weights[start:done].sum()))
-        if parts:
-            joiners.append(DenseRows(consensus, plan.rule.gamma, tuple(parts)))
+    shares, parts = row_shares(built, weights)
     for (version, _, _), share in zip(built, shares, strict=True):
         if len(built) > 1:
             plan.say(f"scale: {version.name}, share {share:.0%}")
     versions = tuple(version.counted(share) for (version, _, _), share in zip(built, shares, strict=True))
     whole = len(copies) == S.shape[0]
-    K = _sum_of_kernels([consensus for _, consensus, _ in built], shares)
-    p = np.sum([share * consensus.weights for share, (_, consensus, _) in zip(shares, built, strict=True)], axis=0)
-    bank = built[0][1].bank
+    consensus = Consensus.summed([one for _, one, _ in built], shares)
+    K, bank = consensus.matrix, consensus.bank
     attributes = {
-        **kernel_attributes(bank.names, bank.views, p, versions),
+        **kernel_attributes(bank.names, bank.views, consensus.weights, versions),
         "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
         "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
     }
-    return WovenGraph(S, SumOfRows(tuple(joiners)), Seen(samples.digests()[copies]), attributes)
+    joiner = DenseRows(consensus, plan.rule.gamma, parts)
+    return WovenGraph(S, joiner, Seen(samples.digests()[copies]), attributes)
 
 
-def _sum_of_kernels(parts: Sequence[Consensus], shares: Sequence[float]) -> Matrix:
-    """Return Σ_v share_v K_v, or the only kernel as it is."""
-    if len(parts) == 1:
-        return parts[0].matrix
-    K = np.zeros_like(parts[0].matrix)
-    for part, share in zip(parts, shares, strict=True):
-        K += part.matrix.dtype.type(share) * part.matrix
-    return K
+def row_shares(built: Sequence[_Built], weights: Vector) -> tuple[list[float], tuple[RowPart, ...]]:
+    """Return the shares of the versions in the sum of the graphs, and the rows of new samples in that sum."""
+    shares, total, done = [], dict[tuple[Kind, int], float](), 0
+    for _, _, families in built:
+        start = done
+        for family in families:
+            share = float(weights[done : (done := done + len(family.graphs))].sum())
+            factor = 1.0 if len(weights) == 1 else share / family.degree  # as in `weighted_sum`
+            for part in family.parts:
+                total[part.kind, part.k] = total.get((part.kind, part.k), 0.0) + factor * part.weight
+        shares.append(float(weights[start:done].sum()))
+    return shares, tuple(RowPart(kind, k, weight) for (kind, k), weight in total.items())

@@ -1,10 +1,8 @@
-"""The graphs of a consensus kernel between all samples, and their rows for new samples."""
+"""The graphs of a consensus kernel between all samples."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -18,20 +16,11 @@ from kernelweave.core.graphs.affinity import (
     Kind,
     cut_graphs,
     join_pieces,
-    kernel_sqdist,
-    neighbour_scales,
-    self_tuned,
-    top_rows,
 )
-from kernelweave.core.graphs.new_rows import bordered_rows, row_sqdist, self_similarities
-from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import Consensus
-from kernelweave.weave.graph_model import Lean
+from kernelweave.weave.dense_rows import RowPart
 
-__all__ = ["DenseRows", "Family", "RowPart", "SumOfRows", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
+__all__ = ["Family", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
@@ -39,15 +28,6 @@ _CUTS: dict[Kind, tuple[Cut, ...]] = {
     "tuned": (Cut(5), Cut(15)),
 }
 _KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 15}  # entries per row for new samples
-
-
-@dataclass(frozen=True, slots=True)
-class RowPart:
-    """One kind of affinity in the rows of new samples: how many entries are kept, and their weight."""
-
-    kind: Kind
-    k: int
-    weight: float
 
 
 class Family(NamedTuple):
@@ -106,8 +86,9 @@ def _singular(gamma: float) -> NotFiniteError:
 
 
 def mean_degree(S: sparse.csr_array) -> float:
-    """Return the mean degree of a graph, 1 for one without edges."""
-    return float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0
+    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
+    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
+    return degree if degree > np.finfo(S.dtype).tiny else 1.0
 
 
 def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
@@ -118,73 +99,3 @@ def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> spars
     total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
     total.sort_indices()
     return total
-
-
-@dataclass(frozen=True, eq=False)
-class DenseRows(Lean):
-    """The rows of a dense graph for new samples: the same problem for the kernel bordered by each new sample.
-
-    Parameters
-    ----------
-    consensus : Consensus
-        The kernel of the graph.
-    gamma : float
-        The ridge, relative to the mean diagonal of the kernel.
-    parts : tuple of RowPart
-        The kinds of affinity, with the number of entries that are kept and their weights.
-    """
-
-    chunked: ClassVar[bool] = False
-
-    consensus: Consensus
-    gamma: float
-    parts: tuple[RowPart, ...]
-
-    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
-        """Return the rows of the graph, without edges that only join pieces."""
-        A, g = self._inverse
-        K_x = np.ascontiguousarray(self.consensus.rows(new), dtype=A.dtype)
-        diagonal = self.consensus.matrix.diagonal()
-        K_xx = self_similarities(A, K_x, diagonal)
-
-        def affinity(kind: Kind) -> Affinity:
-            if kind == "ridge":
-                return Affinity(bordered_rows(A, K_x, K_xx, g=g))
-            D = row_sqdist(K_x, K_xx, diagonal)
-            return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
-
-        found = (top_rows(affinity(part.kind), part.k, len(A)) * A.dtype.type(part.weight) for part in self.parts)
-        return sparse.csr_array(sum(found, start=sparse.csr_array(K_x.shape, dtype=A.dtype)))
-
-    @cached_property
-    def _inverse(self) -> tuple[Matrix, float]:
-        """A = (K + gI)^-1 and g, computed once."""
-        K = self.consensus.matrix
-        g = self.gamma * float(K.diagonal().mean())
-        return ridge_inverse(K, gamma=g), g
-
-    @cached_property
-    def _scales(self) -> Vector:
-        """The squared scales of the training samples, computed once."""
-        D = kernel_sqdist(self.consensus.matrix)
-        return neighbour_scales(D, len(D) - 1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SumOfRows:
-    """The rows of the sum of several graphs for new samples.
-
-    Parameters
-    ----------
-    joiners : tuple of DenseRows
-        The rows of each graph.
-    """
-
-    chunked: ClassVar[bool] = False
-
-    joiners: tuple[DenseRows, ...]
-
-    def rows(self, new: Views | KernelStack) -> sparse.csr_array:
-        """Return the sum of the rows."""
-        first, *others = (joiner.rows(new) for joiner in self.joiners)
-        return sparse.csr_array(sum(others, start=first))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -15,9 +16,10 @@ from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
-__all__ = ["Answers", "Centres", "GraphModel", "Joiner", "Lean"]
+__all__ = ["Answers", "Centres", "GraphModel", "Joiner"]
 
-_BLOCK = 1024  # new samples at a time, so that memory does not depend on their number
+_BUDGET = 16 * 2**20  # bytes that the rows of a block of new samples may take while they are computed
+_LEAST, _MOST = 16, 4096  # samples of a block
 
 
 class Joiner(Protocol):
@@ -28,15 +30,12 @@ class Joiner(Protocol):
 
     chunked: ClassVar[bool]
 
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes while it is computed."""
+
     def rows(self, new: Any) -> Graph:
         """Return the rows (n_new, n_nodes) of the graph for new samples, dense or sparse."""
-
-
-class Lean:
-    """A frozen dataclass whose copies and pickles hold its fields only, without cached properties."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +96,8 @@ class GraphModel:
     def scores(self, new: Views | KernelStack) -> Matrix:
         """Return the scores of every group for new samples, all 0 for a sample without neighbours."""
         if self.values is not None:
-            return harmonic_rows(self.rows(new), self.values)[0]
-        P, reached = harmonic_rows(self.rows(new), self.coordinates)
+            return harmonic_rows(self.joiner.rows(new), self.values)[0]
+        P, reached = harmonic_rows(self.joiner.rows(new), self.coordinates)
         return np.where(reached[:, None], self.nearness(P), 0)
 
     def nearness(self, P: Matrix) -> Matrix:
@@ -116,7 +115,7 @@ class GraphModel:
 
     def place(self, new: Views | KernelStack) -> Matrix:
         """Return the coordinates of new samples: means over their neighbours, 0 for a sample without neighbours."""
-        return harmonic_rows(self.rows(new), self.coordinates)[0]
+        return harmonic_rows(self.joiner.rows(new), self.coordinates)[0]
 
     def known(self, samples: Views | KernelStack) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
@@ -131,7 +130,7 @@ class GraphModel:
         if self.distributions is not None and self.undecided is not None:
             old = known >= 0
             out[old], undecided[old] = self.distributions[known[old]], self.undecided[known[old]]
-        for rows in _blocks(np.flatnonzero(~old)):
+        for rows in self._blocks(np.flatnonzero(~old)):
             out[rows], undecided[rows] = distributions(self.scores(samples.select(rows)))
         return Answers(out, undecided, known)
 
@@ -143,9 +142,14 @@ class GraphModel:
         if self.embedding is not None:
             old = known >= 0
             out[old] = self.embedding[known[old]]
-        for rows in _blocks(np.flatnonzero(~old)):
+        for rows in self._blocks(np.flatnonzero(~old)):
             out[rows] = self.place(samples.select(rows))
         return out
+
+    def _blocks(self, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """Yield the positions in blocks that fit in the budget, so that memory does not depend on their number."""
+        size = min(max(_BUDGET // self.joiner.row_bytes, _LEAST), _MOST)
+        return (rows[i : i + size] for i in range(0, len(rows), size))
 
 
 def distributions(F: Matrix) -> tuple[Matrix, Mask]:
@@ -154,7 +158,3 @@ def distributions(F: Matrix) -> tuple[Matrix, Mask]:
     F[empty] = 1
     F /= F.sum(axis=1, keepdims=True)
     return F, empty
-
-
-def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    return [rows[i : i + _BLOCK] for i in range(0, len(rows), _BLOCK)]

@@ -55,7 +55,7 @@ def read_graph(
 ) -> Read:
     """Return partitions of one graph, one per embedding of q eigenvectors, and how well they agree."""
     wide = ceil(1.5 * q)
-    values, V, block = spectrum(S, wide + 1, start=start, tol=_TOL, say=say)
+    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=_TOL, say=say)
     rows: list[tuple[EmbeddingKind, int]] = [(kind, q)]
     if kind in ("auto", "merged"):
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
@@ -74,15 +74,18 @@ def spectrum(
     S: sparse.csr_array,
     q: int,
     *,
+    firm: int | None = None,
     start: Matrix | None = None,
     tol: float = TOL,
     say: Callable[[str], None] | None = None,
 ) -> tuple[Vector, Matrix, Matrix]:
     """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors.
 
-    The third result is where to `start` for a similar graph, which is faster.
+    The third result is where to `start` for a similar graph, which is faster. In large graphs eigenvectors after the
+    first `firm` may be less accurate.
     """
-    found = bottom_spectrum(S, q, start=start, tol=tol, progress=None if say is None else StageProgress(say))
+    progress = None if say is None else StageProgress(say)
+    found = bottom_spectrum(S, q, firm=firm, start=start, tol=tol, progress=progress)
     if not found.converged:
         msg = (
             f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "

@@ -10,12 +10,14 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.new_rows import graph_rows
 from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import Consensus
-from kernelweave.weave.graph_model import Lean
 
 __all__ = ["LearnedRows"]
+
+_ARRAYS = 8  # of the size of the rows of the kernel that are in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,11 @@ class LearnedRows(Lean):
     gamma: float
     n_neighbors: int | None
     factors: Vector
+
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes while it is computed."""
+        return _ARRAYS * self.consensus.matrix[:1].nbytes
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the rows of the graph."""

@@ -25,7 +25,7 @@ __all__ = [
 
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
-_DENSE_BELOW = 200  # LAPACK is faster than ARPACK for matrices smaller than this
+_DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
 
@@ -85,7 +85,11 @@ def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
     M = np.triu(M, 1)
     M = M + M.T
     np.fill_diagonal(M, diagonal)
-    return symmetric_part(linalg.inv(M))
+    A = np.linalg.inv(M)  # that of scipy warns of what is refused here
+    if np.linalg.norm(M, 1) * np.linalg.norm(A, 1) * np.finfo(M.dtype).eps > 1:
+        msg = "Singular matrix"
+        raise np.linalg.LinAlgError(msg)
+    return symmetric_part(A)
 
 
 def _mirror_lower(M: Matrix) -> None:
@@ -139,11 +143,12 @@ def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
     n = len(M)
     if not M.any():
         return 0.0
-    if n < _DENSE_BELOW:
+    rough = tol >= 0.01
+    if n < (_ROUGH_BELOW if rough else _DENSE_BELOW):
         return float(np.abs(linalg.eigvalsh(M)).max())
     v0 = np.random.default_rng(0).standard_normal(n).astype(M.dtype)  # fixed: the norm is repeatable
     try:
-        ncv = _VECTORS if tol >= 0.01 else None
+        ncv = _VECTORS if rough else None
         values = eigsh(SymmetricOperator(M), k=1, which="LM", v0=v0, tol=tol, ncv=ncv, return_eigenvectors=False)
         return float(abs(values[0]))
     except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts

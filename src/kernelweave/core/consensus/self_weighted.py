@@ -28,6 +28,7 @@ Tile: TypeAlias = tuple[slice, slice, Matrix]
 _TILE = (192, 512)  # samples of a tile, at least and at most
 _TOL = 1e-8
 _MAX_STEPS = 1000
+_LEAST = 1e-150  # of a distance that weights are divided by, where all kernels are 0
 _FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
 _TRUSTED = 0.1  # agreement from which a kernel has full weight; that of permuted kernels is near 0.01
 _FLOOR = 0.1  # of the median distance to the mean: smaller distances count as this one
@@ -166,7 +167,7 @@ def fixed_point_weights(
     """p_i ∝ t_i / max(d_i(p), δ), Σp = 1, by fixed-point iteration; δ = floor · the median distance at t."""
     p = t / t.sum()
     d = distances(p)
-    least = max(floor * float(np.median(d)), least)
+    least = max(floor * float(np.median(d)), least, _LEAST)
     for _ in range(_MAX_STEPS):
         w = t / np.maximum(d, least)
         new = w / w.sum()

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
+from kernelweave.core.graphs.largest import kth_largest, largest_columns
 
 __all__ = [
     "SCALE_RANK",
@@ -113,7 +114,8 @@ class GraphRule:
 def _added(parts: list[sparse.csr_array], degrees: tuple[float, ...]) -> sparse.csr_array:
     if len(parts) == 1:
         return parts[0]
-    return sparse.csr_array(sum(S / S.dtype.type(d) for S, d in zip(parts, degrees, strict=True)))
+    least = np.finfo(parts[0].dtype).tiny  # 1/d overflows below it
+    return sparse.csr_array(sum(S / S.dtype.type(max(d, least)) for S, d in zip(parts, degrees, strict=True)))
 
 
 def _symmetric(C: sparse.csr_array) -> sparse.csr_array:
@@ -166,10 +168,7 @@ def _largest(affinity: Affinity, k: int, preference: Vector | None) -> tuple[Mat
     columns, kept = np.empty((n_rows, k), dtype=np.intp), np.empty((n_rows, k), dtype=values.dtype)
     for rows in row_blocks(n_rows):
         block = values[rows]
-        compared = block if preference is None else block * preference
-        top = np.argpartition(compared, width - k, axis=1)[:, width - k :]
-        order = np.argsort(-np.take_along_axis(compared, top, axis=1), axis=1, kind="stable")
-        top = np.take_along_axis(top, order, axis=1)
+        top = largest_columns(block if preference is None else block * preference, k)
         kept[rows] = np.take_along_axis(block, top, axis=1)
         columns[rows] = top if of is None else np.take_along_axis(of[rows], top, axis=1)
     return kept, columns
@@ -224,8 +223,8 @@ def kernel_sqdist(K: Matrix) -> Matrix:
 
 def neighbour_scales(D: Matrix, others: int) -> Vector:
     """σ_i², the seventh smallest entry of row i of D, or the largest if there are fewer than seven others."""
-    rank = min(SCALE_RANK, others) - 1
-    return np.concatenate([np.partition(D[rows], rank, axis=1)[:, rank] for rows in row_blocks(len(D))])
+    rank = min(SCALE_RANK, others)
+    return np.concatenate([-kth_largest(-D[rows], rank) for rows in row_blocks(len(D))])
 
 
 def self_tuned(D: Matrix, own: Vector, theirs: Vector | Matrix) -> Matrix:

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
 from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
+from kernelweave.core.graphs.large_spectrum import large_spectrum
 
 __all__ = [
     "TOL",
@@ -49,6 +50,7 @@ def bottom_spectrum(
     S: sparse.csr_array,
     q: int,
     *,
+    firm: int | None = None,
     start: Matrix | None = None,
     tol: float = TOL,
     seed: int = 0,
@@ -58,13 +60,14 @@ def bottom_spectrum(
 
     Up to 10,000 samples, filters are applied from 1000 samples on, or with `start`, the eigenvectors of a similar
     graph, more than q. The factorisation replaces them where they would converge slowly. `tol` bounds their residual
-    relative to the largest eigenvalue returned. Above 10,000 samples a factorisation would take too much memory.
+    relative to the largest eigenvalue returned. Above 10,000 samples a factorisation would take too much memory, and
+    the eigenvectors after the first `firm` may be less accurate.
     """
     n = S.shape[0]
     q = min(q, n)
-    start = start if start is not None and start.shape[1] > q else None
     if n > _FACTORISED_UP_TO:
-        return filtered_eigenpairs(S, q, seed=seed, progress=progress)
+        return large_spectrum(S, q, firm=firm, start=start, seed=seed, progress=progress)
+    start = start if start is not None and start.shape[1] > q else None
     if n >= _FILTERED_FROM or (start is not None and n >= _DENSE_BELOW):
         found = filtered_eigenpairs(
             S, q, seed=seed, start=start, tol=tol, max_iter=_MAX_ITER, max_degree=_MAX_DEGREE, progress=progress

@@ -12,7 +12,6 @@ from kernelweave._types import Graph, Mask, Matrix, Vector
 
 __all__ = [
     "bordered_rows",
-    "consensus_rows",
     "graph_rows",
     "harmonic_rows",
     "row_sqdist",
@@ -22,42 +21,40 @@ __all__ = [
 _ROUNDS = 5  # alternating updates of S_x and P_x; the term that couples them is small
 
 
-def consensus_rows(H: Matrix, p: Vector) -> Matrix:
-    """K_x = Σ_i p_i H_ix for rows H (r, n_new, n)."""
-    return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
-
-
 def graph_rows(A: Matrix, K_x: Matrix, P: Matrix, *, alpha: float) -> Matrix:
     """min -2K_x'S_x + S_x'KS_x + γ|S_x|² + (α/2) Σ_j S_xj |P_x - P_j|² over S_x >= 0 and P_x, with A = (K + γI)^-1.
 
-    In turn S_x = max(0, A(K_x - (α/4)G_x)), G_xj = |P_x - P_j|², and P_x = Σ_j S_xj P_j / Σ_j S_xj.
+    In turn S_x = max(0, A(K_x - (α/4)G_x)), G_xj = |P_x - P_j|², and P_x = Σ_j S_xj P_j / Σ_j S_xj. AG_x is the sum
+    of |P_x|² A1, A(|P_j|²) and -2AP P_x: it takes no product of n x n matrices.
     """
-    S = np.maximum(K_x @ A, 0)
-    norms = np.einsum("ij,ij->i", P, P)
-    for _ in range(_ROUNDS if alpha > 0 else 0):
+    AK_x = K_x @ A
+    S = np.maximum(AK_x, 0)
+    if alpha == 0:
+        return np.asarray(S)
+    ones, norms, AP = A.sum(axis=0), np.einsum("ij,ij->i", P, P) @ A, P.T @ A
+    for _ in range(_ROUNDS):
         P_x, _ = harmonic_rows(S, P)
-        G = np.einsum("ij,ij->i", P_x, P_x)[:, None] + norms - 2 * P_x @ P.T
-        S = np.maximum((K_x - (alpha / 4) * np.maximum(G, 0)) @ A, 0)
+        AG_x = -2 * P_x @ AP
+        AG_x += norms
+        AG_x += np.einsum("ij,ij->i", P_x, P_x)[:, None] * ones
+        S = np.maximum(AK_x - (alpha / 4) * AG_x, 0)
     return np.asarray(S, dtype=K_x.dtype)
 
 
-def bordered_rows(A: Matrix, K_x: Matrix, K_xx: Vector, *, g: float) -> Matrix:
+def bordered_rows(AK_x: Matrix, K_x: Matrix, K_xx: Vector, *, g: float) -> Matrix:
     """Z_x = g A K_x / (K_xx + g - K_x'AK_x): the new sample's entries of Z for K bordered by K_x and K_xx."""
-    Z = K_x @ A
-    schur = K_xx + g - np.einsum("ij,ij->i", Z, K_x)
+    schur = K_xx + g - np.einsum("ij,ij->i", AK_x, K_x)
     # K_xx < K_x'AK_x is impossible for a positive semidefinite kernel: then the Schur complement is at least rounding
-    Z *= (g / np.maximum(schur, np.finfo(Z.dtype).eps * g))[:, None]
-    return np.asarray(Z)
+    return np.asarray(AK_x * (g / np.maximum(schur, np.finfo(K_x.dtype).eps * g))[:, None])
 
 
-def self_similarities(A: Matrix, K_x: Matrix, diagonal: Vector) -> Vector:
+def self_similarities(AK_x: Matrix, K_x: Matrix, diagonal: Vector) -> Vector:
     """Estimate K_xx from K_x: the common K_jj if all are equal, otherwise the mean of K_jj over the neighbours of x.
 
     Never below K_x'AK_x, since the bordered matrix of a kernel is positive semidefinite.
     """
     if np.ptp(diagonal) <= np.sqrt(np.finfo(diagonal.dtype).eps) * abs(float(diagonal.mean())):
         return np.full(len(K_x), diagonal.mean(), dtype=K_x.dtype)
-    AK_x = K_x @ A
     mean, reached = harmonic_rows(np.maximum(AK_x, 0), diagonal[:, None])
     guess = np.where(reached, mean[:, 0], diagonal.mean())
     return np.asarray(np.maximum(guess, np.einsum("ij,ij->i", AK_x, K_x)), dtype=K_x.dtype)

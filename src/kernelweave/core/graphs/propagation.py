@@ -48,8 +48,15 @@ class LabelScores(NamedTuple):
 
 def reached(S: Graph, labelled: Mask) -> Mask:
     """Return which samples are connected to a labelled one; the classes of the others are undefined."""
-    _, part = connected_components(sparse.csr_array(S), directed=False)
-    return np.asarray(np.isin(part, part[labelled]))
+    if sparse.issparse(S):
+        _, part = connected_components(S, directed=False)
+        return np.asarray(np.isin(part, part[labelled]))
+    found, front = labelled, labelled
+    while front.any():  # a few steps where the graph is full, and every row is read once in any case
+        near = (S[front] != 0).any(axis=0) | (S[:, front] != 0).any(axis=1)
+        front = near & ~found
+        found = found | front
+    return found
 
 
 def harmonic(S: Graph, Y: Matrix, labelled: Mask) -> Matrix:

@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.graphs.largest import kth_largest
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
@@ -40,8 +41,7 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     if k >= n:
         return S
     compared = S * factors
-    least = np.partition(compared, n - k, axis=1)[:, n - k]
-    return np.asarray(np.where(compared >= (1 - _TIE) * least[:, None], S, 0))
+    return np.asarray(np.where(compared >= (1 - _TIE) * kth_largest(compared, k)[:, None], S, 0))
 
 
 def cosine_factors(S: Matrix) -> Vector:

@@ -27,14 +27,16 @@ def best_partition(X: Matrix, c: int, *, runs: int, rng: np.random.Generator) ->
     """
     times = int(_EFFORT / (len(X) * c**2))
     groups = [min(_TOGETHER, runs - done) for done in range(0, runs, _TOGETHER)]  # memory does not grow with the runs
-    z, cost = _joined(*(_best_runs(X, c, count, times, rng) for count in groups))
+    found = [_best_runs(X, c, count, times, rng) for count in groups]
+    z, cost = np.vstack([labels for labels, _ in found]), np.concatenate([costs for _, costs in found])
     for _ in range(min(times, _CROSSINGS)):
         _, different = np.unique(np.round(cost / (cost.min() or 1), 9), return_index=True)
         z, cost = z[different[:runs]], cost[different[:runs]]
         if len(z) == 1:
             break
         born = crossed(_means(X, z, c)[0], min(runs, _TOGETHER), rng)
-        z, cost = _joined((z, cost), descend(X, _nearest_centres(X, born), c))
+        crossings, costs = descend(X, _nearest_centres(X, born), c)
+        z, cost = np.vstack([z, crossings]), np.append(cost, costs)
     return np.asarray(z[best_start(cost, _tiny(X))])
 
 
@@ -44,10 +46,6 @@ def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generato
     starts = seeds(X, c, runs * min(max(times, fewest), most), rng)
     z, cost = descend(X, _nearest_centres(X, starts), c, max_iter=_COMPARE_AFTER)
     return descend(X, z[np.argsort(cost, kind="stable")[:runs]], c)
-
-
-def _joined(*found: tuple[Labels, Vector]) -> tuple[Labels, Vector]:
-    return np.vstack([z for z, _ in found]), np.concatenate([cost for _, cost in found])
 
 
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:

@@ -139,7 +139,6 @@ class Landmark:
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
             scale=scale_methods(("X",), plan.scale)["X"],
-            n_groups=n_groups,
             dtype=plan.dtype,
             seed=seed,
         )

@@ -31,10 +31,11 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import KernelBank
-from kernelweave.samples.scaling import Scale, Scaling, Version
+from kernelweave.kernels.pair import Pair
+from kernelweave.samples.magnitudes import cast, limited
+from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
-from kernelweave.weave.version_choice import best_version
 
 __all__ = [
     "LandmarkRows",
@@ -71,7 +72,6 @@ class Settings:
     n_neighbors: int = 3
     weights: WeightsLike = "self"
     scale: Scale = "auto"
-    n_groups: int = 10
     dtype: Dtype = None
     seed: int = 0
 
@@ -110,6 +110,11 @@ class LandmarkRows:
         """The number of landmarks."""
         return int(self.landmarks.shape[0])
 
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes; kernels are computed tile by tile."""
+        return 32 * min(self.n_neighbors, self.m) + 16 * int(self.landmarks.shape[1])
+
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
         J, B = self.joined(new.tables[0])
@@ -136,11 +141,7 @@ class LandmarkRows:
 
     def consensus(self, rows: Samples) -> Matrix:
         """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
-        K: Matrix | None = None
-        for p, H in zip(self.weights, self.bank.each(rows, self.landmarks), strict=True):
-            H *= H.dtype.type(p)
-            K = H if K is None else np.add(K, H, out=K)
-        return np.asarray(K)
+        return self.bank.weighted(Pair(rows, self.landmarks), self.weights)
 
     def _diagonal(self, rows: Samples) -> Vector:
         diagonals = (p * kernel.diag(rows) for p, kernel in zip(self.weights, self.bank.kernels, strict=True))
@@ -169,14 +170,14 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     views = Views.of_table(sample)
-    version = best_version(views, settings.scale, settings.bank, settings.weights, settings.n_groups, rng)
+    version = fit_by_view(views, settings.scale)
     scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
-    scaled = scaling.transform(sample).astype(dtype, copy=False)
+    scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
     bank, r = settings.bank, len(settings.bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0])
+    tiles = KernelTiles(limited(bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
     weights: Vector
     if not isinstance(settings.weights, str):
         weights = np.asarray(settings.weights, dtype=np.float64)

@@ -19,7 +19,17 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
 from kernelweave.kernels.pair import Products
 
-__all__ = ["CandidateAffinities", "Index", "Kernels", "LocalKernel", "Tables", "affinities", "gathered", "ridge_rows"]
+__all__ = [
+    "CandidateAffinities",
+    "Index",
+    "Kernels",
+    "LocalKernel",
+    "Tables",
+    "affinities",
+    "gathered",
+    "group_bytes",
+    "ridge_rows",
+]
 
 Index = NDArray[np.int32]
 Tables = tuple[Samples, ...]
@@ -213,7 +223,7 @@ def affinities(
     n, k = index.shape
     ridge = np.empty((n, k), dtype=np.float32) if rule.graph != "knn" else None
     sqdist = np.empty((n, k), dtype=np.float32) if rule.graph != "ridge" else None
-    for rows in chunks(n, (k + 1) * max(map(_width, tables)) * 4 + (k + 1) ** 2 * 40):
+    for rows in chunks(n, group_bytes(tables, k)):
         groups = _with_candidates(tables, index[rows], rows, new)
         if ridge is not None:
             K = np.asarray(sum(kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)))
@@ -256,7 +266,8 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
             both = sparse.csr_array(sparse.vstack([new[v][rows], X[index.ravel()]]))
             yield gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(index.size).reshape(index.shape)]))
         else:
-            yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
+            some = new[v][rows].toarray() if sparse.issparse(new[v]) else new[v][rows]
+            yield np.concatenate([some[:, None], X[index]], axis=1)
 
 
 def _width(X: Samples) -> int:
@@ -264,6 +275,11 @@ def _width(X: Samples) -> int:
     if not sparse.issparse(X):
         return int(X.shape[1])
     return int(min(X.shape[1], 64 * max(1, X.nnz // X.shape[0])))
+
+
+def group_bytes(tables: Tables, k: int) -> int:
+    """Return about how much memory a sample and its k candidates take: their columns, and their kernels."""
+    return (k + 1) * max(map(_width, tables)) * 4 + (k + 1) ** 2 * 40
 
 
 def chunks(n: int, row_bytes: int) -> Iterator[slice]:

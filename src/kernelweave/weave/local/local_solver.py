@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.scaling import Scaling, scaled
+from kernelweave.samples.magnitudes import cast, limited
+from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
-from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
+from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.structure import clarity
-from kernelweave.weave.version_choice import best_version
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
@@ -70,7 +70,7 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        woven, perturbed_graphs = self._weave(samples, plan, c, rng, join=True, least=min(n / (4 * c), 1000))
+        woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
         stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
         several = SeveralGraphs(
             (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, stands_out, np.arange(n)
@@ -80,23 +80,23 @@ class Local:
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
-        woven, _ = self._weave(samples, plan, task.n_classes, rng, join=False, least=0)
+        woven, _ = self._weave(samples, plan, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
-        self, samples: Views, plan: Plan, n_groups: int, rng: np.random.RandomState, *, join: bool, least: float
+        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]]]:
         """Return the graph, in one piece if `join`, and a function that makes perturbed ones.
 
         Pieces smaller than `least` samples get several edges.
         """
         n, seen = samples.n_samples, Seen(samples.digests())
-        version = best_version(samples, plan.scale, plan.kernels, plan.weights, n_groups, rng)
+        version = fit_by_view(samples, plan.scale)
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings))
+        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings), labelled=not join)
         training = _scaled(samples, scalings)
         found, near = weave_local(
             training.tables,
@@ -106,7 +106,7 @@ class Local:
             join=join,
             least=least,
             seed=rng.randint(np.iinfo(np.int32).max),
-            n_jobs=_threads(plan.n_jobs),
+            n_jobs=plan.n_jobs,
             progress=StageProgress(plan.say),
         )
         plan.say(f"graph: {found.graph.nnz // 2} edges between {n} samples, recall of neighbours {found.recall:.3f}")
@@ -120,7 +120,7 @@ class Local:
         return WovenGraph(found.graph, joiner, seen, attributes), others
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LocalRows:
     """The rows of a local graph for new samples: the same local problem among their candidates.
 
@@ -133,7 +133,7 @@ class LocalRows:
     woven : LocalWeave
         The graph and its constants.
     n_jobs : int or None
-        Number of threads of the search for neighbours.
+        Number of threads of the search for neighbours; None for as many as BLAS uses.
     """
 
     chunked: ClassVar[bool] = False
@@ -143,23 +143,34 @@ class LocalRows:
     woven: LocalWeave
     n_jobs: int | None
 
+    @property
+    def row_bytes(self) -> int:
+        """About how much memory the row of one sample takes while it is computed."""
+        return group_bytes(self.training.tables, self.woven.n_candidates)
+
     def rows(self, new: Views) -> sparse.csr_array:
         """Return the rows of the graph."""
         tables = _scaled(new, self.scalings).tables
-        return new_rows(self.training.tables, tables, self.woven, n_jobs=_threads(self.n_jobs))
+        return new_rows(self.training.tables, tables, self.woven, self._searches)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields only: the search is prepared again where it is needed."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _searches(self) -> tuple[Search, ...]:
+        woven = self.woven
+        return tuple(
+            search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs) for X in self.training.tables
+        )
 
 
-def _threads(n_jobs: int | None) -> int:
-    """Return the number of threads of the search for neighbours: with more than one it may not be repeatable."""
-    return 1 if n_jobs is None else int(effective_n_jobs(n_jobs))
-
-
-def _weighed(plan: Plan, sample: Views) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
+def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
-    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
+    tiles = KernelTiles(limited(bank.fit_tiles(sample), bank.names), len(bank.names), sample.n_samples)
     fixed = [one.kernels for one in bank.banks.values()]
-    p = weigh(tiles, plan.weights, bank, sample)
+    p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
@@ -176,8 +187,8 @@ def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
 
 def _single(scaling: Scaling, X: Samples) -> Samples:
     if sparse.issparse(X):
-        return sparse.csr_array(scaling.transform(X), dtype=np.float32)
+        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
     rows = np.empty(X.shape, dtype=np.float32)
     for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = scaling.transform(X[i : i + _BLOCK])
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
     return rows

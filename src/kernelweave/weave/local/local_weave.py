@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -14,7 +15,7 @@ from kernelweave._types import Progress, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
 from kernelweave.errors import InvalidInputError
 from kernelweave.weave.local.local_kernel import Index, Kernels, Tables, affinities
-from kernelweave.weave.local.neighbours import nearest, nearest_among, nearest_outside
+from kernelweave.weave.local.neighbours import Search, nearest, nearest_outside
 
 __all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "strays", "tied", "weave_local"]
 
@@ -72,7 +73,7 @@ def weave_local(
     join: bool,
     seed: int,
     least: float = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[LocalWeave, Index]:
     """Return the graph of scaled samples in single precision, and the candidates of every sample.
@@ -82,7 +83,7 @@ def weave_local(
     g = rule.gamma * _mean_diagonal(tables, kernels)
     found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in tables]
     recall = min(one.recall for one in found)
-    index = _best(tables, [one.index for one in found], kernels, None, progress)
+    index = _best(tables, [one.positions for one in found], kernels, None, progress)
     del found
     near = affinities(tables, index, kernels, rule, g=g, progress=progress)
     S, degrees, last = rule.weave(near, len(index))
@@ -101,18 +102,12 @@ def perturbed(
     return _whole(S, last, tables, woven.kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
 
 
-def new_rows(
-    tables: Tables, new: Tables, woven: LocalWeave, *, n_jobs: int = 1, progress: Progress | None = None
-) -> sparse.csr_array:
+def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[Search]) -> sparse.csr_array:
     """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
-    found = [
-        nearest_among(X, x, woven.n_candidates, seed=woven.seed, n_jobs=n_jobs, progress=progress)
-        for X, x in zip(tables, new, strict=True)
-    ]
-    index = _best(tables, found, woven.kernels, new, progress)
-    near = affinities(
-        tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale, progress=progress
-    )
+    k = min(woven.n_candidates, tables[0].shape[0])
+    found = [search.nearest(x, k) for search, x in zip(searches, new, strict=True)]
+    index = _best(tables, found, woven.kernels, new, None)
+    near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale)
     return woven.rule.rows(near, tables[0].shape[0], woven.degrees)
 
 

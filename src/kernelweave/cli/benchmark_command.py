@@ -1,0 +1,78 @@
+"""`kernelweave benchmark`: a leaderboard of any methods on any data sets, without labels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["benchmark"]
+
+INTERRUPTED = 130
+_BUNDLED = "iris,wine,digits,breast-cancer"
+
+
+def benchmark(
+    datasets: Annotated[str, typer.Option(help="Data sets, such as msrcv1,3sources.")] = _BUNDLED,
+    methods: Annotated[str | None, typer.Option(help="Methods, such as GMC,KMeans; all if not given.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A class of your own as module:Class, or the name of a plugin; repeatable.")
+    ] = None,
+    conditions: Annotated[str, typer.Option(help="Of plain, unknown, gaps, noise and labels.")] = "plain",
+    seeds: Annotated[int, typer.Option(help="Number of seeds; more may be added later.")] = 3,
+    max_samples: Annotated[int, typer.Option(help="Samples that are drawn from larger data sets.")] = 1500,
+    max_seconds: Annotated[float, typer.Option(help="CPU seconds of a fit.")] = 300.0,
+    max_gib: Annotated[float, typer.Option(help="GiB that a fit may allocate.")] = 4.0,
+    held_out: Annotated[str, typer.Option(help="Data sets to show apart, as they chose no default.")] = "",
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/leaderboard"),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue in a folder with rows of other limits.")] = False,
+    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers can read --out.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
+    ] = None,
+) -> None:
+    """Run methods on data sets under one protocol without labels, and write tables and a page.
+
+    Finished trials are kept: after a crash or Ctrl-C, the same command resumes the run, and more data sets, methods,
+    conditions and seeds add to it.
+
+    kernelweave benchmark --datasets msrcv1,3sources --methods WeaveClustering,GMC --method my_module:MyClustering
+    """
+    from kernelweave._plural import counted
+    from kernelweave.cli._progress_bar import ProgressBar
+    from kernelweave.leaderboard import Protocol, default_entrants, run_benchmark
+    from kernelweave.leaderboard.leaderboard_tables import write_leaderboard
+
+    sys.path.insert(0, "")  # a module of your own may be in the folder that the command is run in
+    chosen = _names(methods) if methods is not None else [entrant.name for entrant in default_entrants()]
+    limits = Protocol(seeds=seeds, max_samples=max_samples, max_seconds=max_seconds, max_gib=max_gib)
+    try:
+        with ProgressBar() as progress:
+            rows = run_benchmark(
+                out,
+                _names(datasets),
+                [*chosen, *(name for name in method or [] if name not in chosen)],
+                conditions=_names(conditions),  # type: ignore[arg-type]
+                protocol=limits,
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                data_home=data_dir,
+                watch=progress,
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. Finished trials are kept in {out}: run the same command to resume.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    typer.echo(f"{counted(len(rows), 'row')} in {out / 'results.parquet'} and results.csv")
+    for path in write_leaderboard(rows, out, held_out=_names(held_out)):
+        typer.echo(str(path))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

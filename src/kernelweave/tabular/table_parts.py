@@ -1,0 +1,115 @@
+"""Large text and Parquet files, read in parts of some rows, each as the whole file would be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_rows, style_of, text_columns
+from kernelweave.tabular.frame_files import parquet_parts
+from kernelweave.tabular.intake import readable
+from kernelweave.tabular.problems import Problem, TableError, shown
+from kernelweave.tabular.row_labels import find_id
+from kernelweave.tabular.table_file import TableFile, with_ids
+from kernelweave.tabular.text_layout import find_layout
+from kernelweave.tabular.text_source import text_source
+from kernelweave.tabular.wishes import Wishes
+
+__all__ = ["table_parts"]
+
+
+def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
+    """Yield a text or Parquet file in parts of so many rows.
+
+    What is found from the first part (layout, ids, decimal mark, which columns are numbers) holds for all of it. A part
+    that would be read in another way is refused, since the file as a whole would be read in another way too.
+    """
+    suffix = path.suffix.lower()
+    parts = parquet_parts(path, wishes, rows) if suffix == ".parquet" else _text_parts(path, wishes, rows)
+    with readable(path, suffix):
+        for part in _alike(parts, str(path)):
+            yield replace(part, frame=part.frame.drop(columns=[name for name in wishes.drop if name in part.frame]))
+
+
+def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
+    source = text_source(path, wishes.encoding, whole=False)
+    layout = find_layout(source, wishes)
+    found = find_id(columns_of(layout), layout.body, wishes.kept) if wishes.id is None else None
+    head = next(parsed_parts(source, layout, wishes, found, rows, texts=False))
+    style = style_of(source, layout, head, wishes, found)
+    texts = style.decimal == "," or style.thousands == "."  # a point is no decimal mark then
+    short = False
+    for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts):
+        if not short and frame.iloc[:, -1].isna().any():
+            short = True  # all rows of the file have been looked at
+            refuse_rows(source, layout)
+        own = style_of(source, layout, frame, wishes, found)
+        if own.thousands is not None and own.decimal != style.decimal:
+            marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
+            text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."
+            raise TableError(str(path), [Problem(text)])
+        kept, notes, problems = clean_frame(frame, own if own.decimal == style.decimal else style, wishes, found)
+        if problems:
+            raise TableError(str(path), problems)
+        lost = [name for name in frame if name not in kept]  # without an entry in this part
+        kept = kept.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
+        yield with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *notes])
+
+
+@dataclass(slots=True)
+class _Before:
+    """What the parts before had: the kinds of columns, the column of ids, and digests of the ids."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    title: tuple[str | None, bool] | None = None
+    ids: set[int] = field(default_factory=set)
+    rows: int = 0
+
+
+def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
+    """Yield the parts of a table; refuse one with other kinds of columns or ids than those before, or the same ids."""
+    before = _Before()
+    for part in parts:
+        for name in part.frame:
+            kind = _kind(part.frame[name])
+            if kind is not None and before.kinds.setdefault(str(name), kind) != kind:
+                text = (
+                    f"column {str(name)!r} holds {before.kinds[str(name)]} at first, but {kind} after row {before.rows}"
+                )
+                raise _differs(source, text)
+        title = part.title, part.ids is not None
+        if before.title is not None and title != before.title:
+            raise _differs(source, f"the ids of its rows cannot be told alike before and after row {before.rows}")
+        _check_ids(part, before, source)
+        before.title, before.rows = title, before.rows + len(part.frame)
+        yield replace(part, start=before.rows - len(part.frame))
+
+
+def _check_ids(part: TableFile, before: _Before, source: str) -> None:
+    """Refuse an id that a part before has; only their hashes are kept."""
+    for name in part.ids or ():
+        if hash(name) in before.ids:
+            text = (
+                f"the id {shown(name)} occurs more than once. Give every sample its own, or choose other ids with --id."
+            )
+            raise TableError(source, [Problem(text)])
+        before.ids.add(hash(name))
+
+
+def _kind(column: Any) -> str | None:
+    """Return what a column holds, None if it has no entry."""
+    known = column.dropna()
+    if known.empty:
+        return None
+    if known.map(lambda cell: isinstance(cell, bool | np.bool_)).all():
+        return "booleans"
+    return "texts" if text_columns(column.to_frame()) else "numbers or dates"
+
+
+def _differs(source: str, text: str) -> TableError:
+    advice = "Read the file as a whole with --chunk-rows 0, or leave the column out with --drop."
+    return TableError(source, [Problem(f"{text}. {advice}")])
