@@ -245,10 +245,13 @@ def _recall(true: Array, found: Array) -> float:
 
 def _in_threads(task: Callable[[slice], Array], blocks: list[slice], n_jobs: int | None) -> Iterator[Array]:
     """Yield task(block) in order, on `n_jobs` threads with one thread of OpenMP each."""
+    if len(blocks) == 1:  # as many threads as OpenMP has: limiting them takes as long as the search for some samples
+        yield task(blocks[0])
+        return
     from faiss import omp_set_num_threads
 
     with in_process(n_jobs) as run:
-        if run.n_threads == 1 or len(blocks) == 1:
+        if run.n_threads == 1:
             yield from map(task, blocks)
             return
         with ThreadPoolExecutor(run.n_threads, initializer=omp_set_num_threads, initargs=(1,)) as pool:
