@@ -34,10 +34,11 @@ mutants: $(VENV)/.has-test   ## change the code at 300 random places and see whe
 	$(SERIAL) $(BIN)/python -m tools.mutants reach -n auto
 	$(SERIAL) $(BIN)/python -m tools.mutants try --number 300
 
+# anndata brings array-api-compat, with which the checks of scikit-learn 1.6 need SCIPY_ARRAY_API
 test-lowest:     ## run the tests with the lowest versions of all packages, in .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	$(subst $(VENV),.venv-lowest,$(BIN))/python -m pip install --quiet --constraint tools/lowest.txt --editable '.[test]'
-	$(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+	SCIPY_ARRAY_API=1 $(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
 
 test-pandas:     ## run the tests with the newest pandas, which anndata does not accept yet, in .venv-pandas
 	$(PYTHON) -m venv .venv-pandas

@@ -107,7 +107,7 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
         )
         raise BadFileError(msg)
     name = header.get("class")
-    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _estimators().get(str(name))
+    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _exported(str(name))
     if cls is None:
         msg = f"it holds a {name!r}, which this version of kernelweave does not know."
         raise BadFileError(msg)
@@ -150,13 +150,16 @@ def _name_of(cls: type) -> str:
     raise InvalidInputError(msg)
 
 
-def _estimators() -> dict[str, type[BaseEstimator]]:
-    """Return the exported estimators by name; they import this package, so they are looked up when they are needed."""
+def _exported(name: str) -> type[BaseEstimator] | None:
+    """Return the exported estimator of this name, None if there is none; packages that cannot hold it are not imported.
+
+    Estimators import this package, so they are looked up when they are needed.
+    """
     import kernelweave
 
-    return {
-        f"{package.__name__}.{name}": cls
-        for package in (kernelweave, kernelweave.baselines)
-        for name in package.__all__
-        if isinstance(cls := getattr(package, name), type) and issubclass(cls, BaseEstimator)
-    }
+    place, _, own = name.rpartition(".")
+    if place not in ("kernelweave", "kernelweave.baselines"):
+        return None
+    package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
+    cls = getattr(package, own) if own in package.__all__ else None
+    return cls if isinstance(cls, type) and issubclass(cls, BaseEstimator) else None
