@@ -147,12 +147,14 @@ def cut_graphs(affinity: Affinity, cuts: Sequence[Cut], n: int) -> list[sparse.c
 
 def shared_neighbours(S: sparse.csr_array) -> sparse.csr_array:
     """S_ij · |N_i ∩ N_j| / |N_i ∪ N_j|, N_i the neighbours of i and i itself."""
-    A = sparse.csr_array((S + sparse.eye_array(S.shape[0], format="csr")) != 0).astype(np.float32)
+    edges = sparse.csr_array((np.ones(S.nnz, dtype=np.float32), S.indices, S.indptr), shape=S.shape)
+    A = sparse.csr_array(edges + sparse.eye_array(S.shape[0], format="csr", dtype=np.float32))
     size = A.sum(axis=1)
     i = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    both = np.asarray((sparse.csr_array(A @ A.T).multiply(S != 0)).tocsr()[i, S.indices]).ravel()
-    union = size[i] + size[S.indices] - both
-    return sparse.csr_array((S.data * (both / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
+    both = sparse.csr_array(A @ A).multiply(edges).tocsr()  # the entries of S, since neighbours share each other
+    both.sort_indices()
+    union = size[i] + size[S.indices] - both.data
+    return sparse.csr_array((S.data * (both.data / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
 
 
 def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:

@@ -65,9 +65,9 @@ def bottom_spectrum(
     """
     n = S.shape[0]
     q = min(q, n)
+    start = start if start is not None and start.shape[1] > q else None
     if n > _FACTORISED_UP_TO:
         return large_spectrum(S, q, firm=firm, start=start, seed=seed, progress=progress)
-    start = start if start is not None and start.shape[1] > q else None
     if n >= _FILTERED_FROM or (start is not None and n >= _DENSE_BELOW):
         found = filtered_eigenpairs(
             S, q, seed=seed, start=start, tol=tol, max_iter=_MAX_ITER, max_degree=_MAX_DEGREE, progress=progress
