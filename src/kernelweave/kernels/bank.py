@@ -14,15 +14,13 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Strip, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 
 __all__ = ["KernelBank", "KernelLike", "as_kernel"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
-
-_STRIP = 2**21  # bytes of one kernel matrix that is computed at a time, beside others of its size
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
@@ -163,17 +161,9 @@ class KernelBank:
     def weighted(self, pair: Pair, p: Vector) -> Matrix:
         """Return Σ p_i H_i of the fitted kernels for a pair whose samples were checked, (n, m).
 
-        Kernels are computed for so few rows at a time that they stay near the processor.
+        One kernel matrix is in memory at a time. If the sum is not finite, the error names a kernel that is not.
         """
         K = np.zeros(pair.shape, dtype=pair.dtype)
-        height = max(1, _STRIP // (pair.shape[1] * pair.dtype.itemsize))
-        for start in range(0, pair.shape[0], height):
-            rows = slice(start, start + height)
-            self._add_weighted(K[rows], Strip(pair, rows), p)
-        return K
-
-    def _add_weighted(self, K: Matrix, pair: Pair, p: Vector) -> None:
-        """Add the weighted kernels to K, whose rows are contiguous; if the sum is not finite, one kernel is named."""
         (add,) = get_blas_funcs(("axpy",), (K,))
         used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -184,6 +174,7 @@ class KernelBank:
         if not finite:
             for _, name, kernel in used:
                 _matrix(name, kernel, pair)
+        return K
 
     def _fix(self, pair: Pair) -> None:
         self._fixed = tuple(kernel.fix(pair) for kernel in self._given)

@@ -13,7 +13,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["HasProducts", "Pair", "Products", "Strip", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
+__all__ = ["HasProducts", "Pair", "Products", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
 
 
 def as_writable(X: Samples) -> Samples:
@@ -104,7 +104,11 @@ class Pair:
     @np.errstate(over="ignore", invalid="ignore")
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
-        near, X = self.moved or self, self.X
+        near, X = self, self.X
+        if not (sparse.issparse(X) or sparse.issparse(self.Y)):
+            mean = self.Y.mean(axis=0)
+            if mean @ mean > 0.999 * self.y.mean():  # so far from 0 that the distances would cancel
+                near = Pair(X - mean, None if self.same else self.Y - mean)
         D = near.x + near.y  # first, so that D is exactly symmetric
         D -= near.inner
         D -= near.inner
@@ -120,38 +124,6 @@ class Pair:
     def diameter(self) -> float:
         """The largest Euclidean distance."""
         return float(np.sqrt(self.sqdist.max()))
-
-    @cached_property
-    def moved(self) -> Pair | None:
-        """The pair with the mean of Y as origin if it is so far from 0 that distances would cancel."""
-        if sparse.issparse(self.X) or sparse.issparse(self.Y):
-            return None
-        mean = self.Y.mean(axis=0)
-        if mean @ mean <= 0.999 * self.y.mean():
-            return None
-        return Pair(self.X - mean, None if self.same else self.Y - mean)
-
-
-class Strip(Pair):
-    """Some rows of X against all of Y; what depends on Y alone is that of the whole pair.
-
-    Parameters
-    ----------
-    whole : Pair
-        The pair that the rows are part of.
-    rows : slice
-        The rows of X.
-    """
-
-    def __init__(self, whole: Pair, rows: slice) -> None:
-        super().__init__(whole.X[rows], whole.Y)
-        self._whole, self._rows = whole, rows
-        self.y = whole.y
-
-    @cached_property
-    def moved(self) -> Pair | None:
-        """The pair about the origin of the whole pair."""
-        return None if self._whole.moved is None else Strip(self._whole.moved, self._rows)
 
 
 class Tile(Pair):

@@ -45,7 +45,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     plan.say(f"clarity: {clear:.2f} (0 for samples without structure, 1 for clusters that stand out)")
     M = clear * M + (1 - clear) / M.shape[1]
     woven = several.weave(weights)
-    values, V, _ = spectrum(woven.graph, q + 1, start=best, say=plan.say)
+    values, V, _ = spectrum(woven.graph, q + 1, firm=q, start=best, say=plan.say)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     coordinates = P / shrinkage(woven.graph, P)
     votes = clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1]

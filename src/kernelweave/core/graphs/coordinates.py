@@ -60,8 +60,8 @@ def bottom_spectrum(
 
     Up to 10,000 samples, filters are applied from 1000 samples on, or with `start`, the eigenvectors of a similar
     graph, more than q. The factorisation replaces them where they would converge slowly. `tol` bounds their residual
-    relative to the largest eigenvalue returned. Above 10,000 samples a factorisation would take too much memory, and
-    the eigenvectors after the first `firm` may be less accurate.
+    relative to the largest eigenvalue returned; the eigenvectors after the first `firm` may be less accurate. Above
+    10,000 samples a factorisation would take too much memory.
     """
     n = S.shape[0]
     q = min(q, n)
@@ -70,7 +70,15 @@ def bottom_spectrum(
         return large_spectrum(S, q, firm=firm, start=start, seed=seed, progress=progress)
     if n >= _FILTERED_FROM or (start is not None and n >= _DENSE_BELOW):
         found = filtered_eigenpairs(
-            S, q, seed=seed, start=start, tol=tol, max_iter=_MAX_ITER, max_degree=_MAX_DEGREE, progress=progress
+            S,
+            q,
+            firm=firm,
+            seed=seed,
+            start=start,
+            tol=tol,
+            max_iter=_MAX_ITER,
+            max_degree=_MAX_DEGREE,
+            progress=progress,
         )
         if found.converged:
             return found

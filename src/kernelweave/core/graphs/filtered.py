@@ -16,6 +16,7 @@ _SPARE = 8  # vectors in addition to those requested: the larger their eigenvalu
 _MAX_ITER = 40
 _DEGREES = (10, 120)  # of a filter, at least and at most
 _TOL = 1e-2  # relative to the largest eigenvalue requested
+_LOOSER = 10  # factor of the tolerance of eigenvectors beyond the first ones that have to be accurate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,7 @@ def filtered_eigenpairs(
     S: sparse.csr_array,
     q: int,
     *,
+    firm: int | None = None,
     seed: int = 0,
     start: Matrix | None = None,
     tol: float = _TOL,
@@ -61,8 +63,9 @@ def filtered_eigenpairs(
 
     Each iteration multiplies a block of q + 8 vectors by a polynomial of L that is small on the part of the spectrum
     above the block's own eigenvalues, and then solves the eigenproblem within their span (Rayleigh and Ritz). The block
-    is `start`, eigenvectors of a similar graph, or random numbers. It stops where a polynomial of more than
-    `max_degree` would be needed.
+    is `start`, eigenvectors of a similar graph, or random numbers. It has converged when the residuals of the first
+    `firm` eigenvectors, all by default, are below `tol`, and those of the others below ten times that. It stops where
+    a polynomial of more than `max_degree` would be needed.
     """
     W = sparse.csr_array(S, dtype=np.float64)
     d = np.asarray(W.sum(axis=1)).ravel()
@@ -71,7 +74,8 @@ def filtered_eigenpairs(
         values, V = np.full(1, 0.2 * float(d.mean())), _random_block(d, q, seed)
     else:
         values, V, _ = _ritz(W, d, start)
-    worst, n_iter = np.inf, 0
+    limits = np.where(np.arange(q) < (q if firm is None else firm), tol, _LOOSER * tol)
+    residual, n_iter = np.full(q, np.inf), 0
     while n_iter < max_iter:
         edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
         degree = 2.5 * np.sqrt(top / edge)
@@ -81,13 +85,14 @@ def filtered_eigenpairs(
         values, V, LV = _ritz(W, d, V)
         n_iter += 1
         LV[:, :q] -= V[:, :q] * values[:q]
-        worst = float(np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])).max()) / max(values[q - 1], 1e-12 * top)
+        residual = np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])) / max(values[q - 1], 1e-12 * top)
         if progress is not None:
-            progress(f"eigenvectors (residual {worst:.1e})", n_iter, max_iter)
-        if worst < tol:
+            progress(f"eigenvectors (residual {residual.max():.1e})", n_iter, max_iter)
+        if (residual < limits).all():
             break
-    V *= np.where((V**3).sum(axis=0) < 0, -1, 1)
-    return Spectrum(np.maximum(values[:q], 0), V[:, :q], V, converged=worst < tol, residual=worst, n_iter=n_iter)
+    V *= np.where((V * V * V).sum(axis=0) < 0, -1, 1)
+    worst, converged = float(residual.max()), bool((residual < limits).all())
+    return Spectrum(np.maximum(values[:q], 0), V[:, :q], V, converged=converged, residual=worst, n_iter=n_iter)
 
 
 def _random_block(d: Vector, q: int, seed: int) -> Matrix:

@@ -17,7 +17,7 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
-from kernelweave.kernels.pair import Products
+from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
 
 __all__ = [
     "CandidateAffinities",
@@ -109,10 +109,7 @@ class LocalKernel:
 
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
-        total = np.zeros(x.shape[0])
-        for p, kernel in zip(self.shares, self.kernels, strict=True):
-            total += p * kernel.diag(x)
-        return total
+        return self._combined(with_itself(row_sqnorms(x)), lambda kernel: kernel.diag(x))
 
     def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
         """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
@@ -266,8 +263,7 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
             both = sparse.csr_array(sparse.vstack([new[v][rows], X[index.ravel()]]))
             yield gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(index.size).reshape(index.shape)]))
         else:
-            some = new[v][rows].toarray() if sparse.issparse(new[v]) else new[v][rows]
-            yield np.concatenate([some[:, None], X[index]], axis=1)
+            yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
 
 
 def _width(X: Samples) -> int:
