@@ -14,11 +14,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -231,3 +231,18 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
             )
             raise InvalidInputError(msg)
     return pair
+
+
+def weighted_products(
+    kernels: Sequence[Kernel], p: Vector, products: Products, otherwise: Callable[[Kernel], Matrix]
+) -> Matrix:
+    """Return Σ p_i H_i of some pairs of samples from products; kernels that need more are left to `otherwise`."""
+    dtype = products.inner.dtype
+    total = np.zeros(products.inner.shape, dtype=dtype)
+    for share, kernel in zip(p, kernels, strict=True):
+        if share != 0:
+            K = kernel.of_products(products)
+            K = otherwise(kernel) if K is None else K
+            K *= dtype.type(share)
+            total += K
+    return total

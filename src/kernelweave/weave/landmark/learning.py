@@ -30,8 +30,9 @@ from kernelweave.core.graphs.bipartite import (
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import KernelBank
-from kernelweave.kernels.pair import Pair, Products
+from kernelweave.kernels import Kernel, KernelBank
+from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
 from kernelweave.samples.magnitudes import cast, limited
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
@@ -135,7 +136,7 @@ class LandmarkRows:
         for i in range(0, rows.shape[0], size):
             pair = Pair(rows[i : i + size], self.landmarks)
             near = None if self.n_compared == self.m else nearest_rows(pair, self.n_compared)
-            D = self.consensus(pair) if near is None else weighted_at(self.bank, self.weights, pair, near)
+            D = self.consensus(pair) if near is None else self.consensus_at(pair, near)
             D *= -2
             D += own[i : i + size, None]
             D += theirs if near is None else theirs[near]
@@ -149,10 +150,19 @@ class LandmarkRows:
         """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
         return self.bank.weighted(pair, self.weights)
 
+    def consensus_at(self, pair: Pair, columns: NDArray[np.int32]) -> Matrix:
+        """Return Σ p_i H_i of scaled samples and the landmarks at these columns, for kernels of products."""
+        inner, sqdist = (np.take_along_axis(values, columns, axis=1) for values in (pair.inner, pair.sqdist))
+        products = Products(inner, sqdist, pair.x, pair.y[0][columns])
+        K = weighted_products(self.bank.kernels, self.weights, products, _refused)
+        if not np.isfinite(K.sum()):
+            self.consensus(pair)  # refuses the kernel by its name
+        return K
+
     def diagonal(self, rows: Samples) -> Vector:
         """Return Σ p_i k_i(x, x) of scaled samples."""
-        diagonals = (p * kernel.diag(rows) for p, kernel in zip(self.weights, self.bank.kernels, strict=True))
-        return np.asarray(sum(diagonals), dtype=self.dtype)
+        own = with_itself(row_sqnorms(rows))
+        return weighted_products(self.bank.kernels, self.weights, own, lambda kernel: kernel.diag(rows))
 
 
 def nearest_rows(pair: Pair, k: int) -> NDArray[np.int32]:
@@ -160,17 +170,9 @@ def nearest_rows(pair: Pair, k: int) -> NDArray[np.int32]:
     return np.sort(nearest_columns(pair.sqdist.copy(), k)[0], axis=1)
 
 
-def weighted_at(bank: KernelBank, weights: Vector, pair: Pair, columns: NDArray[np.int32]) -> Matrix:
-    """Return Σ p_i H_i of every row of X with the rows of Y at these columns, for kernels of products."""
-    inner, sqdist = (np.take_along_axis(values, columns, axis=1) for values in (pair.inner, pair.sqdist))
-    products = Products(inner, sqdist, pair.x, pair.y[0][columns])
-    K = np.zeros(columns.shape, dtype=pair.dtype)
-    for p, kernel in zip(weights, bank.kernels, strict=True):
-        if p != 0:
-            H = np.asarray(kernel.of_products(products))
-            H *= H.dtype.type(p)
-            K += H
-    return K
+def _refused(kernel: Kernel) -> Matrix:
+    msg = f"{kernel} is not a function of products, so it has to be compared with all landmarks."
+    raise TypeError(msg)
 
 
 def default_landmarks(n: int, n_clusters: int) -> int:

