@@ -109,6 +109,7 @@ def test_parameters_that_contradict_the_data_or_each_other_are_refused(estimator
 AT_LEAST_1 = r"an int in the range \[1, 2147483647\]"
 AT_LEAST_0 = r"a float in the range \[0\.0, inf\)"
 ABOVE_0 = r"a float in the range \(0\.0, inf\)"
+WEIGHT = r"a float in the range \[0\.0, 1000000000000000\.0\]"
 RIDGE = r"a float in the range \(0\.0, 1000000000000000\.0\]"
 WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a set: its order varies
 
@@ -118,9 +119,9 @@ WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a s
     [
         (SMKLClustering(0), "n_clusters", AT_LEAST_1),
         (SMKLClustering(2.5), "n_clusters", AT_LEAST_1),
-        (SMKLClustering(2, alpha=-1), "alpha", AT_LEAST_0),
-        (SMKLClustering(2, alpha=np.nan), "alpha", AT_LEAST_0),
-        (SMKLClustering(2, alpha=None), "alpha", AT_LEAST_0),
+        (SMKLClustering(2, alpha=-1), "alpha", WEIGHT),
+        (SMKLClustering(2, alpha=np.nan), "alpha", WEIGHT),
+        (SMKLClustering(2, alpha=None), "alpha", WEIGHT),
         (SMKLClustering(2, relative_beta=-1), "relative_beta", f"{ABOVE_0} or None"),
         (SMKLClustering(2, beta=0), "beta", f"{ABOVE_0} or None"),
         (SMKLClustering(2, gamma=np.inf), "gamma", RIDGE),

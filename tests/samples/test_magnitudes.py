@@ -137,6 +137,12 @@ def test_distances_of_no_sample_are_refused():
         WeaveClustering(2).fit({"d": Distances(np.full((24, 24), np.nan)), "x": X})
 
 
+def test_distances_that_cannot_be_squared_are_refused():
+    D = np.abs(X[:, :1] - X[:, 0]) * 1e100
+    with pytest.raises(InvalidInputError, match=r"The distances of view 'd' are larger than 1e\+75: divide them"):
+        WeaveClustering(2).fit({"d": Distances(D), "x": X})
+
+
 def test_a_function_that_returns_no_chunks_is_refused():
     with pytest.raises(
         InvalidInputError, match="X is a function, which must return an iterable of chunks; got NoneType"

@@ -77,6 +77,8 @@ class SSR(SpectralClusterer):
     for all columns at once and in double precision; on the paper's data that takes a small part of the time of
     projected gradients. Published figures are single runs, and depend on the spectral step.
 
+    A sample that occurs twice is expressed by its copy alone, so that the graph falls apart: drop copies first.
+
     References
     ----------
     Huang, Nie, Huang: A New Simplex Sparse Learning Model to Measure Data Similarity for Clustering. IJCAI 2015.

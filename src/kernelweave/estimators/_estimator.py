@@ -81,7 +81,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [AT_LEAST_ONE],
-        "alpha": [NOT_NEGATIVE],
+        "alpha": [Number(Real, 0, 1e15, closed="both")],
         "gamma": [RIDGE],
         "lam": [Number(Real, 1e-100, 1e100, closed="both")],  # times a kernel of that range
         "max_iter": [AT_LEAST_ONE],
@@ -101,6 +101,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     }
     _of_matrices: ClassVar[tuple[str, ...]] = ("precomputed",)  # the words for kernels that X holds the matrices of
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
+    _fitted_always: ClassVar[
+        tuple[str, ...]
+    ] = (  # the attributes of every fitted model, without which no file is loaded
+        "n_features_in_",
+        "view_names_",
+        "view_widths_",
+        "sample_names_",
+        "readings_",
+    )
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
     n_features_in_: int

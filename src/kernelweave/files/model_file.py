@@ -120,9 +120,18 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
             raise BadFileError(msg)
     check_declared(cls, attributes)
     if attributes:  # a model that is not fitted checks its parameters when it is
+        _check_complete(cls, attributes)
         model._validate_params()
     vars(model).update(attributes)
     return model
+
+
+def _check_complete(cls: type[BaseEstimator], attributes: dict[str, Any]) -> None:
+    """Refuse a fitted model that lacks what every fit sets; classes of plugins need not say what that is."""
+    lacking = [name for name in getattr(cls, "_fitted_always", ()) if name not in attributes]
+    if lacking:
+        msg = f"its {cls.__name__} lacks {lacking[0]!r}, which every fitted one has."
+        raise BadFileError(msg)
 
 
 def _mapping(header: dict[str, Any], key: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kernelweave.samples.table import Table, read_table
 
 __all__ = ["Comparison", "Distances", "Graph", "Neighbourhoods", "Placement", "fit_comparison"]
 
+_LARGEST = 1e75  # of distances, which are squared
 _RANK = 1e-9  # of the largest eigenvalue; smaller ones are rounding
 
 
@@ -303,6 +304,9 @@ def _edges(values: Any, view: str) -> Samples:
 
 
 def _check_entries(values: Any, view: str, what: str) -> None:
+    if np.isfinite(values).all() and values.max(initial=0) > _LARGEST:
+        msg = f"The {what} of view {view!r} are larger than {_LARGEST:g}: divide them by the largest."
+        raise InvalidInputError(msg)
     if not np.isfinite(values).all() or (values < 0).any():
         msg = f"The {what} of view {view!r} must be finite and not negative. A sample may lack the view: a row of NaN."
         raise InvalidInputError(msg)

@@ -185,6 +185,7 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
             reset=reset,
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
+            order="C",  # sums, and so results, do not depend on the order in memory
             ensure_all_finite=True if columns is None else "allow-nan",
             ensure_min_samples=2 if reset else 1,
         )

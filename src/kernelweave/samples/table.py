@@ -72,7 +72,7 @@ def _as_array(thing: Any, name: str) -> Array:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
     try:
-        return np.asarray(thing)
+        return np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
     except ValueError as error:
         msg = f"View {name!r} is not a table: {error}."
         raise InvalidInputError(msg) from error
@@ -103,7 +103,7 @@ def _read_frame(thing: Any, name: str) -> Table:
     if is_plain(thing):
         dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
         index = None if _counts_rows(thing.index) else thing.index
-        return Table(thing.to_numpy(dtype), index, tuple(map(str, thing.columns)))
+        return Table(np.ascontiguousarray(thing.to_numpy(dtype)), index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
     except nw.exceptions.DuplicateError as error:
@@ -123,7 +123,7 @@ def _read_frame(thing: Any, name: str) -> Table:
     single = bool(schema) and all(kind == nw.Float32 for kind in schema.values())
     values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
     return Table(
-        np.asarray(values, dtype=np.float32 if single else np.float64),
+        np.ascontiguousarray(values, dtype=np.float32 if single else np.float64),
         frame_index(frame),
         tuple(map(str, frame.columns)),
     )

@@ -69,24 +69,14 @@ class LocalKernel:
 
     def within(self, groups: Matrix) -> Matrix:
         """Return the kernel matrix (b, size, size) of each of the groups (b, size, n_features)."""
-        b, size = groups.shape[:2]
-        i, j = np.triu_indices(size)
-        upper = np.ravel_multi_index((i, j), (size, size))
-        lower = np.ravel_multi_index((j, i), (size, size))
         inner = groups @ groups.transpose(0, 2, 1)
         moved = groups if self.origin is None else groups - self.origin
         near = inner if self.origin is None else moved @ moved.transpose(0, 2, 1)
-
-        def packed(matrices: Matrix) -> Matrix:
-            return matrices.reshape(len(matrices), -1)[:, upper]
-
         x, own = np.einsum("bii->bi", inner), np.einsum("bii->bi", near)
-        products = Products(packed(inner), _sqdist(packed(near), own[:, i], own[:, j], groups), x[:, i], x[:, j])
-        values = self._combined(products, lambda kernel: np.stack([packed(kernel.gram(X)[None])[0] for X in groups]))
-        K = np.empty((b, size * size), dtype=groups.dtype)
-        K[:, upper] = values
-        K[:, lower] = values
-        return K.reshape(b, size, size)
+        sqdist = _sqdist(near, own[:, :, None], own[:, None, :], groups)
+        # squared lengths as a column and a row, which kernels broadcast: they are read more often than the products
+        products = Products(inner, sqdist, x[:, :, None], x[:, None, :])
+        return self._combined(products, lambda kernel: np.stack([kernel.gram(X) for X in groups]))
 
     def between(self, x: Matrix, groups: Matrix) -> Matrix:
         """Return the kernel (b, k) of each sample of x (b, n_features) with the k of its group (b, k, n_features)."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
@@ -70,19 +71,21 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
-        stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
-        several = SeveralGraphs(
-            (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, stands_out, np.arange(n)
-        )
-        return cluster_graphs(several, reading, plan, rng)
+        with _one_blas_thread():
+            woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
+            stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
+            several = SeveralGraphs(
+                (woven.graph,), np.ones(1), False, lambda _: woven, perturbed_graphs, None, stands_out, np.arange(n)
+            )
+            return cluster_graphs(several, reading, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
-        woven, _ = self._weave(samples, plan, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
-        return classify_graph(woven, task, lgc=lgc, say=plan.say)
+        with _one_blas_thread():
+            woven, _ = self._weave(samples, plan, rng, join=False, least=0)
+            return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
         self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
@@ -163,6 +166,11 @@ class LocalRows:
         return tuple(
             search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs) for X in self.training.tables
         )
+
+
+def _one_blas_thread() -> threadpool_limits:
+    """Hold BLAS to one thread: the matrices of neighbourhoods are so small that more would mostly wait."""
+    return threadpool_limits(1, user_api="blas")
 
 
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
