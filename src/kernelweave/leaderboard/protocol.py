@@ -96,6 +96,7 @@ class Protocol:
         """Return the protocol in words."""
         return [
             "Every method has one default setting for all data sets. Labels score the results and choose nothing.",
+            "HDBSCAN and Leiden cannot be told the number of clusters: they find their own under every condition.",
             f"At most {self.max_samples} samples of a data set are used, drawn at random and the same for all methods: "
             "see the table of data sets.",
             f"Means are over {counted(self.seeds, 'seed')}; a method without a random part runs once where the seed "
