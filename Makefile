@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SERIAL := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test test-slow mutants test-lowest test-pandas check format picture bench bench-quality docs dist wheel-check model-fixture clean
+.PHONY: help setup demo test test-slow mutants test-lowest fuzz test-pandas check format picture bench bench-quality docs dist wheel-check model-fixture clean
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -34,10 +34,11 @@ mutants: $(VENV)/.has-test   ## change the code at 300 random places and see whe
 	$(SERIAL) $(BIN)/python -m tools.mutants reach -n auto
 	$(SERIAL) $(BIN)/python -m tools.mutants try --number 300
 
+# anndata brings array-api-compat, with which the checks of scikit-learn 1.6 need SCIPY_ARRAY_API
 test-lowest:     ## run the tests with the lowest versions of all packages, in .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	$(subst $(VENV),.venv-lowest,$(BIN))/python -m pip install --quiet --constraint tools/lowest.txt --editable '.[test]'
-	$(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+	SCIPY_ARRAY_API=1 $(SERIAL) $(subst $(VENV),.venv-lowest,$(BIN))/python -m pytest -n auto --ignore tests/zoo
 
 test-pandas:     ## run the tests with the newest pandas, which anndata does not accept yet, in .venv-pandas
 	$(PYTHON) -m venv .venv-pandas
@@ -45,6 +46,12 @@ test-pandas:     ## run the tests with the newest pandas, which anndata does not
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip uninstall --quiet --yes anndata mudata
 	$(subst $(VENV),.venv-pandas,$(BIN))/python -m pip install --quiet --upgrade pandas
 	$(SERIAL) $(subst $(VENV),.venv-pandas,$(BIN))/python -m pytest -n auto --ignore tests/zoo
+
+CASES ?= 100000
+FILES ?= 2000
+SEED  ?= 0
+fuzz: $(VENV)/.has-test      ## random calls and hostile files for hours: make fuzz CASES=100000 FILES=2000 SEED=0
+	$(SERIAL) $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES) --files $(FILES)
 
 check: $(VENV)/.has-check     ## lint, types and layers
 	$(BIN)/ruff check .

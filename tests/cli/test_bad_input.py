@@ -12,9 +12,10 @@ def write(frame, name="data.csv"):
     return name
 
 
-def test_a_missing_value_is_named_by_column_and_row(refused, table):
+def test_a_missing_value_that_the_kernels_cannot_take_is_named_by_column_and_row(refused, table):
     table.loc[4, "b"] = np.nan
-    said = refused("cluster", write(table.drop(columns="kind")), "--id", "name", "-k", 3)
+    name = write(table.drop(columns="kind"))
+    said = refused("cluster", name, "--id", "name", "-k", 3, "--kernels", "released-7")
     assert "column 'b' has no value in row 5" in said
     assert "--drop" in said
 

@@ -144,6 +144,29 @@ def test_missing_cells_of_numbers_are_filled_if_the_kernels_are_mixed(run, table
     assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").readings_["X"].missing == {"b": 1}
 
 
+@pytest.mark.parametrize("method", ["weave", "smkl"])
+def test_missing_cells_of_numbers_are_filled_and_counted_without_any_option(run, table, tmp_path, method):
+    table.loc[[3, 9], "b"] = np.nan
+    table.drop(columns="kind").to_csv("data.csv", index=False)
+    assert run("inspect", "data.csv")[0] == 0
+    code, _, said = run("cluster", "data.csv", "--id", "name", "-k", 3, "--method", method)
+    assert code == 0, said
+    assert "Note: data.csv: 2 cells without a value ('b' 2), filled with the median of the column." in said
+    assert kernelweave.load(tmp_path / "data-clusters" / "model.kw").readings_["X"].missing == {"b": 2}
+    table.loc[:5, ["name", "a", "c"]].to_csv("new.csv", index=False)
+    assert run("predict", "data-clusters/model.kw", "new.csv", "--id", "name")[0] == 0
+
+
+def test_a_view_with_missing_cells_is_filled_and_one_without_is_read_as_before(run, table, tmp_path):
+    table.loc[3, "b"] = np.nan
+    table[["name", "a", "b"]].to_csv("one.csv", index=False)
+    table.loc[:55, ["name", "c", "d"]].to_csv("two.csv", index=False)
+    code, _, said = run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3, "--out", "found")
+    assert code == 0, said
+    assert "one.csv: 1 cell without a value ('b' 1), filled" in said
+    assert kernelweave.load(tmp_path / "found" / "model.kw").view_names_ == ("one: numbers", "two")
+
+
 def test_the_number_of_clusters_of_a_mixed_table_is_found_and_told(run, table):
     table.to_csv("data.csv", index=False)
     code, out, _ = run("cluster", "data.csv", "--id", "name")

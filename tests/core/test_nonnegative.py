@@ -42,6 +42,12 @@ def test_exchanging_one_entry_at_a_time_ends_at_the_same_graph(small, monkeypatc
     assert_allclose(exact_graph_step(small.K, small.P, small.S, alpha=0.8, gamma=0.2, tol=1e-11), S, atol=1e-9)
 
 
+def test_a_problem_that_is_not_convex_is_an_error(small):
+    K = small.K - 2 * np.linalg.eigvalsh(small.K)[-1] * np.eye(small.n)
+    with pytest.raises(NotOptimalError, match=r"not positive definite, .* raise gamma"):
+        exact_graph_step(K, small.P, np.ones_like(K), alpha=1.0, gamma=0.1, tol=1e-9)
+
+
 def test_running_out_of_sweeps_is_an_error_and_not_a_wrong_graph(small, monkeypatch):
     monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 2)
     with pytest.raises(NotOptimalError, match="after 2 sweeps: raise gamma"):

@@ -63,6 +63,19 @@ def test_preprocessing_is_named_where_it_makes_a_difference():
     assert "preprocessing" not in reasons(made(run(1, 0.5), run(1, 0.49, preprocessing="unit")))
 
 
+def test_kernels_are_named_where_they_make_a_difference():
+    rows = made(run(1, 0.5, kernel="released-7"), run(1, 0.4, kernel="printed-7"))
+    assert "kernels: best as released 0.5000, as printed 0.4000" in reasons(rows)
+    assert "kernels" not in reasons(made(run(1, 0.5, kernel="released-7"), run(1, 0.49, kernel="printed-7")))
+
+
+def test_settings_are_compared_on_the_draws_that_all_of_them_have():
+    chosen = [run(1, acc, seed=seed) for seed, acc in enumerate((0.7, 0.3, 0.3))]
+    said = reasons(made(*chosen, run(1, 0.65, preprocessing="unit"), run(2, 0.66, outcome="MAX_ITER")))
+    assert "preprocessing: best as stored 0.7000, unit rows 0.6500" in said
+    assert "convergence" not in said  # one draw of a loose run says nothing about the mean of three
+
+
 @pytest.mark.parametrize(("best", "word"), [(0.61, "k-means luck"), (0.55, "not k-means luck")])
 def test_restarts_of_the_same_setting_tell_luck(best, word):
     single = [

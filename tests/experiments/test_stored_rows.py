@@ -1,6 +1,7 @@
 """Stored rows: a random sample of the cells is computed again and gives the stored figures."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ SMALL = 250  # samples
 def task_of(row, spec):
     """The task that computes one row alone."""
     method = next(m for m in spec.methods if m.name == row["method"])
+    named = row["kernel"] if method.input == "kernels" else row["kernel"].partition(" of ")[2]
+    method = replace(method, kernels=named or method.kernels)
     point = Point(json.loads(row["parameters"]), row["kernel"], int(row["seed"]))
     split = (row["split"], float(row["fraction"])) if row["split"] else (None, None)
     data = identify(row["dataset"])

@@ -217,3 +217,20 @@ def test_a_single_cluster_has_no_features():
     found = explain_clusters(np.zeros(5), np.random.default_rng(0).normal(size=(5, 2)))
     assert found.features.empty
     assert found.profile.features == ()
+
+
+def test_views_with_missing_cells_are_explained_over_the_known_ones():
+    rng = np.random.default_rng(0)
+    names = [f"s{i}" for i in range(40)]
+    labels = np.repeat([0, 1], 20)
+    one = pd.DataFrame({"a": labels * 9.0 + rng.normal(size=40), "word": np.where(labels, "x", "y")}, index=names)
+    two = pd.DataFrame({"b": labels * 5.0 + rng.normal(size=40)}, index=names)
+    one.loc["s3", "a"] = np.nan
+    one.loc["s5"] = [np.nan, None]  # lacks the view
+    two = two.iloc[::-1].drop("s7")
+    found = explain_clusters(labels, {"one": one, "two": two})
+    first = {(row["view"], row["feature"]): row for row in found.of("0")}
+    known = one["a"][:20].dropna()
+    assert first["one", "a"]["mean_in"] == pytest.approx(known.mean())
+    assert first["two", "b"]["mean_in"] == pytest.approx(two["b"][[f"s{i}" for i in range(20) if i != 7]].mean())
+    assert abs(first["one", "word"]["share_in"] - first["one", "word"]["share_out"]) == 1

@@ -165,6 +165,16 @@ def test_an_attribute_that_is_null_is_named(saved, attribute, message, tmp_path)
         load_bytes(with_value(saved("weave"), ("attributes", attribute), None), tmp_path)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_without_what_every_fit_sets_is_refused(saved, name, tmp_path):
+    tree = header_of(saved(name))
+    for lacking in ("view_widths_", "readings_", "n_features_in_"):
+        attributes = {key: value for key, value in tree["attributes"].items() if key != lacking}
+        changed = with_header(saved(name), json.dumps(tree | {"attributes": attributes}))
+        with pytest.raises(BadFileError, match=f"lacks '{lacking}', which every fitted one has"):
+            load_bytes(changed, tmp_path)
+
+
 def test_an_array_of_other_dimensions_is_named(saved, tmp_path):
     data = saved("weave")
     labels = header_of(data)["attributes"]["labels_"]

@@ -1,4 +1,4 @@
-"""Weighted sums of kernels, computed strip by strip without a stack of them."""
+"""Weighted sums of kernels, computed without a stack of them."""
 
 import numpy as np
 import pytest
@@ -7,20 +7,14 @@ from scipy import sparse
 
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import Gaussian, KernelBank, Linear, PrecomputedBank, SelfTuning, bank, recipe
-from kernelweave.kernels.pair import Pair, Strip
+from kernelweave.kernels import Gaussian, KernelBank, Linear, PrecomputedBank, SelfTuning, recipe
+from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples import KernelStack
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(20, 3)), RNG.normal(size=(7, 3))
 P = np.array([0.5, 0.0, 0.3, 0.2])
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
-    """Make strips of two rows."""
-    monkeypatch.setattr(bank, "_STRIP", 2 * 20 * 8)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, np.float32], ids=["dense", "sparse", "single"])
@@ -31,15 +25,6 @@ def test_the_weighted_sum_is_that_of_the_stack(convert, far):
     found, expected = kernels.weighted(pair, P), np.tensordot(P, kernels.stack(pair), axes=1)
     assert found.dtype == pair.dtype
     assert_allclose(found, expected, rtol=1e-4 if pair.dtype == np.float32 else 1e-12)
-
-
-@pytest.mark.parametrize("far", [0, 1e6])
-def test_the_products_of_a_strip_are_rows_of_those_of_the_pair(far):
-    whole = Pair(NEW + far, X + far)
-    strip = Strip(whole, slice(2, 5))
-    assert_allclose(strip.sqdist, whole.sqdist[2:5], rtol=1e-9)
-    assert_allclose(strip.inner, whole.inner[2:5])
-    assert strip.shape == (3, 20)
 
 
 @pytest.mark.parametrize("gaps", [{}, {"a": [0, 4], "b": [1]}], ids=["complete", "gaps"])

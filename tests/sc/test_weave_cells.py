@@ -51,7 +51,10 @@ def test_what_was_done_is_kept_and_a_file_holds_it(adata, tmp_path):
 
 def test_scanpy_finds_the_graph_by_the_key(adata):
     weave(adata, 3, use_rep="X_log")
-    assert adata.uns["weave"]["connectivities_key"] in adata.obsp
+    weights, lengths = (adata.obsp[adata.uns["weave"][key]] for key in ("connectivities_key", "distances_key"))
+    assert_array_equal(lengths.indices, weights.indices)
+    assert lengths.data.min() == 0
+    assert_allclose(1 - lengths.data, weights.data / weights.data.max())
     assert adata.uns["weave"]["params"]["method"] == "kernelweave"
 
 

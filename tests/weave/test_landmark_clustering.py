@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from kernelweave import Chunks, Landmark, Views
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Laplacian, Polynomial
+from kernelweave.kernels.pair import Pair
 from kernelweave.weave.landmark.learning import default_landmarks, landmark_memory
 from kernelweave.weave.passing import chunked_answers
 from kernelweave.weave.plan import Plan, Reading
@@ -162,7 +165,7 @@ def test_rows_of_the_graph_are_sparse_sum_to_one_and_join_the_nearest_landmarks(
     X, _ = groups
     graph = fit(X, scale="none")._graph_model.joiner
     B = graph.rows(Views.of_table(X))
-    K = graph.consensus(X)
+    K = graph.consensus(Pair(X, graph.landmarks))
     diagonal = np.einsum("i,ij->j", graph.weights, [kernel.diag(X) for kernel in graph.bank.kernels])
     theirs = np.einsum("i,ij->j", graph.weights, [kernel.diag(graph.landmarks) for kernel in graph.bank.kernels])
     J, V = nearest_columns(np.maximum(diagonal[:, None] + theirs - 2 * K, 0), 3)
@@ -171,3 +174,21 @@ def test_rows_of_the_graph_are_sparse_sum_to_one_and_join_the_nearest_landmarks(
     assert B.nnz == 3 * len(X)
     assert_allclose(B.sum(axis=1), 1)
     assert_allclose(B.toarray(), expected, atol=1e-9)
+
+
+def test_comparing_the_nearest_landmarks_alone_gives_the_graph_of_all(fit):
+    X, _ = make_groups(2000, spread=6.0)
+    graph = fit(X, n_landmarks=200, scale="unit")._graph_model.joiner
+    assert graph.n_compared < graph.m
+    J, B = graph.joined(X)
+    every, expected = replace(graph, n_compared=graph.m).joined(X)
+    assert np.array_equal(J, every)
+    assert_allclose(B, expected, rtol=1e-5)  # rounding of products in single precision
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2, 0.0), Laplacian(0.5)], ids=str)
+def test_landmarks_are_all_compared_where_the_kernel_does_not_follow_the_distance(fit, kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3)) * rng.choice([-1, 1], size=(1000, 1)) + 1
+    graph = fit(X, n_landmarks=200, kernels=[kernel], scale="none")._graph_model.joiner
+    assert graph.n_compared == graph.m

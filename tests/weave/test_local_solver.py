@@ -19,6 +19,7 @@ from kernelweave.datasets import label_split, mask_labels
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave import classes
+from kernelweave.weave.local import neighbours
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,24 @@ def test_scores_that_do_not_converge_are_warned_of(far_blobs, monkeypatch):
     monkeypatch.setattr(classes, "harmonic_scores", stuck)
     with pytest.warns(ConvergenceWarning, match="did not converge in 7 steps"):
         WeaveClassifier(solver="local", random_state=0).fit(X, y)
+
+
+def test_approximate_neighbours_give_nearly_the_clusters_of_exact_ones_on_any_number_of_threads(monkeypatch):
+    X = make_blobs(900, n_features=20, centers=5, cluster_std=3.0, random_state=0)[0]
+    exact = WeaveClustering(5, solver="local", random_state=0).fit(X)
+    monkeypatch.setattr(neighbours, "EXACT_UP_TO", 100)
+    one, two = (WeaveClustering(5, solver="local", n_jobs=n_jobs, random_state=0).fit(X) for n_jobs in (1, 2))
+    assert one.neighbor_recall_ > 0.95
+    assert adjusted_rand_score(one.labels_, exact.labels_) > 0.9
+    assert_array_equal(one.labels_, two.labels_)
+
+
+def test_approximate_predictions_do_not_depend_on_how_many_samples_are_asked_about(digits, monkeypatch):
+    X = load_digits().data[500:560]
+    model = WeaveClustering(10, solver="local", random_state=0).fit(digits[0])
+    exact = model.predict(X)
+    monkeypatch.setattr(neighbours, "_NEW_EXACT_UP_TO", 100)
+    again = pickle.loads(pickle.dumps(model))  # prepares its search anew
+    together = again.predict(X)
+    assert_array_equal(np.concatenate([again.predict(X[i : i + 7]) for i in range(0, 60, 7)]), together)
+    assert np.mean(together == exact) > 0.95

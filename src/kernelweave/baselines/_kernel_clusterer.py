@@ -27,6 +27,8 @@ def generator(random_state: np.random.RandomState) -> np.random.Generator:
 class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters the samples that it sees through one kernel or several."""
 
+    _fitted_always = (*KernelModel._fitted_always, "labels_")
+
     labels_: NDArray[np.int32]
 
     def fit(self, X: SamplesLike, y: object = None) -> Self:

@@ -30,6 +30,8 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     _usual_anchors: ClassVar[int]
     _columns: ClassVar[int]  # numbers per sample and view that a fit holds at once with so many anchors
 
+    _fitted_always = (*KernelModel._fitted_always, "labels_")
+
     labels_: NDArray[np.int32]
     embedding_: Matrix
 

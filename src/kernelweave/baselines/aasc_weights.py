@@ -49,5 +49,5 @@ def released_weights(alpha: Vector, gamma: Vector) -> Vector:
 
     with np.errstate(all="ignore"):  # the solver may try a pole, and leaves it by itself
         x = optimize.root(excess, np.array([-1.0]), method="lm").x
-    v = 1 / (alpha * (gamma - x))
+    v = float(np.abs(alpha).max()) / alpha / (gamma - x)  # their scale is no matter
     return np.asarray(v / v.sum())

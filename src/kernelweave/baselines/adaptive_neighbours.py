@@ -54,7 +54,7 @@ def view_weights(D: Matrix, S: Matrix) -> Vector:
         return np.ones(1, dtype=D.dtype)
     costs = np.einsum("vij,ij->v", D, S)
     # a view in which neighbours coincide costs nothing: without a floor its weight would be infinite
-    floor = np.finfo(D.dtype).eps * D.sum(axis=(1, 2)).max()
+    floor = np.finfo(D.dtype).eps * D.sum(axis=(1, 2)).max() or np.finfo(D.dtype).tiny  # all samples may coincide
     return np.asarray(1 / (2 * np.sqrt(np.maximum(costs, floor))))
 
 

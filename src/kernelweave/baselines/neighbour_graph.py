@@ -67,7 +67,7 @@ class NeighbourClassifier(TransductiveClassifier):
         given = isinstance(samples, KernelStack)
         bank = bank_of(Linear() if self.kernel is None or given else self._kernel_spec(), samples)
         self._check_memory(samples, len(bank))
-        k = self.n_neighbors
+        k = int(self.n_neighbors)
         if isinstance(samples, KernelStack):
             graphs = [neighbour_weights(*kernel_neighbours(K, k)) for K in samples.matrices]
             return bank, mean_graph(graphs, np.ones((len(graphs), samples.n_samples), dtype=bool))
@@ -78,7 +78,7 @@ class NeighbourClassifier(TransductiveClassifier):
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose graphs, and whose kernel matrices if there is a kernel, do not fit."""
         n, itemsize = samples.n_samples, samples.dtype.itemsize
-        graphs = self.estimate_memory(n, n_kernels=n_kernels, itemsize=itemsize) * self.n_neighbors // 10
+        graphs = self.estimate_memory(n, n_kernels=n_kernels, itemsize=itemsize) * int(self.n_neighbors) // 10
         pairs = 0 if self.kernel is None else (2 * itemsize + 8) * n**2  # of one view: kernel, distances and ranks
         check_memory(
             graphs + pairs,

@@ -26,7 +26,9 @@ def pair_scales(R: Matrix, k: int) -> Matrix:
 
 def normal_density(R: Matrix, sigma: Matrix) -> Matrix:
     """exp(-R² / (2σ²)) / (sqrt(2π) σ)."""
-    return np.asarray(np.exp(-((R / sigma) ** 2) / 2) / (np.sqrt(2 * np.pi).astype(R.dtype) * sigma))
+    with np.errstate(over="ignore"):  # exp(-inf) is 0
+        exponent = -((R / sigma) ** 2) / 2
+    return np.asarray(np.exp(exponent) / (np.sqrt(2 * np.pi).astype(R.dtype) * sigma))
 
 
 def strongest_shares(W: Matrix, k: int) -> Matrix:

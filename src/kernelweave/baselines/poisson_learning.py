@@ -178,7 +178,8 @@ def _with_lone_classes(F: Matrix, Y: Matrix, part: Labels) -> Matrix:
 
 def _read_priors(priors: Sequence[float] | HasShape, n_classes: int) -> Vector:
     """Return the expected shares of the classes, checked."""
-    shares = np.asarray(priors, dtype=np.float64)
+    given = np.asarray(priors)
+    shares = given.astype(np.float64) if given.dtype.kind in "fiu" else np.empty(0)
     if shares.shape != (n_classes,) or not (np.isfinite(shares).all() and (shares > 0).all()):
         msg = f"priors must be {n_classes} positive numbers, one for each class in y; got {priors!r}."
         raise InvalidInputError(msg)

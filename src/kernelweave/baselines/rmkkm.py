@@ -153,7 +153,9 @@ def robust_multiple_kernel_kmeans(
     """Minimise Σ_i sqrt(Σ_m w_m ||φ_m(x_i) - centre of z_i||²), Σ w^γ = 1, w >= 0, from c random samples."""
     w = np.full(len(H), len(H) ** (-1 / gamma))  # feasible, so that the objective can be compared from the start
     # squared distances this small are rounding
-    floor = float(np.finfo(H.dtype).eps * (w @ np.einsum("mii->m", H)) / H.shape[1])
+    sizes = np.abs(np.einsum("mii->mi", H)).mean(axis=1)  # of kernels that are not definite too
+    limits = np.finfo(H.dtype)
+    floor = max(float(limits.eps * (w @ sizes)), float(limits.tiny))  # samples may all coincide
     loss = root_loss(floor)
     A: Matrix | None = None
     history: list[float] = []

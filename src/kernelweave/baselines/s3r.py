@@ -72,6 +72,10 @@ class S3R(SelfExpressiveClassifier):
     n_features_in_ : int
         The number of features seen in `fit`; of samples, if the kernel is "precomputed".
 
+    Notes
+    -----
+    A sample that occurs twice is expressed mostly by its copy, so that the graph may fall apart: drop copies first.
+
     References
     ----------
     Li, Lin, Zhang, Guo: Learning semi-supervised representation towards a unified optimization framework for

@@ -20,7 +20,7 @@ from kernelweave.baselines.view_distances import distance_bank, distances_by_vie
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.estimators._classifier import TransductiveClassifier
-from kernelweave.estimators._estimator import POSITIVE, KernelLike
+from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -105,7 +105,7 @@ class SCAN(TransductiveClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TransductiveClassifier._parameter_constraints,
-        "lam": [POSITIVE, StrOptions({"auto"})],
+        "lam": [*TransductiveClassifier._parameter_constraints["lam"], StrOptions({"auto"})],
     }
     _of_matrices = ("precomputed", "distances")
     _advice = "lower lam or raise n_neighbors"

@@ -77,6 +77,8 @@ class SSR(SpectralClusterer):
     for all columns at once and in double precision; on the paper's data that takes a small part of the time of
     projected gradients. Published figures are single runs, and depend on the spectral step.
 
+    A sample that occurs twice is expressed by its copy alone, so that the graph falls apart: drop copies first.
+
     References
     ----------
     Huang, Nie, Huang: A New Simplex Sparse Learning Model to Measure Data Similarity for Clustering. IJCAI 2015.
@@ -191,8 +193,9 @@ def move_weight(a: Matrix, g: Matrix, G: Matrix, D: Matrix) -> None:
     rows = np.arange(len(a))
     p = g.argmin(axis=1)
     slope = np.where(a > 0, g - g[rows, p][:, None], 0)
-    q = (slope**2 / D[p]).argmax(axis=1)
-    step = np.minimum(a[rows, q], slope[rows, q] / D[p, q])
+    with np.errstate(over="ignore"):  # copies up to rounding: all weight moves
+        q = (slope**2 / D[p]).argmax(axis=1)
+        step = np.minimum(a[rows, q], slope[rows, q] / D[p, q])
     a[rows, q] -= step
     a[rows, p] += step
     g += step[:, None] * (G[p] - G[q])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +19,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.named_columns import NamedColumns
-from kernelweave.samples.readings import TableReading
+from kernelweave.samples.readings import TableReading, is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import stem_of
 from kernelweave.tabular.problems import need_column
@@ -35,13 +35,20 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "ViewFile", "input_parts", "partial_labels", "read_files", "read_inputs"]
 
 
+_LISTED = 5  # columns that a note names
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown)."""
+    """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
+
+    `kernels` is what the model must be given for them, None if its default will do.
+    """
 
     X: Frames
     ids: list[str]
     labels: list[str | None] | None = None
+    kernels: str | dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +85,19 @@ def read_inputs(
     *,
     transpose: bool = False,
     mixed: bool = False,
+    fill: bool = False,
     fitted: BaseEstimator | None = None,
     least: int = 2,
 ) -> Inputs:
     """Return the samples in files; several files are views, joined on the ids.
 
-    `mixed` says that tables are mixed tables, even if they hold numbers only. `fitted` is the model that they are for:
-    its mixed tables are handed over as they are, and others are reduced to its columns, in their order. There must be
-    at least `least` samples. What was found in the files is issued as warnings.
+    `mixed` says that tables are mixed tables, even if they hold numbers only; with `fill`, those are that have missing
+    cells. `fitted` is the model that they are for: its mixed tables are handed over as they are, and others are reduced
+    to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
+    warnings.
     """
     found, problems = read_files(files, views, wishes, transpose=transpose)
-    return _inputs_of(found, problems, wishes, mixed=mixed, fitted=fitted, least=least)
+    return _inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
 def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
@@ -109,6 +118,7 @@ def _inputs_of(
     wishes: Wishes,
     *,
     mixed: bool = False,
+    fill: bool = False,
     fitted: BaseEstimator | None = None,
     least: int = 2,
 ) -> Inputs:
@@ -132,12 +142,35 @@ def _inputs_of(
         frame = frame if columns is None else fitted_columns(frame, source, columns)
         kind = (mixed or None) if fitted is None else False
         named = view.table.ids is not None
-        tables[name], wrong = usable(frame, mixed=kind, gaps=several, alike=least < 2, ids=named)
+        tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
         problems += [(source, problem) for problem in wrong]
     if problems:
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)
-    return _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
+    if not filled:
+        return inputs
+    each = {name: "mixed" if name in filled else "released-12" for name in tables}
+    return replace(inputs, kernels=each if several else "mixed")
+
+
+def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
+    """Return whether a table of numbers has missing cells, which are filled, and say so."""
+    if is_mixed(table):
+        return False  # its kernels are those of mixed tables already, and it says so
+    missing = table.isna()
+    if several:
+        missing = missing[~missing.all(axis=1)]  # others lack the view
+    counts = missing.sum()
+    counts = counts[counts > 0]
+    if counts.empty:
+        return False
+    columns = ", ".join(f"{name!r} {count}" for name, count in counts.head(_LISTED).items())
+    more = f" and {len(counts) - _LISTED} more columns" if len(counts) > _LISTED else ""
+    text = f"{source}: {counted(int(counts.sum()), 'cell')} without a value ({columns}{more})"
+    warnings.warn(f"{text}, filled with the median of the column.", UserWarning, stacklevel=2)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,19 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
 
 
 def usable(
-    table: pd.DataFrame, *, mixed: bool | None = None, gaps: bool = False, alike: bool = False, ids: bool = True
+    table: pd.DataFrame,
+    *,
+    mixed: bool | None = None,
+    gaps: bool = False,
+    fill: bool = False,
+    alike: bool = False,
+    ids: bool = True,
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return the table as numbers, or as it is if it is mixed, and the problems that are in the way.
 
     `mixed` tells whether it is a mixed table, None if that is to be found out. With `gaps`, a row may be missing as a
-    whole: the sample has no data in this view. With `alike`, all rows may be equal. `ids` tells whether the samples
-    have names already.
+    whole: the sample has no data in this view. With `fill`, missing cells are no problem, since they will be filled.
+    With `alike`, all rows may be equal. `ids` tells whether the samples have names already.
     """
     import pandas as pd
 
@@ -49,7 +55,7 @@ def usable(
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         return table, problems + _holes(np.zeros(values.shape, dtype=bool), values, list(map(str, numeric)))
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
-    missing = np.isnan(values)
+    missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
     problems += _holes(missing, values, list(map(str, readable)))

@@ -91,7 +91,10 @@ def classify(
     check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
+        mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=mixed, fill=fill)
+        if inputs.kernels is not None:
+            model.set_params(kernels=inputs.kernels)
         known = inputs.labels or []
         if labels_file is not None:
             known = labels_beside(inputs.ids, labels_file, labels, wishes)

@@ -76,7 +76,10 @@ def cluster(
     check_target(folder, (*FILES, *more), force=force)
     need_report_packages()
     with working("Reading", quiet=quiet):
-        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=kernels == "mixed")
+        mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
+        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=mixed, fill=fill)
+        if inputs.kernels is not None:
+            model.set_params(kernels=inputs.kernels)
         paths = option.paths_of(files, view)
         beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):

@@ -50,7 +50,7 @@ def inspect(
     found, problems = read_files(files or (), view or (), wishes, transpose=transpose)
     for each in found.values():
         frame = each.table.frame.drop(columns=[name for name in (labels,) if name in each.table.frame])
-        _, wrong = usable(frame, gaps=len(found) > 1, alike=True, ids=each.table.ids is not None)
+        _, wrong = usable(frame, gaps=len(found) > 1, fill=True, alike=True, ids=each.table.ids is not None)
         problems += [(str(each.path), problem) for problem in wrong]
     views = {name: _understood(each, problems, labels) for name, each in found.items()}
     if json:

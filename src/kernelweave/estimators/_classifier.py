@@ -25,9 +25,13 @@ from kernelweave.weave.graph_model import Answers, GraphModel
 
 __all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot"]
 
+_CLASSES = ("classes_", "transduction_", "label_distributions_", "undecided_")
+
 
 class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the samples that it is fitted on, and new ones by the scores of their neighbours on the graph."""
+
+    _fitted_always = (*KernelModel._fitted_always, *_CLASSES, "kernel_names_", "_graph_model")
 
     classes_: Array
     transduction_: Array
@@ -97,6 +101,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the unlabelled samples among those it is fitted on, and answers for these only."""
 
+    _fitted_always = (*KernelModel._fitted_always, *_CLASSES, "_seen")
     _advice: ClassVar[str] = "use a wider kernel"  # where no label reaches some samples
 
     classes_: Array

@@ -21,6 +21,8 @@ __all__ = ["GraphClusterer"]
 class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters samples by a graph, says how sure it is, and where new samples belong."""
 
+    _fitted_always = (*KernelModel._fitted_always, "labels_", "kernel_names_", "_graph_model")
+
     labels_: NDArray[np.int32]
     membership_: Matrix
     confidence_: Vector

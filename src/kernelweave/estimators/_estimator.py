@@ -26,6 +26,7 @@ from kernelweave.kernels.mixed import column_choices
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.readings import TableReading
@@ -39,6 +40,7 @@ __all__ = [
     "AT_LEAST_ONE",
     "NOT_NEGATIVE",
     "POSITIVE",
+    "RIDGE",
     "KernelLike",
     "KernelModel",
     "KernelsLike",
@@ -58,15 +60,18 @@ class Number(Interval):  # type: ignore[misc]
 
     def is_satisfied_by(self, val: object) -> bool:
         """Return whether a value is one of the numbers."""
-        if isinstance(val, bool | np.bool_) or not isinstance(val, Real):
-            return False
+        if isinstance(val, bool | np.bool_) or not isinstance(val, Integral | float | np.floating):
+            return False  # fractions are real numbers too, but numpy does not know them
+        if isinstance(val, np.uint64):
+            return False  # with other integers it makes floating-point numbers
         fits = abs(int(val)) < 2**63 if isinstance(val, Integral) else isfinite(val)
-        return fits and bool(super().is_satisfied_by(val))
+        return fits and bool(super().is_satisfied_by(val if isinstance(val, Integral) else float(val)))
 
 
 AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
 POSITIVE = Number(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
+RIDGE = Number(Real, 0, 1e15, closed="right")  # added to kernels, in single precision too
 
 _ONE_THREAD_BELOW = 2000  # samples
 
@@ -76,9 +81,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [AT_LEAST_ONE],
-        "alpha": [NOT_NEGATIVE],
-        "gamma": [POSITIVE],
-        "lam": [POSITIVE],
+        "alpha": [Number(Real, 0, 1e15, closed="both")],
+        "gamma": [RIDGE],
+        "lam": [Number(Real, 1e-100, 1e100, closed="both")],  # times a kernel of that range
         "max_iter": [AT_LEAST_ONE],
         "tol": [NOT_NEGATIVE],
         "n_init": [AT_LEAST_ONE],
@@ -96,6 +101,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     }
     _of_matrices: ClassVar[tuple[str, ...]] = ("precomputed",)  # the words for kernels that X holds the matrices of
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
+    _fitted_always: ClassVar[
+        tuple[str, ...]
+    ] = (  # the attributes of every fitted model, without which no file is loaded
+        "n_features_in_",
+        "view_names_",
+        "view_widths_",
+        "sample_names_",
+        "readings_",
+    )
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
 
     n_features_in_: int
@@ -219,7 +233,10 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "kernels") and len(bank) > 1:
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
-        return bank, bank.fit_grams(samples)
+        H = bank.fit_grams(samples)
+        for name, K in zip(bank.names, H, strict=True):
+            check_kernel(K, f"Kernel {name!r}", training=True)
+        return bank, H
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
         """Replace the fitted state of an earlier fit by this one."""
@@ -319,5 +336,5 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    with threadpool_limits(effective_n_jobs(n_jobs)):
+    with threadpool_limits(effective_n_jobs(int(n_jobs))):  # threadpoolctl takes no integers of numpy
         yield

@@ -24,7 +24,7 @@ from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, RIDGE, KernelModel, check_n_clusters, threads
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
@@ -60,7 +60,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 PMKL_CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
     **_CONSTRAINTS,
-    "gamma": [POSITIVE, StrOptions({"auto"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
 }
 
 
@@ -140,6 +140,7 @@ class LearnedClusterer(GraphClusterer):
         samples, seen, version, training = _read(self, X)
         check_n_clusters(self.n_clusters, samples.n_samples)
         bank, H = self._build_kernels(training)
+        _need_similarity(H, bank)
         return Learnable(samples, seen, version, training, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
@@ -223,6 +224,7 @@ class LearnedClassifier(GraphClassifier):
         samples, seen, version, training = _read(self, X)
         classes, codes = read_labels(y, samples)
         bank, H = self._build_kernels(training)
+        _need_similarity(H, bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
         return Learnable(samples, seen, version, training, bank, problem, classes)
 
@@ -261,6 +263,13 @@ def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Ve
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
     return samples, seen, version, scaled(samples, version.scalings)
+
+
+def _need_similarity(H: Matrix, bank: Bank) -> None:
+    """Refuse kernels that are all 0: their weights would be infinite."""
+    if not H.any():
+        msg = f"All values of the kernels {', '.join(bank.names)} are 0 for these samples: no sample is like another."
+        raise InvalidInputError(msg)
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, KernelModel
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel
 from kernelweave.memory import available_memory
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
@@ -31,7 +31,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "scale": [StrOptions(set(SCALES)), Mapping],
     "weights": [StrOptions({"self", "uniform"}), "array-like"],
     "graph": [StrOptions({"auto", "ridge", "knn", "both"})],
-    "gamma": [POSITIVE, StrOptions({"auto"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
     "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"})],
     "solver": [StrOptions({"auto", *SOLVERS}), *map(type, SOLVERS.values())],
 }

@@ -21,6 +21,7 @@ __all__ = ["Difference", "Evidence", "differences_table", "explain_differences",
 
 _PUBLISHED_DRAWS = 20
 _WAYS = {"none": "as stored", "unit": "unit rows", "zscore": "standardised"}
+_RECIPES = {"released-7": "as released", "printed-7": "as printed"}
 _OURS, _LEAKING = "SMKL", "as released"
 
 
@@ -66,7 +67,7 @@ class _Case:
     ours: float
     printed: Figure
     scale: float
-    settings: pd.DataFrame  # one row per setting: mean, std, runs, settled, preprocessing
+    settings: pd.DataFrame  # one row per setting: mean, on shared draws, runs, settled, preprocessing, recipe
     leaking: float | None
     restarts: pd.DataFrame | None
     planned: int
@@ -110,7 +111,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
                 cell.scores[metric].mean,
                 printed,
                 published.scale,
-                settings.assign(mean=settings[metric], std=settings[f"{metric}_std"]),
+                settings.assign(mean=settings[metric], shared=settings[f"{metric}_shared"]),
                 leaking.get((cell.dataset, cell.labels)) if cell.method == _OURS else None,
                 restarts,
                 (evidence.planned or {}).get((cell.dataset, cell.method), 0),
@@ -120,24 +121,29 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
 
 
 def _searches(rows: pd.DataFrame) -> dict[tuple[str, str, int | None], pd.DataFrame]:
-    """Return, for every cell, its settings with mean and deviation of the metrics, and whether all runs converged."""
+    """Return, for every cell, its settings with the means of the metrics, and whether all runs converged.
+
+    The best settings of a search have more draws than the others, so means on the draws that all have are given too.
+    """
     frame = read_cells(rows)
     frame = frame[frame["acc"].notna()]
     found = {}
     for (dataset, method, labels), part in frame.groupby(["dataset", "method", "labels"], dropna=False, sort=False):
-        by_setting = part.groupby("setting", sort=False)
-        settings = by_setting.agg(
-            acc=("acc", "mean"), acc_std=("acc", "std"), nmi=("nmi", "mean"), nmi_std=("nmi", "std"),
+        settings = part.groupby("setting", sort=False).agg(
+            acc=("acc", "mean"), nmi=("nmi", "mean"), runs=("acc", "size"), settled=("settled", "all"),
             acc_low=("acc", "min"), acc_high=("acc", "max"), nmi_low=("nmi", "min"), nmi_high=("nmi", "max"),
-            runs=("acc", "size"), settled=("settled", "all"), preprocessing=("preprocessing", "first"),
+            preprocessing=("preprocessing", "first"), kernel=("kernel", "first"),
         )  # fmt: skip
+        everywhere = part.groupby("seed")["setting"].nunique() == len(settings)
+        shared = part[part["seed"].isin(everywhere.index[everywhere])].groupby("setting")[["acc", "nmi"]].mean()
+        settings = settings.join(shared, rsuffix="_shared")
         found[dataset, method, None if labels != labels else int(labels)] = settings
     return found
 
 
 def _lower(case: _Case) -> Iterator[str]:
     """Yield the reasons for a figure below the published one."""
-    reasons = [*_stopped(case), *_leak(case), *_luck(case), *_chosen_by_accuracy(case), *_preprocessing(case)]
+    reasons = [*_stopped(case), *_leak(case), *_luck(case), *_chosen_by_accuracy(case), *_input(case)]
     yield from reasons
     yield from _budget(case)
     if not reasons:
@@ -149,7 +155,7 @@ def _higher(case: _Case) -> Iterator[str]:
     if not case.cell.settled:
         yield "no setting converged: the figure depends on where the solver was stopped"
     yield from _luck(case)
-    yield from _preprocessing(case)
+    yield from _input(case)
     if case.cell.n_settings == 1:
         yield f"no search: {_best(case)}"
         return
@@ -174,7 +180,7 @@ def _stopped(case: _Case) -> Iterator[str]:
     if not case.cell.settled:
         yield "no setting converged: the figure depends on where the solver was stopped"
         return
-    loose = case.settings.loc[~case.settings["settled"], "mean"]
+    loose = case.settings.loc[~case.settings["settled"] & (case.settings["runs"] >= case.cell.n_runs), "mean"]
     if len(loose) and loose.max() > case.ours:
         reached = "reaches" if loose.max() >= case.theirs - NEAR else "comes nearer to"
         yield f"convergence: a run that did not converge {reached} it ({case.text(loose.max())}) and does not count"
@@ -237,13 +243,13 @@ def _chosen_by_accuracy(case: _Case) -> Iterator[str]:
         yield f"selection: the setting is chosen by ACC, and another one of the search has {case.text(best)}"
 
 
-def _preprocessing(case: _Case) -> Iterator[str]:
-    """Give the best of each preprocessing, where it makes a difference."""
+def _input(case: _Case) -> Iterator[str]:
+    """Give the best of each preprocessing and recipe, on the draws that all settings have, where it matters."""
     good = case.settings[case.settings["settled"]]
-    best = good.groupby("preprocessing")["mean"].max()
-    if len(best) > 1 and best.max() - best.min() > NEAR:
-        said = ", ".join(f"{_WAYS[way]} {case.text(best[way])}" for way in _WAYS if way in best)
-        yield f"preprocessing: best {said}"
+    for what, column, names in (("preprocessing", "preprocessing", _WAYS), ("kernels", "kernel", _RECIPES)):
+        best = good[good[column].isin(list(names))].groupby(column)["shared"].max().dropna()
+        if len(best) > 1 and best.max() - best.min() > NEAR:
+            yield f"{what}: best " + ", ".join(f"{names[way]} {case.text(best[way])}" for way in names if way in best)
 
 
 def _budget(case: _Case) -> Iterator[str]:

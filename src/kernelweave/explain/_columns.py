@@ -139,22 +139,21 @@ def _one(X: Any) -> Columns:
 def _views(X: Any) -> Columns:
     """Return the columns of all views, whose samples are aligned as in `fit`."""
     if isinstance(X, Views):
-        views, encoded = X, [_encoded(table) for table in X.tables]
+        views, encoded, tables = X, [_encoded(table) for table in X.tables], X.tables
     else:
         named = _tables(X)
         encoded = [_encoded(table) for table in named.values()]
-        numbers = {
-            name: _with_index(table, numbers)
-            for (name, table), (numbers, _) in zip(named.items(), encoded, strict=True)
-        }
-        views = Views(numbers)
+        pairs = zip(named.items(), encoded, strict=True)
+        views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
+        rows = [table[:, 0].astype(np.intp) for table in views.tables]
+        tables = tuple(numbers[own] for (numbers, _), own in zip(encoded, rows, strict=True))
     several = len(views.names) > 1
     columns = [
         Column(column.name, view if several else "", column.kind, column.levels)
         for view, (_, found) in zip(views.names, encoded, strict=True)
         for column in found
     ]
-    return Columns(tuple(columns), views.tables, views.present)
+    return Columns(tuple(columns), tables, views.present)
 
 
 def _tables(X: Any) -> dict[str, Any]:
@@ -167,14 +166,20 @@ def _tables(X: Any) -> dict[str, Any]:
     return {f"view {i}": table for i, table in enumerate(X)}
 
 
-def _with_index(table: Any, numbers: Samples) -> Any:
-    """Return encoded numbers with the names of the rows that the user's table has, so that views can be aligned."""
+def _row_numbers(table: Any, numbers: Samples) -> Any:
+    """Return a column that numbers the rows, by their names if they have any, so that views can be aligned.
+
+    It is NaN for a row without any value: the sample lacks the view. Cells that are missing do not matter here.
+    """
+    rows = np.arange(numbers.shape[0], dtype=np.float64)[:, None]
+    if not sparse.issparse(numbers):
+        rows[np.isnan(numbers).all(axis=1)] = np.nan
     index = getattr(table, "obs_names", getattr(table, "index", None))
-    if index is None or callable(index) or sparse.issparse(numbers):
-        return table if sparse.issparse(numbers) else numbers
+    if index is None or callable(index):
+        return rows
     import pandas as pd
 
-    return pd.DataFrame(numbers, index=index)
+    return pd.DataFrame(rows, index=index)
 
 
 def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:

@@ -107,7 +107,7 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
         )
         raise BadFileError(msg)
     name = header.get("class")
-    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _estimators().get(str(name))
+    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _exported(str(name))
     if cls is None:
         msg = f"it holds a {name!r}, which this version of kernelweave does not know."
         raise BadFileError(msg)
@@ -120,9 +120,18 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
             raise BadFileError(msg)
     check_declared(cls, attributes)
     if attributes:  # a model that is not fitted checks its parameters when it is
+        _check_complete(cls, attributes)
         model._validate_params()
     vars(model).update(attributes)
     return model
+
+
+def _check_complete(cls: type[BaseEstimator], attributes: dict[str, Any]) -> None:
+    """Refuse a fitted model that lacks what every fit sets; classes of plugins need not say what that is."""
+    lacking = [name for name in getattr(cls, "_fitted_always", ()) if name not in attributes]
+    if lacking:
+        msg = f"its {cls.__name__} lacks {lacking[0]!r}, which every fitted one has."
+        raise BadFileError(msg)
 
 
 def _mapping(header: dict[str, Any], key: str) -> dict[str, Any]:
@@ -150,13 +159,16 @@ def _name_of(cls: type) -> str:
     raise InvalidInputError(msg)
 
 
-def _estimators() -> dict[str, type[BaseEstimator]]:
-    """Return the exported estimators by name; they import this package, so they are looked up when they are needed."""
+def _exported(name: str) -> type[BaseEstimator] | None:
+    """Return the exported estimator of this name, None if there is none; packages that cannot hold it are not imported.
+
+    Estimators import this package, so they are looked up when they are needed.
+    """
     import kernelweave
 
-    return {
-        f"{package.__name__}.{name}": cls
-        for package in (kernelweave, kernelweave.baselines)
-        for name in package.__all__
-        if isinstance(cls := getattr(package, name), type) and issubclass(cls, BaseEstimator)
-    }
+    place, _, own = name.rpartition(".")
+    if place not in ("kernelweave", "kernelweave.baselines"):
+        return None
+    package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
+    cls = getattr(package, own) if own in package.__all__ else None
+    return cls if isinstance(cls, type) and issubclass(cls, BaseEstimator) else None

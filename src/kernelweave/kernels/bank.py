@@ -8,20 +8,19 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
+from scipy.linalg import get_blas_funcs
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Strip, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
-
-_STRIP = 2**19  # bytes of one kernel matrix that is computed at a time, beside others of its size
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
@@ -147,31 +146,30 @@ class KernelBank:
     def stack(self, pair: Pair) -> Matrix:
         """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
         H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
-        for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
-            K[...] = _matrix(name, kernel, pair)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for K, kernel in zip(H, self._fixed, strict=True):
+                found = _values(kernel, pair)
+                if found.shape != pair.shape:
+                    break
+                K[...] = found
+            usable = found.shape == pair.shape and bool(np.isfinite(H.sum()))
+        if not usable:
+            for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
+                K[...] = _matrix(name, kernel, pair)  # which names the kernel
         return H
 
     def weighted(self, pair: Pair, p: Vector) -> Matrix:
         """Return Σ p_i H_i of the fitted kernels for a pair whose samples were checked, (n, m).
 
-        Kernels are computed for so few rows at a time that they stay in the processor's cache.
+        One kernel matrix is in memory at a time. If the sum is not finite, the error names a kernel that is not.
         """
-        K = np.empty(pair.shape, dtype=pair.dtype)
-        height = max(1, _STRIP // (pair.shape[1] * pair.dtype.itemsize))
-        for start in range(0, pair.shape[0], height):
-            rows = slice(start, start + height)
-            K[rows] = self._weighted_strip(Strip(pair, rows), p)
-        return K
-
-    def _weighted_strip(self, pair: Pair, p: Vector) -> Matrix:
-        """Return the weighted sum of the kernels, checked as a whole; if it is not finite, one kernel is named."""
         K = np.zeros(pair.shape, dtype=pair.dtype)
+        (add,) = get_blas_funcs(("axpy",), (K,))
         used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
         with np.errstate(over="ignore", invalid="ignore"):
             for share, _, kernel in used:
-                H = _values(kernel, pair)
-                H *= H.dtype.type(share)
-                K += H
+                H = np.ascontiguousarray(_values(kernel, pair), dtype=K.dtype)
+                add(H.ravel(), K.ravel(), a=share)  # in place, in one pass
             finite = bool(np.isfinite(K.sum()))
         if not finite:
             for _, name, kernel in used:
@@ -233,3 +231,18 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
             )
             raise InvalidInputError(msg)
     return pair
+
+
+def weighted_products(
+    kernels: Sequence[Kernel], p: Vector, products: Products, otherwise: Callable[[Kernel], Matrix]
+) -> Matrix:
+    """Return Σ p_i H_i of some pairs of samples from products; kernels that need more are left to `otherwise`."""
+    dtype = products.inner.dtype
+    total = np.zeros(products.inner.shape, dtype=dtype)
+    for share, kernel in zip(p, kernels, strict=True):
+        if share != 0:
+            K = kernel.of_products(products)
+            K = otherwise(kernel) if K is None else K
+            K *= dtype.type(share)
+            total += K
+    return total

@@ -41,6 +41,12 @@ class _OfDiameter(Kernel):
         if self.diameter is not None:
             return self
         diameter = self.largest(pair)
+        if not np.isfinite(diameter):
+            msg = (
+                f"The distances of samples for {type(self).__name__} are larger than any number of {pair.dtype}: scale "
+                "the samples."
+            )
+            raise InvalidInputError(msg)
         if diameter == 0:
             msg = (
                 f"All {pair.X.shape[0]} samples are identical, so {type(self).__name__} has no scale to measure "
@@ -82,7 +88,7 @@ class Gaussian(_OfDiameter):
 
     def largest(self, pair: Pair) -> float:
         """Return the largest Euclidean distance."""
-        return float(np.sqrt(pair.sqdist.max()))
+        return pair.diameter
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""

@@ -13,7 +13,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["HasProducts", "Pair", "Products", "Strip", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
+__all__ = ["HasProducts", "Pair", "Products", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
 
 
 def as_writable(X: Samples) -> Samples:
@@ -21,6 +21,7 @@ def as_writable(X: Samples) -> Samples:
     return X if sparse.issparse(X) else np.require(X, requirements="W")
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `KernelBank` refuses kernels that are not finite
 def row_sqnorms(X: Samples) -> Vector:
     """Return the squared length of every row."""
     if sparse.issparse(X):
@@ -91,6 +92,7 @@ class Pair:
         return self.x.T if self.same else row_sqnorms(self.Y)[None, :]
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")
     def inner(self) -> Matrix:
         """The inner products x'y."""
         G = self.X @ self.Y.T
@@ -99,51 +101,29 @@ class Pair:
         return G
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
-        near, X = self.moved or self, self.X
+        near, X = self, self.X
+        if not (sparse.issparse(X) or sparse.issparse(self.Y)):
+            mean = self.Y.mean(axis=0)
+            if mean @ mean > 0.999 * self.y.mean():  # so far from 0 that the distances would cancel
+                near = Pair(X - mean, None if self.same else self.Y - mean)
         D = near.x + near.y  # first, so that D is exactly symmetric
         D -= near.inner
         D -= near.inner
         # two sums of the same squares, added in different orders, may differ by this share of |x|²
         terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
-        D[2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D] = 0
+        np.putmask(D, 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D, 0)
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
         return D
 
     @cached_property
-    def moved(self) -> Pair | None:
-        """The pair with the mean of Y as origin if it is so far from 0 that distances would cancel."""
-        if sparse.issparse(self.X) or sparse.issparse(self.Y):
-            return None
-        mean = self.Y.mean(axis=0)
-        if mean @ mean <= 0.999 * self.y.mean():
-            return None
-        return Pair(self.X - mean, None if self.same else self.Y - mean)
-
-
-class Strip(Pair):
-    """Some rows of X against all of Y; what depends on Y alone is that of the whole pair.
-
-    Parameters
-    ----------
-    whole : Pair
-        The pair that the rows are part of.
-    rows : slice
-        The rows of X.
-    """
-
-    def __init__(self, whole: Pair, rows: slice) -> None:
-        super().__init__(whole.X[rows], whole.Y)
-        self._whole, self._rows = whole, rows
-        self.y = whole.y
-
-    @cached_property
-    def moved(self) -> Pair | None:
-        """The pair about the origin of the whole pair."""
-        return None if self._whole.moved is None else Strip(self._whole.moved, self._rows)
+    def diameter(self) -> float:
+        """The largest Euclidean distance."""
+        return float(np.sqrt(self.sqdist.max()))
 
 
 class Tile(Pair):

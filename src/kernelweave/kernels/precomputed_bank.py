@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, TileOf, Vector
-from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.magnitudes import check_kernel
+from kernelweave.samples.precomputed import DIVIDE, KernelStack
 
 __all__ = ["PrecomputedBank"]
 
@@ -49,7 +50,11 @@ class PrecomputedBank:
         """Return a function that gives tiles (r, b, b') of the kernel matrices."""
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return np.ascontiguousarray(X.matrices[:, rows, cols], dtype)
+            H = X.matrices[:, rows, cols]
+            if dtype is not None and np.dtype(dtype).itemsize < H.itemsize:
+                for name, K in zip(self.names, H, strict=True):
+                    check_kernel(K, repr(name), training=rows == cols, dtype=dtype, advice=DIVIDE)
+            return np.ascontiguousarray(H, dtype)
 
         return tile
 

@@ -134,7 +134,7 @@ class ViewBank:
 
     def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
         """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
-        ends = np.cumsum([len(bank) for bank in self.banks.values()])
+        ends = np.cumsum([len(bank.names) for bank in self.banks.values()])
         first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(np.split(p, ends[:-1])))
         return np.asarray(sum(others, start=first))
 

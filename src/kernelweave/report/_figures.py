@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Figure", "Image", "Numbers", "draw_figures", "image_of"]
 
+_DPI = 150  # of pictures that are not vectors
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -150,11 +152,15 @@ def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vecto
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(width, height), layout="constrained")
+    canvas = Canvas(figsize=(width, height), dpi=_DPI, layout="constrained")
     draw(canvas.subplots()).set_title("", loc="left")  # the page has its own heading
+    engine = canvas.get_layout_engine()
+    if engine is not None:  # placed once, since matplotlib draws a figure twice to place it while it is saved
+        engine.execute(canvas)
+        canvas.set_layout_engine(None)
     file = io.BytesIO()
     kind, metadata = ("svg", {"Date": None}) if vector else ("png", None)
     with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file
-        canvas.savefig(file, format=kind, dpi=150, transparent=True, metadata=metadata)
+        canvas.savefig(file, format=kind, dpi=_DPI, transparent=True, metadata=metadata)
     mime = "image/svg+xml" if vector else "image/png"
     return Image(f"data:{mime};base64,{base64.b64encode(file.getvalue()).decode()}", width)

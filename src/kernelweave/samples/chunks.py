@@ -125,7 +125,11 @@ class _Called:
     open: Callable[[], Iterable[Any]]
 
     def __call__(self) -> Iterator[Part]:
-        return named(self.open())
+        chunks = self.open()
+        if not isinstance(chunks, Iterable):
+            msg = f"X is a function, which must return an iterable of chunks; got {type(chunks).__name__}."
+            raise InvalidInputError(msg)
+        return named(chunks)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from kernelweave.samples.table import Table, read_table
 
 __all__ = ["Comparison", "Distances", "Graph", "Neighbourhoods", "Placement", "fit_comparison"]
 
+_LARGEST = 1e75  # of distances, which are squared
 _RANK = 1e-9  # of the largest eigenvalue; smaller ones are rounding
 
 
@@ -191,6 +192,9 @@ def fit_comparison(thing: Distances | Graph, view: str) -> tuple[Comparison, dic
 def _fit_distances(table: Table, view: str) -> tuple[Placement, dict[str, Table]]:
     whole = _dense(table.values)
     known = np.asarray(~np.isnan(whole).all(axis=1))
+    if not known.any():
+        msg = f"The distances of view {view!r} are all NaN: leave it out."
+        raise InvalidInputError(msg)
     D = whole[np.ix_(known, known)]
     _check_entries(D, view, "distances")
     _check_symmetric(D, view, "distances")
@@ -300,6 +304,9 @@ def _edges(values: Any, view: str) -> Samples:
 
 
 def _check_entries(values: Any, view: str, what: str) -> None:
+    if np.isfinite(values).all() and values.max(initial=0) > _LARGEST:
+        msg = f"The {what} of view {view!r} are larger than {_LARGEST:g}: divide them by the largest."
+        raise InvalidInputError(msg)
     if not np.isfinite(values).all() or (values < 0).any():
         msg = f"The {what} of view {view!r} must be finite and not negative. A sample may lack the view: a row of NaN."
         raise InvalidInputError(msg)

@@ -96,12 +96,12 @@ def row_digests(X: Samples) -> NDArray[np.uint8]:
 
     It depends on the values only, not on their precision or on whether the table is sparse.
     """
-    return _finished(_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0))
+    return _as_digests(_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0))
 
 
 def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
     """Return a digest of the rows of every sample in all matrices of a stack (r, m, n), (m, 16)."""
-    return _finished(np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64))
+    return _as_digests(np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64))
 
 
 def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray[np.uint8]:
@@ -110,58 +110,27 @@ def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray
     for v, (part, known) in enumerate(zip(parts, present, strict=True)):
         placed[known, v, 0] = 1
         placed[known, v, 1:] = _as_words(part)
-    return _finished(_scrambled_sums(placed.reshape(len(placed), -1), _keys(3 * len(parts))))
+    lanes = _scrambled(placed.reshape(len(placed), -1), _keys(3 * len(parts), 0))
+    return _as_digests(np.stack([lane.sum(axis=1, dtype=np.uint64) for lane in lanes], axis=1))
 
 
 def _as_words(digests: NDArray[np.uint8]) -> Words:
     return np.ascontiguousarray(digests).view(np.uint64)
 
 
-def _bits(values: Any) -> Words:
-    """Return the bits of numbers in double precision; -0.0 has those of 0.0."""
-    return (np.asarray(values, dtype=np.float64, order="C") + 0.0).view(np.uint64)
-
-
-def _keys(n: int, start: int = 0) -> Words:
-    """Return two factors for each of n columns, (2, n): odd words, from the generator splitmix64."""
-    words = _mixed(np.arange(2 * start + 1, 2 * (start + n) + 1, dtype=np.uint64) * _GOLDEN)
-    return np.ascontiguousarray(words.reshape(n, 2).T | np.uint64(1))
-
-
-def _mixed(words: Words) -> Words:
-    """Return the words scrambled: the last steps of splitmix64, by which different words stay different."""
-    a, b, c = _SHIFTS
-    words = (words ^ (words >> a)) * _FIRST
-    words = (words ^ (words >> b)) * _SECOND
-    return np.asarray(words ^ (words >> c))
-
-
-def _scrambled(words: Words, keys: Words) -> tuple[Words, Words]:
-    """Return two words for each word, with the factors of its column; 0 stays 0.
-
-    The words of numbers such as 1.0 have few bits that are not 0. They are spread over the word first, since all bits
-    of the factors would not count otherwise.
-    """
-    a, b, _ = _SHIFTS
-    spread = words >> a
-    spread ^= words
-    spread *= _FIRST
-    spread ^= spread >> b
-    return spread * keys[0], spread * keys[1]
-
-
-def _scrambled_sums(words: Words, keys: Words) -> Words:
-    """Return the two sums of every row, (n, 2)."""
-    return np.stack([part.sum(axis=1, dtype=np.uint64) for part in _scrambled(words, keys)], axis=1)
+def _as_digests(sums: Words) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(sums).view(np.uint8).reshape(-1, _SIZE)
 
 
 def _sums(X: Any, start: int) -> Words:
-    """Return the two sums of every row of a dense table whose first column has this number."""
+    """Return the two sums of every row of a dense table whose first column has this number, (n, 2)."""
     n, width = X.shape
     keys, found = _keys(width, start), np.zeros((n, 2), dtype=np.uint64)
     height = max(1, _BLOCK // max(width, 1))
     for i in range(0, n, height):
-        found[i : i + height] = _scrambled_sums(_bits(X[i : i + height]), keys)
+        block = np.asarray(X[i : i + height], dtype=np.float64, order="C") + 0.0  # -0.0 becomes 0.0
+        for lane, words in enumerate(_scrambled(block.view(np.uint64), keys)):
+            found[i : i + height, lane] = words.sum(axis=1, dtype=np.uint64)
     return found
 
 
@@ -170,15 +139,37 @@ def _sparse_sums(X: Samples) -> Words:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    keys, found = _keys(X.shape[1]), np.zeros((X.shape[0], 2), dtype=np.uint64)
+    keys, found = _keys(X.shape[1], 0), np.zeros((X.shape[0], 2), dtype=np.uint64)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     for i in range(0, X.nnz, _BLOCK):
         part = slice(i, i + _BLOCK)
-        for lane, words in enumerate(_scrambled(_bits(X.data[part]), keys[:, X.indices[part]])):
+        values = X.data[part].astype(np.float64) + 0.0
+        for lane, words in enumerate(_scrambled(values.view(np.uint64), keys[:, X.indices[part]])):
             np.add.at(found[:, lane], rows[part], words)
     return found
 
 
-def _finished(sums: Words) -> NDArray[np.uint8]:
-    """Return sums as digests, with their bits scrambled once more."""
-    return np.ascontiguousarray(_mixed(sums)).view(np.uint8).reshape(-1, _SIZE)
+def _keys(n: int, start: int) -> Words:
+    """Return two factors for each of n columns, (2, n): odd words, from the generator splitmix64."""
+    a, b, c = _SHIFTS
+    words = np.arange(2 * start + 1, 2 * (start + n) + 1, dtype=np.uint64) * _GOLDEN
+    words = (words ^ (words >> a)) * _FIRST
+    words = (words ^ (words >> b)) * _SECOND
+    words ^= words >> c
+    return np.ascontiguousarray(words.reshape(n, 2).T | np.uint64(1))
+
+
+def _scrambled(words: Words, keys: Words) -> tuple[Words, Words]:
+    """Return two words for each word, with the factors of its column; 0 stays 0.
+
+    The words of numbers such as 1.0 have few bits that are not 0. They are spread over the word first, since all bits
+    of the factors would not count otherwise.
+    """
+    a, b, c = _SHIFTS
+    spread = words >> a
+    spread ^= words
+    spread *= _FIRST
+    spread ^= spread >> b
+    spread *= _SECOND
+    spread ^= spread >> c
+    return spread * keys[0], spread * keys[1]

@@ -164,7 +164,8 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
         msg = f"kinds names the column {unknown[0]!r}, but the columns of {view!r} are {_names(names)}."
         raise InvalidInputError(msg)
     read = [
-        _fit_column(frame[original], name, kinds.get(name)) for original, name in zip(frame.columns, names, strict=True)
+        _fit_column(frame.get_column(original), name, kinds.get(name))  # names of columns may be numbers
+        for original, name in zip(frame.columns, names, strict=True)
     ]
     table = MixedTable(tuple(column for column, _ in read), choices.standardize, choices.gaps)
     if not table.blocks:
@@ -245,13 +246,17 @@ def _with_shares(column: Column, cells: list[str | None]) -> Column:
 def _with_moments(column: Column, cells: Vector) -> tuple[Column, Vector]:
     """Return a column of numbers with their moments, and its cells; dates are counted from the first."""
     known = cells[~np.isnan(cells)]
-    if len(known) == 0 or np.ptp(known) == 0:
+    if len(known) == 0 or known.min() == known.max():
         return replace(column, kind="left out", reason="it is constant" if len(known) else "it has no values"), cells
     if column.kind == "date":
         first = datetime(1970, 1, 1) + timedelta(days=float(known.min()))
         column = replace(column, origin=first.isoformat())
         cells, known = _since(cells, column), _since(known, column)
-    moments = {"fill": float(np.median(known)), "mean": float(known.mean()), "deviation": float(known.std())}
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = {"fill": float(np.median(known)), "mean": float(known.mean()), "deviation": float(known.std())}
+    if not np.isfinite(moments["deviation"]) or moments["deviation"] == 0:
+        msg = f"Column {column.name!r} has values that are too large or too small to be squared: use another unit."
+        raise InvalidInputError(msg)
     return replace(column, missing=int(np.isnan(cells).sum()), **moments), cells  # type: ignore[arg-type]
 
 

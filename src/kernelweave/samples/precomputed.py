@@ -13,8 +13,11 @@ from scipy import sparse
 from kernelweave._types import Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
+from kernelweave.samples.magnitudes import cast, check_kernel
 
-__all__ = ["KernelStack", "read_cross_stack", "read_stack"]
+__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack"]
+
+DIVIDE = "divide it by its largest value"  # what to do with kernels that are too large or too small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,7 @@ class KernelStack:
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
-        return KernelStack(self.matrices.astype(dtype, copy=copy), self.names)
+        return KernelStack(cast(self.matrices, dtype, "A kernel matrix", copy=copy), self.names)
 
     def select(self, samples: RowsLike) -> KernelStack:
         """Return the rows of some samples, by position or mask."""
@@ -68,7 +71,7 @@ class KernelStack:
 def read_stack(X: object) -> KernelStack:
     """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n)."""
     matrices, names = _matrices(X)
-    checked = [_symmetric(_checked(K, name), name) for K, name in zip(matrices, names, strict=True)]
+    checked = [_symmetric(_checked(K, name, training=True), name) for K, name in zip(matrices, names, strict=True)]
     n = len(checked[0])
     for name, K in zip(names, checked, strict=True):
         if len(K) != n:
@@ -91,7 +94,7 @@ def read_cross_stack(X: object, names: tuple[str, ...], n: int) -> KernelStack:
     elif isinstance(X, Mapping) or len(matrices) != len(names):
         msg = f"The model was fitted on the kernels {', '.join(names)}; got {', '.join(given)}."
         raise InvalidInputError(msg)
-    checked = [_checked(K, name) for K, name in zip(matrices, names, strict=True)]
+    checked = [_checked(K, name, training=False) for K, name in zip(matrices, names, strict=True)]
     for name, K in zip(names, checked, strict=True):
         if K.shape != (len(checked[0]), n):
             msg = (
@@ -106,7 +109,7 @@ def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
     if isinstance(X, Mapping):
         names, matrices = tuple(map(str, X)), list(X.values())
     else:
-        matrices = list(X) if not hasattr(X, "ndim") or X.ndim == 3 else [X]
+        matrices = _listed(X)
         names = tuple(f"kernel {i}" for i in range(len(matrices)))
     if not matrices:
         msg = "No kernel matrix was given: pass (r, n, n), a list of (n, n), or one (n, n)."
@@ -114,13 +117,23 @@ def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
     return matrices, names
 
 
+def _listed(X: Any) -> list[Any]:
+    """Return several matrices, or one, as a list."""
+    if isinstance(X, list | tuple) or getattr(X, "ndim", None) == 3:
+        return list(X)
+    if hasattr(X, "ndim"):
+        return [X]
+    msg = f"Kernel matrices must be arrays, or a list or dict of them; got {type(X).__name__}."
+    raise InvalidInputError(msg)
+
+
 def _stacked(matrices: list[Matrix]) -> Matrix:
     dtype = np.float32 if all(K.dtype == np.float32 for K in matrices) else np.float64
     return np.stack(matrices).astype(dtype, copy=False)
 
 
-def _checked(K: Any, name: str) -> Matrix:
-    """Return one matrix, checked to hold finite numbers."""
+def _checked(K: Any, name: str, *, training: bool) -> Matrix:
+    """Return one matrix, checked to hold finite numbers that are neither too large nor too small."""
     if sparse.issparse(K):
         msg = f"{name!r} is a sparse matrix; precomputed kernels are dense: pass K.toarray()."
         raise InvalidInputError(msg)
@@ -136,6 +149,7 @@ def _checked(K: Any, name: str) -> Matrix:
         bad = np.argwhere(~np.isfinite(numbers))
         msg = f"{name!r} holds {len(bad)} NaN or infinite value(s), the first at row {bad[0][0]}, column {bad[0][1]}."
         raise InvalidInputError(msg)
+    check_kernel(numbers, repr(name), training=training, advice=DIVIDE)
     return numbers
 
 

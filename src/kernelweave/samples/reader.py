@@ -17,11 +17,12 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
+from kernelweave.samples.magnitudes import check_samples
 from kernelweave.samples.mixed_table import MixedTable, as_frame
 from kernelweave.samples.named_columns import in_fitted_order
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
 from kernelweave.samples.readings import Choices, TableReading, is_mixed
-from kernelweave.samples.table import is_frame, is_table
+from kernelweave.samples.table import is_frame, is_lazy, is_table
 from kernelweave.samples.views import Views
 
 __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "read_like", "read_samples", "view_columns"]
@@ -64,6 +65,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         return _chunks(estimator, X)
     several = _is_several(X)
     views = _several_tables(estimator, X, choices) if several else _one_table(estimator, X, choices, reset=True)
+    check_samples(views.tables, views.names, scaled=hasattr(estimator, "scale"))
     views = views if dtype is None else views.astype(dtype, copy=False)
     if not several:
         views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
@@ -170,19 +172,23 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     readings = {} if reset else _readings(estimator)
+    _check_frame(X)
     if is_frame(X) and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
         return _mixed_table(estimator, X, choices, readings)
     if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
-    table = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=True if columns is None else "allow-nan",
-        ensure_min_samples=2 if reset else 1,
-    )
+    # scikit-learn converts values, and adds them up, before it refuses infinite ones
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",  # sums, and so results, do not depend on the order in memory
+            ensure_all_finite=True if columns is None else "allow-nan",
+            ensure_min_samples=2 if reset else 1,
+        )
     if columns is None:
         return Views.of_table(table)
     parts = _parts(
@@ -191,6 +197,16 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     views = Views.by_position(parts, None, {})
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
+
+
+def _check_frame(X: Any) -> None:
+    """Refuse data frames that scikit-learn would read as something else."""
+    if is_lazy(X):
+        msg = f"X is a {type(X).__name__}, which is not in memory: pass X.collect()."
+        raise InvalidInputError(msg)
+    if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
+        msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
+        raise InvalidInputError(msg)
 
 
 def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:

@@ -339,8 +339,9 @@ def _unit_of(X: Samples) -> float | None:
     return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) if largest > 0 else None
 
 
+@np.errstate(over="ignore")
 def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit."""
+    """Return a table in this unit; new samples that are too large for it become infinite, which kernels refuse."""
     if sparse.issparse(X):
         X = X.copy()
         X.data = (X.data / unit).astype(X.dtype, copy=False)

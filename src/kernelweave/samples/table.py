@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_plain", "is_table", "read_table"]
+__all__ = ["Table", "as_narwhals", "frame_index", "is_frame", "is_lazy", "is_plain", "is_table", "read_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +68,25 @@ def read_table(thing: Any, name: str) -> Table:
 
 
 def _as_array(thing: Any, name: str) -> Array:
-    if isinstance(thing, str | bytes | dict) or thing is None:
+    if isinstance(thing, str | bytes | dict) or thing is None or is_lazy(thing):
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
     try:
-        return np.asarray(thing)
+        return np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
     except ValueError as error:
         msg = f"View {name!r} is not a table: {error}."
         raise InvalidInputError(msg) from error
 
 
 def is_frame(thing: object) -> bool:
-    """Return whether this is a data frame."""
-    return hasattr(thing, "columns") and not isinstance(thing, np.ndarray) and not sparse.issparse(thing)
+    """Return whether this is a data frame in memory."""
+    # of the type: a lazy frame would have to find its columns first
+    return hasattr(type(thing), "columns") and not is_lazy(thing) and not sparse.issparse(thing)
+
+
+def is_lazy(thing: object) -> bool:
+    """Return whether this is a data frame that is computed later, such as one of polars."""
+    return hasattr(type(thing), "collect_schema") and hasattr(type(thing), "collect")
 
 
 def is_plain(frame: Any) -> bool:
@@ -97,9 +103,12 @@ def _read_frame(thing: Any, name: str) -> Table:
     if is_plain(thing):
         dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
         index = None if _counts_rows(thing.index) else thing.index
-        return Table(thing.to_numpy(dtype), index, tuple(map(str, thing.columns)))
+        return Table(np.ascontiguousarray(thing.to_numpy(dtype)), index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        msg = f"View {name!r} has several columns of one name: give every column a name of its own."
+        raise InvalidInputError(msg) from error
     except TypeError as error:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame in memory; got {type(thing).__name__}."
         raise InvalidInputError(msg) from error
@@ -114,7 +123,7 @@ def _read_frame(thing: Any, name: str) -> Table:
     single = bool(schema) and all(kind == nw.Float32 for kind in schema.values())
     values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
     return Table(
-        np.asarray(values, dtype=np.float32 if single else np.float64),
+        np.ascontiguousarray(values, dtype=np.float32 if single else np.float64),
         frame_index(frame),
         tuple(map(str, frame.columns)),
     )

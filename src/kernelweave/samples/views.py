@@ -16,6 +16,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.digests import joined_digests, row_digests
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.readings import Choices, TableReading, read_tables, same_reading
 from kernelweave.samples.table import Table, is_table
@@ -194,7 +195,7 @@ class Views:
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
-        return self.map({name: lambda table: table.astype(dtype, copy=copy) for name in self.names})
+        return self.map({name: lambda table: cast(table, dtype, "X", copy=copy) for name in self.names})
 
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
         """Return the views with a function applied to each table."""

@@ -56,9 +56,18 @@ def _write(
     told["params"] = _parameters(model, places)
     graph = getattr(model, "graph_", None)
     if graph is not None and graph.shape == (len(data.obs_names),) * 2:
-        data.obsp[f"{key}_connectivities"] = sparse.csr_matrix(graph)
-        told["connectivities_key"] = f"{key}_connectivities"
+        edges = sparse.csr_matrix(graph)
+        data.obsp[f"{key}_connectivities"] = edges
+        data.obsp[f"{key}_distances"] = _lengths(edges)
+        told |= {"connectivities_key": f"{key}_connectivities", "distances_key": f"{key}_distances"}
     data.uns[key] = told | _shares(model)
+
+
+def _lengths(edges: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return 1 - w / max w for every edge of weight w: scanpy asks for distances beside every graph."""
+    lengths = edges.copy()
+    lengths.data = 1 - edges.data / (edges.data.max() if edges.nnz else 1.0)
+    return lengths
 
 
 def _parameters(model: WeaveClustering | WeaveClassifier, places: dict[str, str]) -> dict[str, Any]:

@@ -64,9 +64,9 @@ def weave(
             How certain it is, from 0 to 1.
         ``obsm[f"X_{key_added}"]``
             The embedding of the cells.
-        ``obsp[f"{key_added}_connectivities"]``
-            The learned graph, sparse. Not with the solver "landmark", which has no graph of the cells. Functions of
-            scanpy use it with ``neighbors_key=key_added``.
+        ``obsp[f"{key_added}_connectivities"]``, ``obsp[f"{key_added}_distances"]``
+            The learned graph, sparse, and 1 minus its weights relative to the largest. Not with the solver "landmark",
+            which has no graph of the cells. Functions of scanpy use them with ``neighbors_key=key_added``.
         ``uns[key_added]``
             The parameters, the share of every kernel and view, and the sentence on the number of clusters.
 

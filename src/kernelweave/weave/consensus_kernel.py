@@ -16,6 +16,7 @@ from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.samples.magnitudes import limited
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, scaled
@@ -127,8 +128,11 @@ def combine(
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(bank.fit_tiles(compared), len(bank.names), samples.n_samples)
+    tile = bank.fit_tiles(compared)
+    tiles = KernelTiles(limited(tile, bank.names), len(bank.names), samples.n_samples)
     p = weigh(tiles, weights, bank, compared, labelled=labelled)
+    if isinstance(weights, str) and weights == "self":  # all tiles were checked already
+        tiles = replace(tiles, tile=tile)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]

@@ -86,8 +86,9 @@ def _singular(gamma: float) -> NotFiniteError:
 
 
 def mean_degree(S: sparse.csr_array) -> float:
-    """Return the mean degree of a graph, 1 for one without edges."""
-    return float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0
+    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
+    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
+    return degree if degree > np.finfo(S.dtype).tiny else 1.0
 
 
 def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:

@@ -70,8 +70,8 @@ class DenseRows(Lean):
             D = row_sqdist(K_x, K_xx, diagonal)
             return Affinity(self_tuned(D, neighbour_scales(D, D.shape[1]), self._scales))
 
-        found = (top_rows(affinity(part.kind), part.k, len(A)) * A.dtype.type(part.weight) for part in self.parts)
-        return sparse.csr_array(sum(found, start=sparse.csr_array(K_x.shape, dtype=A.dtype)))
+        first, *others = (top_rows(affinity(one.kind), one.k, len(A)) * A.dtype.type(one.weight) for one in self.parts)
+        return sparse.csr_array(sum(others, start=first))
 
     @cached_property
     def _inverse(self) -> tuple[Matrix, float]:

@@ -96,8 +96,8 @@ class GraphModel:
     def scores(self, new: Views | KernelStack) -> Matrix:
         """Return the scores of every group for new samples, all 0 for a sample without neighbours."""
         if self.values is not None:
-            return harmonic_rows(self.rows(new), self.values)[0]
-        P, reached = harmonic_rows(self.rows(new), self.coordinates)
+            return harmonic_rows(self.joiner.rows(new), self.values)[0]
+        P, reached = harmonic_rows(self.joiner.rows(new), self.coordinates)
         return np.where(reached[:, None], self.nearness(P), 0)
 
     def nearness(self, P: Matrix) -> Matrix:
@@ -115,7 +115,7 @@ class GraphModel:
 
     def place(self, new: Views | KernelStack) -> Matrix:
         """Return the coordinates of new samples: means over their neighbours, 0 for a sample without neighbours."""
-        return harmonic_rows(self.rows(new), self.coordinates)[0]
+        return harmonic_rows(self.joiner.rows(new), self.coordinates)[0]
 
     def known(self, samples: Views | KernelStack) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""

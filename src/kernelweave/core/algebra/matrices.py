@@ -85,7 +85,11 @@ def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
     M = np.triu(M, 1)
     M = M + M.T
     np.fill_diagonal(M, diagonal)
-    return symmetric_part(linalg.inv(M))
+    A = np.linalg.inv(M)  # that of scipy warns of what is refused here
+    if np.linalg.norm(M, 1) * np.linalg.norm(A, 1) * np.finfo(M.dtype).eps > 1:
+        msg = "Singular matrix"
+        raise np.linalg.LinAlgError(msg)
+    return symmetric_part(A)
 
 
 def _mirror_lower(M: Matrix) -> None:

@@ -21,7 +21,7 @@ _PATIENCE = 3  # full exchanges of a column without progress, before its entries
 
 
 class NotOptimalError(ArithmeticError):
-    """The largest number of sweeps was reached before the KKT conditions held."""
+    """The KKT conditions were not reached: too many sweeps, or a problem that is not strictly convex."""
 
 
 def exact_graph_step(K: Matrix, P: Matrix, S: Matrix, *, alpha: float, gamma: float, tol: float) -> Matrix:
@@ -57,8 +57,6 @@ def _pivot(Q: Matrix, B: Matrix, F: Mask, slack: float) -> Matrix | None:
     for _ in range(_MAX_SWEEPS):
         now = F[:, left]
         found = _on_supports(Q, B[:, left], now)
-        if found is None:
-            return None
         X[:, left] = np.maximum(found, 0)
         # an entry that leaves for a rounding error must not come back for one: the second threshold is wider
         wrong = np.where(now, found < -slack / 1000, Q @ found - B[:, left] < -slack / 2)
@@ -73,8 +71,8 @@ def _pivot(Q: Matrix, B: Matrix, F: Mask, slack: float) -> Matrix | None:
     return None
 
 
-def _on_supports(Q: Matrix, B: Matrix, F: Mask) -> Matrix | None:
-    """Return x_F = Q_FF^-1 b_F, 0 elsewhere, for every column of B and F; None if Q is not positive definite."""
+def _on_supports(Q: Matrix, B: Matrix, F: Mask) -> Matrix:
+    """Return x_F = Q_FF^-1 b_F, 0 elsewhere, for every column of B and F."""
     (posv,) = get_lapack_funcs(("posv",), (Q,))
     X = np.zeros_like(B)
     for j in range(B.shape[1]):
@@ -82,7 +80,8 @@ def _on_supports(Q: Matrix, B: Matrix, F: Mask) -> Matrix | None:
         if len(own):
             _, x, info = posv(Q[np.ix_(own, own)], B[own, j], overwrite_a=True)
             if info != 0:
-                return None
+                msg = "K + gamma I is not positive definite, so the graph problem has no unique minimum: raise gamma."
+                raise NotOptimalError(msg)
             X[own, j] = x
     return X
 

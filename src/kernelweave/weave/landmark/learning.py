@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -30,8 +30,10 @@ from kernelweave.core.graphs.bipartite import (
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels import KernelBank
-from kernelweave.kernels.pair import Pair
+from kernelweave.kernels import Kernel, KernelBank
+from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
+from kernelweave.samples.magnitudes import cast, limited
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
@@ -58,6 +60,7 @@ _LEAST_SAMPLE = 10_000
 _WEIGHED = 2000  # rows on which the kernels are weighed
 _TILE = 512
 _TILE_BYTES = 2**20  # of one kernel with all landmarks, so that several of them fit in the processor's cache
+_COMPARED = (16, 32, 64)  # landmarks nearest to a sample, of which the nearest in the kernel are found
 _KMEANS_STEPS = 10  # k-means need not converge: landmarks only have to cover the samples
 
 
@@ -91,6 +94,9 @@ class LandmarkRows:
         The landmarks, scaled like the samples.
     n_neighbors : int
         How many landmarks a sample is joined to.
+    n_compared : int
+        How many of the landmarks, the nearest by Euclidean distance, a sample is compared with in the consensus kernel;
+        all where these need not hold the nearest in the kernel.
     dtype : dtype
         The precision of the kernels.
     """
@@ -102,6 +108,7 @@ class LandmarkRows:
     weights: Vector
     landmarks: Samples
     n_neighbors: int
+    n_compared: int
     dtype: np.dtype[Any]
 
     @property
@@ -124,27 +131,48 @@ class LandmarkRows:
         """Return the columns J of the nearest landmarks of samples, and the affinities B, computed tile by tile."""
         rows = self.version.scalings["X"].transform(rows).astype(self.dtype, copy=False)
         size = max(64, _TILE_BYTES // (self.m * self.dtype.itemsize))
-        theirs = self._diagonal(self.landmarks)
+        own, theirs = self.diagonal(rows), self.diagonal(self.landmarks)
         columns, values = [], []
         for i in range(0, rows.shape[0], size):
-            tile = rows[i : i + size]
-            D = self.consensus(tile)
+            pair = Pair(rows[i : i + size], self.landmarks)
+            near = None if self.n_compared == self.m else nearest_rows(pair, self.n_compared)
+            D = self.consensus(pair) if near is None else self.consensus_at(pair, near)
             D *= -2
-            D += self._diagonal(tile)[:, None]
-            D += theirs
+            D += own[i : i + size, None]
+            D += theirs if near is None else theirs[near]
             np.maximum(D, 0, out=D)
             J, least = nearest_columns(D, min(self.n_neighbors, self.m))
-            columns.append(J)
+            columns.append(J if near is None else np.take_along_axis(near, J, axis=1))
             values.append(relative_affinity(least))
         return np.concatenate(columns), np.concatenate(values)
 
-    def consensus(self, rows: Samples) -> Matrix:
+    def consensus(self, pair: Pair) -> Matrix:
         """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
-        return self.bank.weighted(Pair(rows, self.landmarks), self.weights)
+        return self.bank.weighted(pair, self.weights)
 
-    def _diagonal(self, rows: Samples) -> Vector:
-        diagonals = (p * kernel.diag(rows) for p, kernel in zip(self.weights, self.bank.kernels, strict=True))
-        return np.asarray(sum(diagonals), dtype=self.dtype)
+    def consensus_at(self, pair: Pair, columns: NDArray[np.int32]) -> Matrix:
+        """Return Σ p_i H_i of scaled samples and the landmarks at these columns, for kernels of products."""
+        inner, sqdist = (np.take_along_axis(values, columns, axis=1) for values in (pair.inner, pair.sqdist))
+        products = Products(inner, sqdist, pair.x, pair.y[0][columns])
+        K = weighted_products(self.bank.kernels, self.weights, products, _refused)
+        if not np.isfinite(K.sum()):
+            self.consensus(pair)  # refuses the kernel by its name
+        return K
+
+    def diagonal(self, rows: Samples) -> Vector:
+        """Return Σ p_i k_i(x, x) of scaled samples."""
+        own = with_itself(row_sqnorms(rows))
+        return weighted_products(self.bank.kernels, self.weights, own, lambda kernel: kernel.diag(rows))
+
+
+def nearest_rows(pair: Pair, k: int) -> NDArray[np.int32]:
+    """Return the k rows of Y nearest to every row of X by Euclidean distance, in ascending order."""
+    return np.sort(nearest_columns(pair.sqdist.copy(), k)[0], axis=1)
+
+
+def _refused(kernel: Kernel) -> Matrix:
+    msg = f"{kernel} is not a function of products, so it has to be compared with all landmarks."
+    raise TypeError(msg)
 
 
 def default_landmarks(n: int, n_clusters: int) -> int:
@@ -173,10 +201,10 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
-    scaled = scaling.transform(sample).astype(dtype, copy=False)
+    scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
     bank, r = settings.bank, len(settings.bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0])
+    tiles = KernelTiles(limited(bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
     weights: Vector
     if not isinstance(settings.weights, str):
         weights = np.asarray(settings.weights, dtype=np.float64)
@@ -187,7 +215,26 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     del tiles  # they hold the products between samples
     landmarks = _landmarks(settings, scaled, scaling, rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
-    return LandmarkRows(version, bank, weights, landmarks, k, dtype)
+    graph = LandmarkRows(version, bank, weights, landmarks, k, landmarks.shape[0], dtype)
+    return replace(graph, n_compared=_enough(graph, weighed))
+
+
+def _enough(graph: LandmarkRows, rows: Samples) -> int:
+    """Return how many of the landmarks nearest to a sample hold the nearest in the kernel, or the number of all.
+
+    Kernels need not decrease with the distance: an even polynomial is large for opposite samples too. Therefore all
+    landmarks are compared with some samples. The nearest in the kernel have to be among the first three quarters.
+    """
+    pair = Pair(rows, graph.landmarks)
+    K = graph.consensus(pair)
+    zero = np.zeros((1, 1), dtype=K.dtype)
+    if any(kernel.of_products(Products(zero, zero, zero, zero)) is None for kernel in graph.bank.kernels):
+        return graph.m
+    D = graph.diagonal(graph.landmarks) - 2 * K
+    J, _ = nearest_columns(D, graph.n_neighbors)
+    rank = pair.sqdist.argsort(axis=1, kind="stable").argsort(axis=1)
+    farthest = int(np.take_along_axis(rank, J, axis=1).max()) + 1
+    return next((enough for enough in _COMPARED if farthest <= 0.75 * enough and enough < graph.m / 2), graph.m)
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
@@ -232,7 +279,7 @@ def landmark_clusters(
     if wanted > graph.m:
         msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
         raise InvalidInputError(msg)
-    joined = join_pieces(sparse.csr_array(BB), Affinity(graph.consensus(graph.landmarks)))
+    joined = join_pieces(sparse.csr_array(BB), Affinity(graph.consensus(Pair(graph.landmarks))))
     # a single component is not the constant one
     values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
     Q = Q[:, -n_components:]

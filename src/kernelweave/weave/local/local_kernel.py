@@ -17,7 +17,8 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
-from kernelweave.kernels.pair import Products
+from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
 
 __all__ = [
     "CandidateAffinities",
@@ -68,24 +69,14 @@ class LocalKernel:
 
     def within(self, groups: Matrix) -> Matrix:
         """Return the kernel matrix (b, size, size) of each of the groups (b, size, n_features)."""
-        b, size = groups.shape[:2]
-        i, j = np.triu_indices(size)
-        upper = np.ravel_multi_index((i, j), (size, size))
-        lower = np.ravel_multi_index((j, i), (size, size))
         inner = groups @ groups.transpose(0, 2, 1)
         moved = groups if self.origin is None else groups - self.origin
         near = inner if self.origin is None else moved @ moved.transpose(0, 2, 1)
-
-        def packed(matrices: Matrix) -> Matrix:
-            return matrices.reshape(len(matrices), -1)[:, upper]
-
         x, own = np.einsum("bii->bi", inner), np.einsum("bii->bi", near)
-        products = Products(packed(inner), _sqdist(packed(near), own[:, i], own[:, j], groups), x[:, i], x[:, j])
-        values = self._combined(products, lambda kernel: np.stack([packed(kernel.gram(X)[None])[0] for X in groups]))
-        K = np.empty((b, size * size), dtype=groups.dtype)
-        K[:, upper] = values
-        K[:, lower] = values
-        return K.reshape(b, size, size)
+        sqdist = _sqdist(near, own[:, :, None], own[:, None, :], groups)
+        # squared lengths as a column and a row, which kernels broadcast: they are read more often than the products
+        products = Products(inner, sqdist, x[:, :, None], x[:, None, :])
+        return self._combined(products, lambda kernel: np.stack([kernel.gram(X) for X in groups]))
 
     def between(self, x: Matrix, groups: Matrix) -> Matrix:
         """Return the kernel (b, k) of each sample of x (b, n_features) with the k of its group (b, k, n_features)."""
@@ -109,23 +100,11 @@ class LocalKernel:
 
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
-        total = np.zeros(x.shape[0])
-        for p, kernel in zip(self.shares, self.kernels, strict=True):
-            total += p * kernel.diag(x)
-        return total
+        return self._combined(with_itself(row_sqnorms(x)), lambda kernel: kernel.diag(x))
 
     def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
         """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
-        dtype = products.inner.dtype
-        total = np.zeros(products.inner.shape, dtype=dtype)
-        for p, kernel in zip(self.shares, self.kernels, strict=True):
-            if p == 0:
-                continue
-            K = kernel.of_products(products)
-            K = one_by_one(kernel) if K is None else K
-            K *= dtype.type(p)
-            total += K
-        return total
+        return weighted_products(self.kernels, self.shares, products, one_by_one)
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:

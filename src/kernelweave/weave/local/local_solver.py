@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.magnitudes import cast, limited
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
@@ -60,7 +62,7 @@ class Local:
         check_count(self.n_candidates, "n_candidates")
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
-        """Return about how many bytes a fit needs beyond its samples; an estimate that was not measured."""
+        """Return about how many bytes a fit needs beyond its samples: a little more than a million of them took."""
         n, n_features = samples.shape
         candidates = self.n_candidates or default_candidates(n, n_neighbors)
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
@@ -69,19 +71,21 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
-        stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
-        several = SeveralGraphs(
-            (woven.graph,), np.ones(1), False, lambda weights: woven, perturbed_graphs, None, stands_out, np.arange(n)
-        )
-        return cluster_graphs(several, reading, plan, rng)
+        with _one_blas_thread():
+            woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
+            stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
+            several = SeveralGraphs(
+                (woven.graph,), np.ones(1), False, lambda _: woven, perturbed_graphs, None, stands_out, np.arange(n)
+            )
+            return cluster_graphs(several, reading, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
-        woven, _ = self._weave(samples, plan, rng, join=False, least=0)
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
-        return classify_graph(woven, task, lgc=lgc, say=plan.say)
+        with _one_blas_thread():
+            woven, _ = self._weave(samples, plan, rng, join=False, least=0)
+            return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
         self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
@@ -164,10 +168,15 @@ class LocalRows:
         )
 
 
+def _one_blas_thread() -> threadpool_limits:
+    """Hold BLAS to one thread: the matrices of neighbourhoods are so small that more would mostly wait."""
+    return threadpool_limits(1, user_api="blas")
+
+
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
-    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples)
+    tiles = KernelTiles(limited(bank.fit_tiles(sample), bank.names), len(bank.names), sample.n_samples)
     fixed = [one.kernels for one in bank.banks.values()]
     p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
@@ -186,8 +195,8 @@ def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
 
 def _single(scaling: Scaling, X: Samples) -> Samples:
     if sparse.issparse(X):
-        return sparse.csr_array(scaling.transform(X), dtype=np.float32)
+        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
     rows = np.empty(X.shape, dtype=np.float32)
     for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = scaling.transform(X[i : i + _BLOCK])
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
     return rows

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave._types import Progress, Vector
+from kernelweave._types import Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
 from kernelweave.errors import InvalidInputError
 from kernelweave.weave.local.local_kernel import Index, Kernels, Tables, affinities
@@ -105,10 +105,16 @@ def perturbed(
 def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[Search]) -> sparse.csr_array:
     """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
     k = min(woven.n_candidates, tables[0].shape[0])
+    new = tuple(_like(X, x) for X, x in zip(tables, new, strict=True))
     found = [search.nearest(x, k) for search, x in zip(searches, new, strict=True)]
     index = _best(tables, found, woven.kernels, new, None)
     near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale)
     return woven.rule.rows(near, tables[0].shape[0], woven.degrees)
+
+
+def _like(X: Samples, new: Samples) -> Samples:
+    """Return new samples, dense if the training samples are dense."""
+    return new.toarray() if sparse.issparse(new) and not sparse.issparse(X) else new
 
 
 def _whole(
