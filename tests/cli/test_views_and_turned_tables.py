@@ -166,3 +166,36 @@ def test_inspect_ends_well_if_nothing_is_in_the_way(run, csv):
     code, out, _ = run("inspect", csv)
     assert code == 0
     assert "cannot be used" not in out
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "note"),
+    [
+        (["31.12.2020", "1.2.2021", ""], "2020-12-31", "read as dates with the day first ('31.12.2020')"),
+        (["31/12/2020", "01/02/2021", ""], "2020-12-31", "read as dates with the day first ('31/12/2020')"),
+        (["12/31/2020", "2/1/2021", ""], "2020-12-31", "read as dates with the month first ('12/31/2020')"),
+    ],
+)
+def test_dates_are_read_as_people_write_them(tmp_path, texts, first, note):
+    lines = [f"s{i};{i},5;{text}" for i, text in enumerate(texts * 5)]
+    (tmp_path / "x.csv").write_text("\n".join(["id;a;seen", *lines]))
+    table = read_table(tmp_path / "x.csv")
+    assert table.frame["seen"].dtype.kind == "M"
+    assert table.frame["seen"].iloc[0] == pd.Timestamp(first)
+    assert table.frame["seen"].iloc[1] == pd.Timestamp("2021-02-01")
+    assert table.frame["seen"].isna().tolist() == [False, False, True] * 5
+    assert any(note in said for said in table.notes)
+
+
+@pytest.mark.parametrize("text", ["31.02.2020", "1.2.3", "13/13/2020", "192.168.0.1"])
+def test_what_is_no_date_stays_a_text(tmp_path, text):
+    lines = [f"s{i},{i}.5,{cell}" for i, cell in enumerate([text, "x"] * 5 if text == "1.2.3" else [text] * 10)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,a,seen", *lines]))
+    assert text in read_table(tmp_path / "x.csv").frame["seen"].tolist()
+
+
+def test_days_and_months_that_cannot_be_told_apart_are_not_guessed(tmp_path):
+    (tmp_path / "x.csv").write_text("id,a,seen\n" + "".join(f"s{i},{i}.5,{i + 1}/{12 - i}/2020\n" for i in range(10)))
+    table = read_table(tmp_path / "x.csv")
+    assert table.frame["seen"].iloc[0] == "1/12/2020"
+    assert any("seems to hold dates ('1/12/2020'), but nothing tells days from months" in note for note in table.notes)

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 
 from kernelweave.core.graphs import coordinates
-from kernelweave.core.graphs.coordinates import bottom_spectrum, laplacian
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, bottom_spectrum, laplacian
 from kernelweave.core.graphs.filtered import filtered_eigenpairs
 
 
@@ -78,8 +78,31 @@ def test_filters_that_start_from_a_similar_graph_find_the_eigenpairs_of_the_fact
 def test_a_start_from_a_similar_graph_is_permuted_with_the_samples(S):
     order = np.random.default_rng(1).permutation(S.shape[0])
     start = bottom_spectrum(S, 12).vectors
-    other = sparse.csr_array(S.power(2))
+    other = sparse.csr_array(S.power(0.5))
     found = bottom_spectrum(other, 6, start=start)
     moved = bottom_spectrum(other[order][:, order], 6, start=start[order])
     assert found.n_iter == moved.n_iter > 0
     assert_allclose(moved.values, found.values, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_features", [1, 20])
+def test_graphs_that_filters_solve_slowly_are_factorised(n_features):
+    X, _ = make_blobs(1200, n_features=n_features, centers=5, cluster_std=3.0, random_state=0)
+    A = kneighbors_graph(X, 8)
+    S = sparse.csr_array((A + A.T) / 2)
+    found = bottom_spectrum(S, 6)
+    values, _ = bottom_eigenpairs(S, 6)
+    assert (found.n_iter > 0) == (n_features == 20)
+    assert_allclose(found.values, values, atol=1e-6 * values[-1])
+
+
+def test_the_block_to_start_from_holds_the_eigenvectors_and_further_ones(S):
+    found = filtered_eigenpairs(S, 6, seed=0)
+    assert found.block.shape == (600, 14)
+    assert_allclose(found.block[:, :6], found.vectors, atol=0)
+
+
+def test_permuting_the_samples_permutes_the_eigenvectors_of_the_filters(S):
+    order = np.random.default_rng(1).permutation(S.shape[0])
+    here, there = (filtered_eigenpairs(graph, 4, seed=0) for graph in (S, sparse.csr_array(S[order][:, order])))
+    assert_allclose(there.vectors, here.vectors[order], atol=1e-5)

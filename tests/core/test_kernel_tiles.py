@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import Views
-from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles
+from kernelweave.core.consensus import self_weighted
+from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.kernels import PrecomputedBank, ViewBank, recipe
 from kernelweave.samples import KernelStack
 
@@ -48,6 +49,24 @@ def test_tiles_can_be_had_in_single_precision():
     for (_, _, coarse), (_, _, fine) in zip(tiles.of(SINGLE), tiles.of(DOUBLE), strict=True):
         assert (coarse.dtype, fine.dtype) == (np.float32, np.float64)
         assert_allclose(coarse, fine, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kept", "atol"), [(SINGLE, 2e-6), (DOUBLE, 1e-13)], ids=["single", "double"])
+@pytest.mark.parametrize("size", [40, 64, 150, 400])
+def test_the_consensus_is_the_plain_sum_of_the_kernels_whatever_the_size_of_tiles(size, kept, atol, monkeypatch):
+    monkeypatch.setattr(self_weighted, "_TILE", (size, size))
+    X = np.abs(np.random.default_rng(3).normal(size=(300, 6)))
+    bank = recipe("released-12")
+    tiles = KernelTiles(bank.fit_tiles(X.astype(kept)), 12, 300)
+    G, R = kernel_moments(tiles.of(kept))
+    p = median_weights(G, R)
+    (K,) = combine_tiles(tiles.of(kept), p[None], 300)
+    H = bank.grams(X)
+    assert K.dtype == kept
+    assert_allclose(K, np.tensordot(p, H, axes=1), atol=atol)
+    assert_array_equal(K, K.T)
+    assert_allclose(G, np.einsum("iab,jab->ij", H, H), rtol=1e-5 if kept == SINGLE else 1e-12)
+    assert_allclose(p, median_weights(*kernel_moments(KernelTiles(bank.fit_tiles(X), 12, 300).of(DOUBLE))), atol=1e-4)
 
 
 def test_no_tile_takes_more_than_half_of_a_kernel_matrix():

@@ -20,13 +20,13 @@ from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.graph_partitions import (
-    agreeing_partitions,
     embedded,
     kmeans,
     partitions,
+    read_graph,
+    sample_order,
     spectrum,
     trusted,
-    wide,
 )
 from kernelweave.weave.plan import Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
@@ -102,30 +102,41 @@ def test_every_embedding_finds_groups_that_hang_together_by_few_edges(groups, em
 )
 def test_the_embedding_holds_the_rows_that_were_clustered(groups, embedding, rows):
     graph, _ = groups
-    _, V = spectrum(graph, 6)
+    _, V, _ = spectrum(graph, 6)
     assert_allclose(read(as_several(graph), embedding=embedding).embedding, rows(V[:, :3]), atol=1e-9)
 
 
 def test_commute_rows_leave_the_constant_eigenvector_out(groups):
-    values, V = spectrum(groups[0], 6)
+    values, V, _ = spectrum(groups[0], 6)
     assert_allclose(embedded(values, V, "commute", 3), commute_rows(values[:4], V[:, :4]))
     assert embedded(values, V, "commute", 3).shape == (N, 3)
 
 
 def test_one_coordinate_alone_is_not_the_constant_one(groups):
-    values, V = spectrum(groups[0], 3)
+    values, V, _ = spectrum(groups[0], 3)
     assert_allclose(embedded(values, V, "raw", 1), V[:, 1:2])
 
 
-def test_the_widest_embedding_that_is_merged_is_half_as_wide_again():
-    assert [wide(m) for m in (1, 2, 3, 10)] == [2, 3, 5, 15]
+def test_the_widest_embedding_that_is_merged_is_half_as_wide_again(groups, monkeypatch):
+    widths = []
+    monkeypatch.setattr(graph_partitions, "embedded", lambda *a: widths.append(a[3]) or embedded(*a))
+    read_graph(groups[0], "auto", 10, 3, 4, np.random.RandomState(0))
+    assert widths == [10, 10, 10, 10, 15]
 
 
 def test_partitions_do_not_depend_on_the_order_of_the_samples(groups):
-    values, V = spectrum(groups[0], 6)
+    values, V, _ = spectrum(groups[0], 6)
     order = np.random.default_rng(1).permutation(N)
-    rows = [("raw", 3), ("unit", 3), ("commute", 5)]
-    here, there = (partitions(values, Q, rows, 3, n_init=2, rng=np.random.RandomState(0)) for Q in (V, V[order]))
+    here, there = (
+        partitions(
+            [embedded(values, Q, kind, q) for kind, q in (("raw", 3), ("unit", 3), ("commute", 5))],
+            [sample_order(Q)] * 3,
+            3,
+            n_init=2,
+            rng=np.random.RandomState(0),
+        )
+        for Q in (V, V[order])
+    )
     assert_array_equal(here[:, order], there)
 
 
@@ -136,10 +147,10 @@ def test_eigenvalues_are_in_units_of_the_mean_degree(groups):
 
 def test_the_partitions_of_clear_groups_agree_and_there_is_one_for_each_embedding(groups):
     graph, _ = groups
-    z, agreement, _ = agreeing_partitions(graph, "auto", 3, 3, 5, np.random.RandomState(0))
+    z, agreement, _ = read_graph(graph, "auto", 3, 3, 5, np.random.RandomState(0))
     assert z.shape == (5, N)
     assert agreement == 1
-    one, alone, _ = agreeing_partitions(graph, "unit", 3, 3, 5, np.random.RandomState(0))
+    one, alone, _ = read_graph(graph, "unit", 3, 3, 5, np.random.RandomState(0))
     assert one.shape == (1, N)
     assert alone == 1  # nothing to disagree with
 
@@ -176,8 +187,8 @@ def test_labels_and_memberships_are_what_the_partitions_of_all_graphs_agree_on(g
     other = grouped(np.random.default_rng(5), np.roll(y, 4))
     found = read(as_several(graph, other))
     rng = np.random.RandomState(0)
-    first, _, _ = agreeing_partitions(graph, "auto", 3, 3, 5, rng)
-    second, _, _ = agreeing_partitions(other, "auto", 3, 3, 5, rng)
+    first, _, block = read_graph(graph, "auto", 3, 3, 5, rng)
+    second, _, _ = read_graph(other, "auto", 3, 3, 5, rng, block)
     z = np.concatenate([first, second])
     labels, M = merge(z, np.repeat(found.attributes["weights"], 5), 3)
     assert_array_equal(found.labels, labels)

@@ -146,8 +146,16 @@ class KernelBank:
     def stack(self, pair: Pair) -> Matrix:
         """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
         H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
-        for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
-            K[...] = _matrix(name, kernel, pair)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for K, kernel in zip(H, self._fixed, strict=True):
+                found = _values(kernel, pair)
+                if found.shape != pair.shape:
+                    break
+                K[...] = found
+            usable = found.shape == pair.shape and bool(np.isfinite(H.sum()))
+        if not usable:
+            for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
+                K[...] = _matrix(name, kernel, pair)  # which names the kernel
         return H
 
     def weighted(self, pair: Pair, p: Vector) -> Matrix:

@@ -88,7 +88,7 @@ class Gaussian(_OfDiameter):
 
     def largest(self, pair: Pair) -> float:
         """Return the largest Euclidean distance."""
-        return float(np.sqrt(pair.sqdist.max()))
+        return pair.diameter
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""

@@ -120,6 +120,11 @@ class Pair:
         D.setflags(write=False)
         return D
 
+    @cached_property
+    def diameter(self) -> float:
+        """The largest Euclidean distance."""
+        return float(np.sqrt(self.sqdist.max()))
+
 
 class Tile(Pair):
     """Some rows of X against some rows of Y, with products that are slices of those of the whole pair.

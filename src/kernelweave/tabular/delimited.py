@@ -15,6 +15,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
@@ -206,6 +207,9 @@ def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> 
             changed[name], said, problem = result
             notes += said
             problems += [problem] if problem is not None and name not in wishes.kept else []
+        elif name not in kept and (dates := dates_of(frame[name])) is not None:
+            changed[name], note = dates
+            notes.append(note)
     return frame.assign(**changed), notes, problems
 
 

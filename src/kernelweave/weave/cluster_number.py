@@ -8,15 +8,16 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Vector
+from kernelweave._types import Matrix, Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
 from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
-from kernelweave.weave.graph_partitions import partitions, spectrum
+from kernelweave.weave.graph_partitions import embedded, partitions, sample_order, spectrum
 from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = ["count_clusters", "tried"]
 
 _STARTS = 2  # of k-means, for each number of clusters that is tried
+_TOL = 1e-3  # of the eigenvectors
 _EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
 
 
@@ -49,15 +50,19 @@ def tried(
     most: int | None = None,
 ) -> tuple[list[Vector], dict[int, float], dict[int, float]]:
     """Return the eigenvalues of every graph, and the agreement and the modularity of each number of clusters."""
-    values: list[Vector] = []
-    found: dict[int, list[Partitions]] = {k: [] for k in numbers}
+    values, vectors, order = [], [], []
+    block: Matrix | None = None
     for S in graphs:
-        small, V = spectrum(S, (most or numbers[-1]) + 1)
+        small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=_TOL)
         values.append(small)
-        for k in numbers:
-            found[k].append(partitions(small, V, [("unit", k)], k, n_init=_STARTS, rng=rng)[0])
+        vectors.append(V)
+        order.append(sample_order(V))
         if say is not None:
             say(f"number of clusters: graph {len(values)} of {len(graphs)}")
+    found = {}
+    for k in numbers:
+        tables = [embedded(small, V, "unit", k) for small, V in zip(values, vectors, strict=True)]
+        found[k] = partitions(tables, order, k, n_init=_STARTS, rng=rng)
     agreement = {k: _agreement(found[k], priors) for k in numbers}
     within = {
         k: float(np.average([modularity(*pair) for pair in zip(graphs, found[k], strict=True)], weights=priors))
@@ -66,7 +71,7 @@ def tried(
     return values, agreement, within
 
 
-def _agreement(found: Sequence[Partitions], priors: Vector) -> float:
+def _agreement(found: Partitions, priors: Vector) -> float:
     """Return the mean adjusted Rand index of pairs of graphs, each weighted by the product of the graphs' priors."""
     pairs = list(combinations(range(len(found)), 2))
     weights = [priors[i] * priors[j] for i, j in pairs]

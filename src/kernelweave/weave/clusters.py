@@ -16,7 +16,7 @@ from kernelweave.core.graphs.coordinates import margins, shrinkage
 from kernelweave.core.partitions.agreement import merge
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
-from kernelweave.weave.graph_partitions import agreeing_partitions, embedded, spectrum, trusted
+from kernelweave.weave.graph_partitions import embedded, read_graph, spectrum, trusted
 from kernelweave.weave.plan import Clusters, Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -31,12 +31,12 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         c = evidence.chosen
     c = _at_most(c, len(np.unique(several.copies)))
     q = reading.n_components or c
-    parts, weights, start, most = [], several.priors.copy(), None, 0.0
+    parts, weights, block, best, most = [], several.priors.copy(), None, None, 0.0
     for i, S in enumerate(several.graphs):
-        z, agreement, V = agreeing_partitions(S, reading.embedding, q, c, reading.n_init, rng, plan.say)
+        z, agreement, block = read_graph(S, reading.embedding, q, c, reading.n_init, rng, block, plan.say)
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
         if weights[i] > most:
-            most, start = weights[i], V
+            most, best = weights[i], block
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
         parts.append(z)
     weights /= weights.sum()
@@ -45,7 +45,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     plan.say(f"clarity: {clear:.2f} (0 for samples without structure, 1 for clusters that stand out)")
     M = clear * M + (1 - clear) / M.shape[1]
     woven = several.weave(weights)
-    values, V = spectrum(woven.graph, q + 1, plan.say, start, firm=q)
+    values, V, _ = spectrum(woven.graph, q + 1, firm=q, start=best, say=plan.say)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
     coordinates = P / shrinkage(woven.graph, P)
     votes = clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1]

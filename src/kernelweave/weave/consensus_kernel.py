@@ -128,8 +128,11 @@ def combine(
     training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
     compared = samples if training is None else training
     bank = bank_of(kernels, compared)
-    tiles = KernelTiles(limited(bank.fit_tiles(compared), bank.names), len(bank.names), samples.n_samples)
+    tile = bank.fit_tiles(compared)
+    tiles = KernelTiles(limited(tile, bank.names), len(bank.names), samples.n_samples)
     p = weigh(tiles, weights, bank, compared, labelled=labelled)
+    if isinstance(weights, str) and weights == "self":  # all tiles were checked already
+        tiles = replace(tiles, tile=tile)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]

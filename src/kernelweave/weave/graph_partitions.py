@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,33 +20,49 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import bottom_spectrum, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import TOL, bottom_spectrum, commute_rows, soft_rows, unit_rows
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
+from kernelweave.core.partitions.lloyd import table_partitions
 from kernelweave.weave.plan import EmbeddingKind
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["agreeing_partitions", "embedded", "kmeans", "partitions", "spectrum", "trusted", "wide"]
+__all__ = ["Read", "embedded", "kmeans", "partitions", "read_graph", "sample_order", "spectrum", "trusted"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
+_TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
+_TOL = 1e-3  # of eigenvectors from which partitions are read
 _LEAST_AGREEMENT = 1e-3
 _POWER, _POWER_OF_FEW = 8.0, 16.0  # of the agreement; with few columns there are more graphs to choose from
 
 
-def agreeing_partitions(
+class Read(NamedTuple):
+    """Partitions of one graph, their agreement, and eigenvectors from which those of a similar graph can start."""
+
+    partitions: Partitions
+    agreement: float
+    block: Matrix
+
+
+def read_graph(
     S: sparse.csr_array,
     kind: EmbeddingKind,
     q: int,
     n_clusters: int,
     n_init: int,
     rng: np.random.RandomState,
+    start: Matrix | None = None,
     say: Callable[[str], None] | None = None,
-) -> tuple[Partitions, float, Matrix]:
-    """Return partitions of one graph, one per embedding of q eigenvectors, their agreement, and the eigenvectors."""
-    rows = _rows(kind, q)
-    values, V = spectrum(S, wide(q) + 1, say, firm=q)
+) -> Read:
+    """Return partitions of one graph, one per embedding of q eigenvectors, and how well they agree."""
+    wide = ceil(1.5 * q)
+    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=_TOL, say=say)
+    rows: list[tuple[EmbeddingKind, int]] = [(kind, q)]
+    if kind in ("auto", "merged"):
+        rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
+    tables = [embedded(values, V, one, columns) for one, columns in rows]
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
-    z = partitions(values, V, rows, n_clusters, n_init=starts, rng=rng)
-    return z, mean_agreement(z), V
+    z = partitions(tables, [sample_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
+    return Read(z, mean_agreement(z), block)
 
 
 def trusted(agreement: float, *, few_columns: bool = False) -> float:
@@ -53,26 +70,22 @@ def trusted(agreement: float, *, few_columns: bool = False) -> float:
     return float(max(agreement, _LEAST_AGREEMENT) ** (_POWER_OF_FEW if few_columns else _POWER))
 
 
-def _rows(kind: EmbeddingKind, q: int) -> list[tuple[EmbeddingKind, int]]:
-    """Return the embeddings to cluster, each with its number of columns."""
-    if kind in ("auto", "merged"):
-        return [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide(q))]
-    return [(kind, q)]
-
-
 def spectrum(
     S: sparse.csr_array,
     q: int,
-    say: Callable[[str], None] | None = None,
-    start: Matrix | None = None,
+    *,
     firm: int | None = None,
-) -> tuple[Vector, Matrix]:
+    start: Matrix | None = None,
+    tol: float = TOL,
+    say: Callable[[str], None] | None = None,
+) -> tuple[Vector, Matrix, Matrix]:
     """Return the q smallest eigenvalues of the Laplacian, in units of the mean degree, and their eigenvectors.
 
-    More than q eigenvectors of a similar graph are where to `start`, which is faster. In large graphs those after the
+    The third result is where to `start` for a similar graph, which is faster. In large graphs eigenvectors after the
     first `firm` may be less accurate.
     """
-    found = bottom_spectrum(S, q, firm=firm, start=start, progress=None if say is None else StageProgress(say))
+    progress = None if say is None else StageProgress(say)
+    found = bottom_spectrum(S, q, firm=firm, start=start, tol=tol, progress=progress)
     if not found.converged:
         msg = (
             f"The eigenvectors of the graph did not converge in {counted(found.n_iter, 'filter')} (residual "
@@ -80,12 +93,7 @@ def spectrum(
             "or lower n_components."
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors
-
-
-def wide(q: int) -> int:
-    """Return the number of columns of the widest embedding that is merged: 1.5 times the number requested."""
-    return ceil(1.5 * q)
+    return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors, found.block
 
 
 def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
@@ -97,19 +105,29 @@ def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
 
 
 def partitions(
-    values: Vector,
-    V: Matrix,
-    rows: Sequence[tuple[EmbeddingKind, int]],
+    tables: Sequence[Matrix],
+    order: Sequence[NDArray[np.intp]],
     n_clusters: int,
     *,
     n_init: int,
     rng: np.random.RandomState,
 ) -> Partitions:
-    """Return k-means partitions, one for each pair of an embedding and its number of columns in `rows`."""
-    order = sample_order(V)  # k-means draws by position
-    found = np.empty((len(rows), len(V)), dtype=np.int32)
-    for i, (kind, q) in enumerate(rows):
-        found[i, order] = kmeans(embedded(values, V, kind, q)[order], n_clusters, n_init=n_init, rng=rng)
+    """Return k-means partitions of the rows of each table, put in this order first: k-means draws by position."""
+    n = len(tables[0])
+    found = np.empty((len(tables), n), dtype=np.int32)
+    if n > _STARTS_ON:
+        for i, P in enumerate(tables):
+            found[i, order[i]] = kmeans(P[order[i]], n_clusters, n_init=n_init, rng=rng)
+        return found
+    X = np.zeros((len(tables), n, max(P.shape[1] for P in tables)))
+    for i, P in enumerate(tables):
+        X[i, :, : P.shape[1]] = P[order[i]]  # columns of zeros change no distance
+    draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+    step = max(1, int(_TOGETHER / (n * n_clusters * n_init)))
+    z = np.concatenate(
+        [table_partitions(X[i : i + step], n_clusters, starts=n_init, rng=draws) for i in range(0, len(X), step)]
+    )
+    np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
     return found
 
 

@@ -25,6 +25,7 @@ __all__ = [
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
 Tile: TypeAlias = tuple[slice, slice, Matrix]
 
+_TILE = (192, 512)  # samples of a tile, at least and at most
 _TOL = 1e-8
 _MAX_STEPS = 1000
 _LEAST = 1e-150  # of a distance that weights are divided by, where all kernels are 0
@@ -51,7 +52,7 @@ class KernelTiles:
 
     def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
         """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix."""
-        size = int(np.clip(self.n / np.sqrt(3 * self.r), 64, 512))
+        size = int(np.clip(self.n / np.sqrt(3 * self.r), *_TILE))
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
                 rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
@@ -61,8 +62,8 @@ class KernelTiles:
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
 
-    Sums are taken about the mean of the first tile and in double precision, since those of nearly constant kernels, and
-    of kernels near the identity without their diagonal, would cancel.
+    Sums are taken about the mean of the first tile, those of the tiles are added in double precision, and the diagonals
+    are added last, since sums of nearly constant kernels, and of kernels near the identity, would cancel.
     """
     centre: Vector = np.empty(0)
     seconds, firsts, on_diagonal, n = [], [], [], 0
@@ -70,21 +71,21 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
         flat = H.reshape(len(H), -1)
         if len(centre) == 0:
             centre = flat.mean(axis=1)
-        E = flat.astype(np.float64) - centre[:, None]
-        times = 1 if rows == cols else 2
-        seconds.append(times * (E @ E.T))
-        firsts.append(times * E.sum(axis=1))
+        E = flat - centre[:, None]
         if rows == cols:
-            on_diagonal.append(E[:, :: H.shape[1] + 1].copy())  # not a view, which would keep E
+            diagonal = E[:, :: H.shape[1] + 1]
+            on_diagonal.append(diagonal.astype(np.float64))
+            diagonal[:] = 0
+        times = 1 if rows == cols else 2
+        seconds.append(times * (E @ E.T).astype(np.float64))
+        firsts.append(times * E.sum(axis=1, dtype=np.float64))
         n = max(n, cols.stop)
-    second, first, diagonal = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
-    m = centre.astype(np.float64)
-    G = second + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
-    off = first - diagonal.sum(axis=1)
-    C = second - diagonal @ diagonal.T - np.outer(off, off) / max(n * (n - 1), 1)
-    about_mean = (
-        second.diagonal() - first**2 / n**2
-    )  # about the mean of all entries, since the size of the first tile is arbitrary
+    second, off, d = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
+    m, first = centre.astype(np.float64), off + d.sum(axis=1)
+    G = second + d @ d.T + np.outer(m, first) + np.outer(first, m) + n**2 * np.outer(m, m)
+    C = second - np.outer(off, off) / max(n * (n - 1), 1)
+    # about the mean of all entries, since the size of the first tile is arbitrary
+    about_mean = second.diagonal() + (d * d).sum(axis=1) - first**2 / n**2
     return np.asarray(G), _correlations(C, _FLAT * about_mean)
 
 
@@ -104,7 +105,9 @@ def combine_tiles(tiles: Iterable[Tile], p: Matrix, n: int) -> Matrix:
     for rows, cols, H in tiles:
         if len(K) == 0:
             K = np.empty((len(p), n, n), dtype=H.dtype)
-        tile = (p.astype(H.dtype) @ H.reshape(len(H), -1)).reshape(len(p), *H.shape[1:])
+        flat, shares = H.reshape(len(H), -1), p.astype(H.dtype)
+        # products of vectors read every tile once; that of one row as a matrix is much slower
+        tile = np.stack([share @ flat for share in shares]).reshape(len(p), *H.shape[1:])
         if rows == cols:
             tile = (tile + tile.transpose(0, 2, 1)) / 2
         else:

@@ -44,7 +44,9 @@ GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
 Kind: TypeAlias = Literal["ridge", "tuned"]
 
 SCALE_RANK = 7  # of the neighbour whose distance is a sample's own scale (Zelnik-Manor and Perona, 2004)
-_TIE = 1e-7  # relative difference below which the column decides: affinities are accurate to about 1e-12
+# digits of norms, and relative difference below which the column decides: affinities are accurate to about 1e-12 in
+# double precision, and 1e-6 in single precision
+_DIGITS_AND_TIE = {8: (9, 1e-7), 4: (5, 1e-5)}
 _BLOCK = 256  # rows at a time, so that no temporary array has the size of all affinities
 
 
@@ -145,12 +147,14 @@ def cut_graphs(affinity: Affinity, cuts: Sequence[Cut], n: int) -> list[sparse.c
 
 def shared_neighbours(S: sparse.csr_array) -> sparse.csr_array:
     """S_ij · |N_i ∩ N_j| / |N_i ∪ N_j|, N_i the neighbours of i and i itself."""
-    A = sparse.csr_array((S + sparse.eye_array(S.shape[0], format="csr")) != 0).astype(np.float32)
+    edges = sparse.csr_array((np.ones(S.nnz, dtype=np.float32), S.indices, S.indptr), shape=S.shape)
+    A = sparse.csr_array(edges + sparse.eye_array(S.shape[0], format="csr", dtype=np.float32))
     size = A.sum(axis=1)
     i = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    both = np.asarray((sparse.csr_array(A @ A.T).multiply(S != 0)).tocsr()[i, S.indices]).ravel()
-    union = size[i] + size[S.indices] - both
-    return sparse.csr_array((S.data * (both / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
+    both = sparse.csr_array(A @ A).multiply(edges).tocsr()  # the entries of S, since neighbours share each other
+    both.sort_indices()
+    union = size[i] + size[S.indices] - both.data
+    return sparse.csr_array((S.data * (both.data / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
 
 
 def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:
@@ -183,14 +187,15 @@ def _as_rows(values: Matrix, columns: Labels, n: int) -> sparse.csr_array:
 
 
 def _column_preference(values: Matrix) -> Vector:
-    """Factors within 1e-7 of 1 that rank the columns by their norm, and equal ones by position.
+    """Factors near 1 that rank the columns by their norm, and equal ones by position.
 
     Copies of a sample have equal columns up to rounding. Every row must prefer the same copy: if rounding broke the tie
     in each row, the graph would depend on the machine and on the order of the samples.
     """
+    digits, tie = _DIGITS_AND_TIE[values.dtype.itemsize]
     size = np.einsum("ij,ij->j", values, values)
-    rank = np.round(size / (size.max() or 1), 9).argsort(kind="stable").argsort()
-    return np.asarray(1 - _TIE * rank / len(values), dtype=values.dtype)
+    rank = np.round(size / (size.max() or 1), digits).argsort(kind="stable").argsort()
+    return np.asarray(1 - tie * rank / len(values), dtype=values.dtype)
 
 
 def row_blocks(n_rows: int) -> Iterator[slice]:

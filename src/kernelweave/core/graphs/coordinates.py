@@ -12,6 +12,7 @@ from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 from kernelweave.core.graphs.large_spectrum import large_spectrum
 
 __all__ = [
+    "TOL",
     "bottom_eigenpairs",
     "bottom_spectrum",
     "cluster_means",
@@ -27,8 +28,11 @@ __all__ = [
 ]
 
 _FACTORISED_UP_TO = 10_000  # samples; shift and invert is accurate, but slow for more
-_DENSE_BELOW = 200  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
-_WARM_TOL, _WARM_ITER = 1e-4, 12  # of the filters that start from the eigenvectors of a similar graph
+_FILTERED_FROM = 1000  # samples; below, a factorisation is as fast as filters
+_DENSE_BELOW = 400  # LAPACK is faster than a factorisation and ARPACK for smaller graphs
+TOL, _MAX_ITER = 1e-4, 30  # of filters that can be replaced by a factorisation
+_MAX_DEGREE = 60  # of such filters; graphs that need more, as those of few columns, have sparse factors
+_ARPACK_TOL = 1e-9
 _SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
 
 
@@ -48,24 +52,38 @@ def bottom_spectrum(
     *,
     firm: int | None = None,
     start: Matrix | None = None,
+    tol: float = TOL,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Spectrum:
-    """Return the q smallest eigenpairs of the Laplacian of S: factorised up to 10,000 samples, filtered above.
+    """Return the q smallest eigenpairs of the Laplacian of S, by a factorisation or by filters, whichever is faster.
 
-    With `start`, more than q eigenvectors of a similar graph, they are filtered from there, which is faster. In large
-    graphs the eigenvectors after the first `firm` may be less accurate.
+    Up to 10,000 samples, filters are applied from 1000 samples on, or with `start`, the eigenvectors of a similar
+    graph, more than q. The factorisation replaces them where they would converge slowly. `tol` bounds their residual
+    relative to the largest eigenvalue returned; the eigenvectors after the first `firm` may be less accurate. Above
+    10,000 samples a factorisation would take too much memory.
     """
     n = S.shape[0]
     q = min(q, n)
+    start = start if start is not None and start.shape[1] > q else None
     if n > _FACTORISED_UP_TO:
         return large_spectrum(S, q, firm=firm, start=start, seed=seed, progress=progress)
-    if start is not None and n >= _DENSE_BELOW and start.shape[1] > q:
-        found = filtered_eigenpairs(S, q, start=start, tol=_WARM_TOL, max_iter=_WARM_ITER, progress=progress)
+    if n >= _FILTERED_FROM or (start is not None and n >= _DENSE_BELOW):
+        found = filtered_eigenpairs(
+            S,
+            q,
+            firm=firm,
+            seed=seed,
+            start=start,
+            tol=tol,
+            max_iter=_MAX_ITER,
+            max_degree=_MAX_DEGREE,
+            progress=progress,
+        )
         if found.converged:
             return found
     values, V = bottom_eigenpairs(S, q)
-    return Spectrum(values, V, converged=True, residual=0.0, n_iter=0)
+    return Spectrum(values, V, V, converged=True, residual=0.0, n_iter=0)
 
 
 def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
@@ -83,7 +101,7 @@ def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         inverse = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
         v0 = np.random.default_rng(0).standard_normal(n)  # fixed: the embedding is repeatable
-        values, V = eigsh(L, k=q, sigma=-shift, OPinv=inverse, v0=v0)
+        values, V = eigsh(L, k=q, sigma=-shift, OPinv=inverse, v0=v0, tol=_ARPACK_TOL)
         order = np.argsort(values, kind="stable")
         values, V = values[order], V[:, order]
     return np.asarray(np.maximum(values, 0)), _signed(V)

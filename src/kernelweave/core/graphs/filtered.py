@@ -14,7 +14,9 @@ __all__ = ["Spectrum", "filtered_eigenpairs"]
 
 _SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
 _MAX_ITER = 40
+_DEGREES = (10, 120)  # of a filter, at least and at most
 _TOL = 1e-2  # relative to the largest eigenvalue requested
+_LOOSER = 10  # factor of the tolerance of eigenvectors beyond the first ones that have to be accurate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +29,8 @@ class Spectrum:
         Eigenvalues.
     vectors : array (n, q)
         Orthonormal eigenvectors.
+    block : array (n, >= q)
+        These and the further vectors that converged less, from which a similar graph can start.
     converged : bool
         Whether every residual is small.
     residual : float
@@ -37,6 +41,7 @@ class Spectrum:
 
     values: Vector
     vectors: Matrix
+    block: Matrix
     converged: bool
     residual: float
     n_iter: int
@@ -46,46 +51,60 @@ def filtered_eigenpairs(
     S: sparse.csr_array,
     q: int,
     *,
+    firm: int | None = None,
     seed: int = 0,
     start: Matrix | None = None,
     tol: float = _TOL,
     max_iter: int = _MAX_ITER,
+    max_degree: int | None = None,
     progress: Progress | None = None,
 ) -> Spectrum:
     """Chebyshev-filtered subspace iteration (Zhou and Saad, 2007) for the q smallest eigenpairs of L = diag(d) - S.
 
     Each iteration multiplies a block of q + 8 vectors by a polynomial of L that is small on the part of the spectrum
     above the block's own eigenvalues, and then solves the eigenproblem within their span (Rayleigh and Ritz). The block
-    is `start`, eigenvectors of a similar graph, or random numbers.
+    is `start`, eigenvectors of a similar graph, or random numbers. It has converged when the residuals of the first
+    `firm` eigenvectors, all by default, are below `tol`, and those of the others below ten times that. It stops where
+    a polynomial of more than `max_degree` would be needed.
     """
-    n = S.shape[0]
     W = sparse.csr_array(S, dtype=np.float64)
     d = np.asarray(W.sum(axis=1)).ravel()
     top = _largest(W, d)
     if start is None:
-        V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q + _SPARE, n)))
-        V[:, 0] = 1  # the first eigenvector
-        edge = 0.2 * float(d.mean())
+        values, V = np.full(1, 0.2 * float(d.mean())), _random_block(d, q, seed)
     else:
-        rayleigh, V, _ = _ritz(W, d, start)
-        edge = min(max(rayleigh[-1], 1e-7 * top), 0.5 * top)
-    worst, n_iter = np.inf, 0
-    values: Vector = np.zeros(q)
+        values, V, _ = _ritz(W, d, start)
+    limits = np.where(np.arange(q) < (q if firm is None else firm), tol, _LOOSER * tol)
+    residual, n_iter = np.full(q, np.inf), 0
     while n_iter < max_iter:
-        degree = int(np.clip(3 * np.sqrt(top / edge), 20, 120))
-        V = _filtered(W, d, V, degree, edge, top)
+        edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
+        degree = 2.5 * np.sqrt(top / edge)
+        if max_degree is not None and degree > max_degree:
+            break
+        V = _filtered(W, d, V, int(np.clip(degree, *_DEGREES)), edge, top)
         values, V, LV = _ritz(W, d, V)
         n_iter += 1
         LV[:, :q] -= V[:, :q] * values[:q]
-        worst = float(np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])).max()) / max(values[q - 1], 1e-12 * top)
+        residual = np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])) / max(values[q - 1], 1e-12 * top)
         if progress is not None:
-            progress(f"eigenvectors (residual {worst:.1e})", n_iter, max_iter)
-        if worst < tol:
+            progress(f"eigenvectors (residual {residual.max():.1e})", n_iter, max_iter)
+        if (residual < limits).all():
             break
-        edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
-    V = V[:, :q]
-    V *= np.where((V**3).sum(axis=0) < 0, -1, 1)
-    return Spectrum(np.maximum(values[:q], 0), V, converged=worst < tol, residual=worst, n_iter=n_iter)
+    V *= np.where((V * V * V).sum(axis=0) < 0, -1, 1)
+    worst, converged = float(residual.max()), bool((residual < limits).all())
+    return Spectrum(np.maximum(values[:q], 0), V[:, :q], V, converged=converged, residual=worst, n_iter=n_iter)
+
+
+def _random_block(d: Vector, q: int, seed: int) -> Matrix:
+    """Return q + 8 vectors to start from: the first eigenvector, and random numbers that the order of d decides.
+
+    Where no two samples have the same degree, the order of the samples does not matter.
+    """
+    n = len(d)
+    V = np.random.RandomState(seed).standard_normal((n, min(q + _SPARE, n)))
+    V = V[d.argsort(kind="stable").argsort()]
+    V[:, 0] = 1
+    return np.asarray(V)
 
 
 def _largest(W: sparse.csr_array, d: Vector) -> float:

@@ -80,7 +80,7 @@ def _in_double(
     vectors[order, 1:] = V[:, : q - 1] * np.where((V[:, : q - 1] ** 3).sum(axis=0) < 0, -1, 1)
     found = np.concatenate([[0.0], np.maximum(values[: q - 1], 0)])
     worst = float(residual.max(initial=0))
-    return Spectrum(found, vectors, converged=bool((residual < limits).all()), residual=worst, n_iter=n_iter)
+    return Spectrum(found, vectors, vectors, converged=bool((residual < limits).all()), residual=worst, n_iter=n_iter)
 
 
 def _laplacian(S: sparse.csr_array, order: NDArray[np.int32], dtype: type[np.floating[Any]]) -> sparse.csr_array:
