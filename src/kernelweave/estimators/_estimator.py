@@ -177,7 +177,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
             return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        found = model.answers(samples)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            found = model.answers(samples)
         if not np.isfinite(found.distributions).all():
             msg = "The answers for these samples are not finite: their kernels with those of fit are out of range."
             raise NotFiniteError(msg)
