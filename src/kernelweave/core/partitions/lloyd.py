@@ -13,11 +13,8 @@ from kernelweave.core.partitions.assignment import own_distances, refilled
 
 __all__ = ["table_partitions"]
 
-_CLUSTERS_PER_SET, _MOST_SETS = (
-    4,
-    3,
-)  # for every four clusters a set of starts is seeded, up to three; one set is continued
-_SEEDED_ON, _PER_CLUSTER = 500, 20  # samples on which starts are compared, at least so many and so many per cluster
+_CLUSTERS_PER_SET, _MOST_SETS = 3, 3  # for every three clusters a set of starts is seeded, up to three
+_SETS_UP_TO = 1500  # samples of all sets together; where there are more samples, one set is seeded
 _COMPARE_AFTER = 3  # iterations
 _MAX_ITER = 300
 _TOL = 1e-5  # of its sum of squares: a run that gains less in an iteration has converged
@@ -27,16 +24,18 @@ _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
 def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator) -> Labels:
     """z (E, n): of every table the partition with the least sum of squares Σ_i ||x_i - mean of the cluster of i||².
 
-    With many clusters, two or three times as many starts as are wanted are seeded. They are compared after a few
-    iterations, on samples at equal steps, so that samples should be sorted.
+    With many clusters and few samples, two or three times as many starts as are wanted are seeded, and compared after a
+    few iterations.
     """
     E, n, _ = X.shape
-    seeded = starts * min(max(c // _CLUSTERS_PER_SET, 1), _MOST_SETS)
-    few = _lifted(X[:, :: max(1, n // max(_SEEDED_ON, _PER_CLUSTER * c))])
-    table = np.repeat(np.arange(E), seeded)
-    _, cost, C = _descended(few, table, _seeded(few, table, c, rng), _COMPARE_AFTER)
-    best = np.argsort(cost.reshape(E, -1), axis=1, kind="stable")[:, :starts] + seeded * np.arange(E)[:, None]
-    z, cost, _ = _descended(_lifted(X), np.repeat(np.arange(E), starts), C[best.ravel()], _MAX_ITER)
+    sets = min(max(c // _CLUSTERS_PER_SET, 1), _MOST_SETS, max(_SETS_UP_TO // n, 1))
+    lifted, table = _lifted(X), np.repeat(np.arange(E), sets * starts)
+    C = _seeded(lifted, table, c, rng)
+    if sets > 1:
+        _, cost, C = _descended(lifted, table, C, _COMPARE_AFTER)
+        best = np.argsort(cost.reshape(E, -1), axis=1, kind="stable")[:, :starts]
+        C = C[(best + sets * starts * np.arange(E)[:, None]).ravel()]
+    z, cost, _ = _descended(lifted, np.repeat(np.arange(E), starts), C, _MAX_ITER)
     return np.asarray(z.reshape(E, starts, n)[np.arange(E), cost.reshape(E, starts).argmin(axis=1)])
 
 
