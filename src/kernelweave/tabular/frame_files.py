@@ -42,8 +42,9 @@ def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
 
 def read_feather(path: Path, wishes: Wishes) -> TableFile:
     """Return a Feather file."""
-    need("pyarrow.feather", "Feather files are", "cli")
-    return _typed(pandas().read_feather(path), path, wishes)
+    table = need("pyarrow.feather", "Feather files are", "cli").read_table(path, memory_map=False)
+    table.validate(full=True)  # of a damaged file, conversion would read outside its memory
+    return _typed(table.to_pandas(), path, wishes)
 
 
 def _typed(table: Any, path: Path, wishes: Wishes) -> TableFile:
