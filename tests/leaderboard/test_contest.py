@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -256,3 +257,11 @@ def test_leiden_finds_the_groups_where_igraph_is_installed(rng):
     one, two = (Leiden(random_state=0).fit(X).labels_ for _ in range(2))
     assert_array_equal(one, two)
     assert len(set(zip(one.tolist(), np.repeat(range(3), 40).tolist(), strict=True))) == len(set(one.tolist()))
+
+
+def test_a_trial_outside_the_main_thread_is_refused_before_it_starts():
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(InvalidInputError, match="needs Linux or macOS and the main thread"),
+    ):
+        pool.submit(play, trial("KMeans")).result()

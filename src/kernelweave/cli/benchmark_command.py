@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["benchmark"]
 
@@ -32,7 +29,6 @@ def benchmark(
     jobs: Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/leaderboard"),
     resume: Annotated[bool, typer.Option("--resume", help="Continue in a folder with rows of other limits.")] = False,
-    dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers can read --out.")] = None,
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
     ] = None,
@@ -61,7 +57,6 @@ def benchmark(
                 conditions=_names(conditions),  # type: ignore[arg-type]
                 protocol=limits,
                 jobs=jobs,
-                dask=dask,
                 resume=resume,
                 data_home=data_dir,
                 watch=progress,

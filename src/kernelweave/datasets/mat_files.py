@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,35 +59,33 @@ def read_mat_content(path: Path, variables: Iterable[str]) -> dict[str, Any]:
 
 def _read_version_5(path: Path, variables: Iterable[str]) -> dict[str, Any]:
     with path.open("rb") as file:
-        size = _inflated_size(file)
-    check_memory(_LARGEST_RATIO * size, what=f"{path}: its content", advice="use a machine with more memory")
+        _check_inflated_size(file, path)
     found = scipy.io.loadmat(str(path), appendmat=False, variable_names=tuple(variables))
     return {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
 
 
-def _inflated_size(file: BinaryIO) -> int:
-    """Return the bytes of all elements once they are inflated; nothing is kept of them."""
+def _check_inflated_size(file: BinaryIO, path: Path) -> None:
+    """Refuse a file whose elements do not fit into memory once they are inflated; nothing is kept of them."""
     header = file.read(_HEADER)
     order = "<" if header[126:128] == b"IM" else ">"
     total = 0
     while len(tag := file.read(8)) == 8:
         kind, size = struct.unpack(f"{order}II", tag)
-        if kind == _COMPRESSED:
-            total += _inflated(file, size)
-        else:
-            total += size
+        for part in _inflated(file, size) if kind == _COMPRESSED else (size,):
+            total += part
+            check_memory(_LARGEST_RATIO * total, what=f"{path}: its content", advice="use a machine with more memory")
+        if kind != _COMPRESSED:
             file.seek(size, 1)
-    return total
 
 
-def _inflated(file: BinaryIO, left: int) -> int:
-    inflate, total = zlib.decompressobj(), 0
+def _inflated(file: BinaryIO, left: int) -> Iterator[int]:
+    """Yield the bytes that the next part of an element takes once it is inflated."""
+    inflate = zlib.decompressobj()
     while left > 0 and (chunk := file.read(min(_CHUNK, left))):
         left -= len(chunk)
         while chunk:
-            total += len(inflate.decompress(chunk, _CHUNK))
+            yield len(inflate.decompress(chunk, _CHUNK))
             chunk = inflate.unconsumed_tail
-    return total
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

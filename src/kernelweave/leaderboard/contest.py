@@ -32,7 +32,6 @@ def run_benchmark(
     conditions: Sequence[Condition] = ("plain",),
     protocol: Protocol | None = None,
     jobs: int = 1,
-    dask: str | None = None,
     resume: bool = False,
     data_home: str | os.PathLike[str] | None = None,
     watch: Watch | None = None,
@@ -54,8 +53,6 @@ def run_benchmark(
         Seeds, number of samples and limits.
     jobs : int, default=1
         Number of processes, each with one BLAS thread; -1 uses all cores.
-    dask : str, optional
-        Address of a dask scheduler, whose workers replace the processes.
     resume : bool, default=False
         Continue even if the folder holds rows under other limits.
     data_home : path-like, optional
@@ -82,7 +79,7 @@ def run_benchmark(
     todo = [trial for trial in trials if trial.name not in finished]
     if watch is not None:
         watch.begin(todo, [(trial, finished[trial.name]) for trial in trials if trial.name in finished], [])
-    for trial, rows in in_parallel(todo, partial(play, data_home=data_home), jobs, dask):
+    for trial, rows in in_parallel(todo, partial(play, data_home=data_home), jobs):
         results.add(trial, rows)
         if watch is not None:
             watch.done(trial, rows)

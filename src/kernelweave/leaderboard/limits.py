@@ -15,7 +15,7 @@ from types import FrameType
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import LIMIT
 
-__all__ = ["OutOfTimeError", "PeakMemory", "limited"]
+__all__ = ["OutOfTimeError", "PeakMemory", "check_limits", "limited"]
 
 _GIB = 2**30
 
@@ -24,16 +24,22 @@ class OutOfTimeError(BaseException):
     """The fit used up its computing time. Not an Exception: a method that catches those must not go on."""
 
 
+def check_limits() -> None:
+    """Refuse where limits cannot be set."""
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        msg = (
+            "The leaderboard limits the time and memory of a fit, which needs Linux or macOS and the main thread of a "
+            "process: run `kernelweave benchmark` there."
+        )
+        raise InvalidInputError(msg)
+
+
 @contextmanager
 def limited(seconds: float, gib: float) -> Iterator[None]:
     """Raise `OutOfTimeError` after some seconds of CPU time, and MemoryError when more memory is allocated.
 
-    The signal is handled between two steps of Python, so a single long call into a library ends first. Both limits
-    need a POSIX system and the main thread.
+    The signal is handled between two steps of Python, so a single long call into a library ends first.
     """
-    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
-        msg = "Limits on time and memory need a POSIX system and the main thread of a process."
-        raise InvalidInputError(msg)
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_AS)

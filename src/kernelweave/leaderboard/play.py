@@ -24,7 +24,7 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.experiments.commits import source_commit
 from kernelweave.experiments.rows import Row
 from kernelweave.leaderboard.contest_data import TrialData, prepare, trial_data
-from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, limited
+from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, check_limits, limited
 from kernelweave.leaderboard.trials import Trial
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 
@@ -48,6 +48,7 @@ def play(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[
     The outcome is "FINISHED", "MAX_ITER" if the method warned that it had not converged, "NOT FINISHED" at a limit,
     "REFUSED" if the method does not take such samples, or "FAILED".
     """
+    check_limits()
     data = trial_data(trial.data.name, trial.condition, trial.seed, trial.protocol, data_home)
     X = prepare(trial.entrant, data)
     told = trial.condition != "unknown" and trial.entrant.role == "clusterer"

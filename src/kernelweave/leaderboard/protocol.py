@@ -96,10 +96,11 @@ class Protocol:
         """Return the protocol in words."""
         return [
             "Every method has one default setting for all data sets. Labels score the results and choose nothing.",
+            "HDBSCAN and Leiden cannot be told the number of clusters: they find their own under every condition.",
             f"At most {self.max_samples} samples of a data set are used, drawn at random and the same for all methods: "
             "see the table of data sets.",
-            f"Means are over {counted(self.seeds, 'seed')}; a method without a random part runs once where the seed "
-            "changes nothing.",
+            f"Every method runs with at most {counted(self.seeds, 'seed')}, and scores are means over them; a method "
+            "without a random part runs once where the seed changes nothing.",
             f"A fit is stopped after {self.max_seconds:g} s of CPU time on one thread, or when it needs more than "
             f"{self.max_gib:g} GiB: it is then not finished, and counts as the last in the ranks.",
             f"Under 'gaps', {self.gap_share:.0%} of the samples lack one view each; under 'labels', "
