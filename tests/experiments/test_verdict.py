@@ -9,7 +9,7 @@ from kernelweave.experiments.pictures import draw_comparison
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.rows import COLUMNS
 from kernelweave.experiments.selection import select_cells
-from kernelweave.experiments.verdict import _NEMENYI, against_rivals, paired_interval, parts_of_smkl, ranks
+from kernelweave.experiments.verdict import _NEMENYI, against_rivals, paired_interval, parts_of_smkl, ranks, unfinished
 
 
 def made(*rows):
@@ -39,6 +39,15 @@ def test_the_interval_is_that_of_a_paired_t_test():
     assert np.allclose(paired.interval, expected)
     assert (paired.n, paired.higher) == (3, 2)
     assert paired.verdict == "undecided"
+
+
+def test_searches_that_are_not_finished_are_named_with_their_least_share():
+    rows = scored(SMKL=(0.5, 0.6), KGL=(0.4, 0.5))
+    planned = {("yale", "KGL"): 3, ("jaffe", "KGL"): 2, ("yale", "SMKL"): 1}
+    (said,) = unfinished(rows, planned)
+    assert "KGL 1 of 3" in said
+    assert "SMKL" not in said
+    assert unfinished(rows, {}) == []
 
 
 def test_one_data_set_has_no_interval_and_none_no_difference():

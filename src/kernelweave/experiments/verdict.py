@@ -15,7 +15,7 @@ from kernelweave.experiments.selection import Cell, select_cells
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Paired", "against_rivals", "paired_interval", "parts_of_smkl", "ranks"]
+__all__ = ["Paired", "against_rivals", "paired_interval", "parts_of_smkl", "ranks", "unfinished"]
 
 _OURS = "SMKL"
 _LEVEL = 0.95
@@ -94,6 +94,20 @@ def against_rivals(rows: pd.DataFrame, methods: Sequence[str]) -> list[str]:
         if words[verdict]:
             said.append(f"{text}: {'; '.join(words[verdict])}.")
     return said + ranks(scores)
+
+
+def unfinished(rows: pd.DataFrame, planned: Mapping[tuple[str, str], int]) -> list[str]:
+    """Name the methods with fewer settings than planned, given by data set and method, and the least share of each."""
+    shares: dict[str, list[tuple[int, int]]] = {}
+    for cell in select_cells(rows):
+        goal = planned.get((cell.dataset, cell.method), 0)
+        if cell.n_settings < goal:
+            shares.setdefault(cell.method, []).append((cell.n_settings, goal))
+    least = {name: min(found, key=lambda pair: pair[0] / pair[1]) for name, found in shares.items()}
+    if not least:
+        return []
+    named = ", ".join(f"{name} {run} of {goal}" for name, (run, goal) in least.items())
+    return [f"Searches that are not finished, with the settings run where fewest were: {named}. More can only gain."]
 
 
 def by_dataset(cells: Sequence[Cell], method: str) -> Scores:
