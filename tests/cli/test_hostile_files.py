@@ -169,6 +169,30 @@ def test_a_matlab_file_that_claims_terabytes_is_refused_unread(refused, monkeypa
     assert "x.mat: its matrix of shape (1000000, 1000000) needs about" in refused("cluster", "x.mat", "-k", 2)
 
 
+@pytest.mark.parametrize("name", ["wrong.mat", "wrong.npz"])
+def test_sparse_matrices_with_positions_outside_them_are_refused(refused, tmp_path, name):
+    thing = sparse.csc_matrix(np.eye(9))
+    thing.indices[4] = 10**8
+    if name == "wrong.npz":
+        sparse.save_npz(tmp_path / name, thing)
+    else:
+        matlab.savemat(tmp_path / name, {"X": thing})
+    assert "indices must be < 9" in refused("cluster", name, "-k", 2)
+
+
+def test_a_table_that_claims_more_than_the_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "data.feather"
+    pd.DataFrame({"a": [1.0, 2.0]}).to_feather(path)
+
+    def fails(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(pd, "read_feather", fails)
+    monkeypatch.setattr("pyarrow.feather.read_table", fails)
+    with pytest.raises(NotEnoughMemoryError, match=r"cannot be read as \.feather: it needs more memory"):
+        read_table(path)
+
+
 def test_a_file_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkeypatch):
     (tmp_path / "bomb.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 10**6))
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "4e6")

@@ -144,3 +144,20 @@ def test_an_experiment_is_narrowed_by_names_in_any_case_and_order(write):
     assert [method.name for method in spec.methods] == ["SC", "SMKL"]
     with pytest.raises(InvalidInputError, match="has no method 'KGL' under this preset: choose of SC, MKKM, SMKL"):
         load_spec(str(write())).narrowed(None, ["KGL"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a = " + "[" * 5000 + "]" * 5000, r"deep\.toml is nested too deeply to be read|deep\.toml is not valid TOML"),
+        ("a = " + "9" * 5000, r"deep\.toml is not valid TOML: Exceeds the limit"),
+        ("a = '" + "9" * 2_000_000 + "'", r"deep\.toml has 2000006 bytes; a file of settings has at most 1048576"),
+        (b"a = '\xff'", r"deep\.toml is not valid TOML"),
+    ],
+    ids=["deep", "digits", "long", "encoding"],
+)
+def test_settings_made_to_harm_are_refused(content, message, tmp_path):
+    path = tmp_path / "deep.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InvalidInputError, match=message):
+        load_spec(str(path))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import Chunks, KGLClustering, SMKLClustering, WeaveClustering
+from kernelweave import Chunks, KGLClustering, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import GFHF, LGC, MKKM, RMKKM, SCAN, SNF, SSR, FastMICE, KernelKMeans, LaplaceLearning
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Linear, Polynomial
@@ -59,6 +59,9 @@ def test_samples_out_of_range_are_refused_where_nothing_scales_them(model, facto
 def test_a_kernel_of_samples_that_is_out_of_range_is_refused_by_name():
     with pytest.raises(InvalidInputError, match=r"Kernel 'linear' has absolute values up to .*: scale the samples"):
         KernelKMeans(2, kernel=Linear()).fit(X * 1e60)
+    for model in (LaplaceLearning(kernel=Linear()), SNF(2, kernel=Linear())):
+        with pytest.raises(InvalidInputError, match=r"The kernel has absolute values up to .*: scale the samples"):
+            model.fit(X * 1e60, Y)
     with pytest.raises(InvalidInputError, match=r"All values of the kernels polynomial.* are 0"):
         SMKLClustering(2, kernels=[Polynomial(degree=4)]).fit(np.zeros((24, 3)))
 
@@ -161,6 +164,19 @@ def test_infinite_values_of_both_signs_are_refused_without_a_warning():
 def test_integers_that_numpy_cannot_compute_with_are_refused(value):
     with pytest.raises(InvalidParameterError, match="The 'n_clusters' parameter of KGLClustering must be"):
         KGLClustering(value).fit(X)
+
+
+def test_half_precision_is_no_precision_for_a_parameter():
+    with pytest.raises(InvalidParameterError, match="The 'tol' parameter of KGLClustering must be"):
+        KGLClustering(2, tol=np.float16(0.1)).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.errors.UndecidedWarning")
+def test_answers_that_are_not_finite_are_refused():
+    tiny = np.where(np.eye(24) > 0, 1.0, 1e-300)
+    model = WeaveClassifier(kernels="precomputed", gamma=1e-5).fit(tiny, Y)
+    with pytest.raises(NotFiniteError, match="The answers for these samples are not finite"):
+        model.predict_proba(tiny[:3] * 1000)
 
 
 def test_small_integers_of_numpy_do_not_overflow():

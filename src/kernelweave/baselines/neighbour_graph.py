@@ -20,6 +20,7 @@ from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.kernels import Linear
 from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
 from kernelweave.memory import check_memory
+from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -92,6 +93,7 @@ class NeighbourClassifier(TransductiveClassifier):
             return neighbour_weights(*table_neighbours(table, self.n_neighbors))
         try:
             (K,) = as_bank(self._kernel_spec()).fit_grams(table)
+            check_kernel(K, "The kernel", training=True)
         except InvalidInputError as error:
             msg = f"{place}{error}"
             raise InvalidInputError(msg) from error

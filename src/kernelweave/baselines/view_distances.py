@@ -12,6 +12,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Linear, Pair, as_kernel
 from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
+from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -65,6 +66,7 @@ def _distances(kernel: KernelLike, table: Samples, place: str) -> Matrix:
         return np.asarray(Pair(table).sqdist)
     try:
         (K,) = as_bank(as_kernel(kernel)).fit_grams(table)
+        check_kernel(K, "The kernel", training=True)
     except InvalidInputError as error:
         msg = f"{place}{error}"
         raise InvalidInputError(msg) from error

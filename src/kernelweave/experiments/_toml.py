@@ -16,17 +16,26 @@ T = TypeVar("T")
 Default = TypeVar("Default")
 Word = TypeVar("Word", bound=str)
 _REQUIRED = object()
+_BYTES = 1 << 20
 
 
 def read_toml(path: Path) -> TomlTable:
     """Return the content of a TOML file."""
     try:
+        if path.is_file() and path.stat().st_size > _BYTES:
+            msg = f"{path} has {path.stat().st_size} bytes; a file of settings has at most {_BYTES}."
+            raise InvalidInputError(msg)
         text = path.read_text(encoding="utf-8")
         return TomlTable(path, "", tomllib.loads(text))
     except OSError as error:
         msg = f"The experiment file {path} cannot be read: {error.strerror or error}."
         raise InvalidInputError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        msg = f"{path} is nested too deeply to be read."
+        raise InvalidInputError(msg) from error
+    except ValueError as error:  # of the syntax, the encoding, or an integer of thousands of digits
+        if isinstance(error, InvalidInputError):
+            raise
         msg = f"{path} is not valid TOML: {error}."
         raise InvalidInputError(msg) from error
 

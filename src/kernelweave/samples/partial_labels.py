@@ -62,9 +62,8 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     check_classification_targets(known)
     classes, codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:
-        msg = (
-            f"The labelled samples are all of one class ({classes[0]!r}): at least two classes are needed to classify."
-        )
+        only = classes.tolist()[0]
+        msg = f"The labelled samples are all of one class ({only!r}): at least two classes are needed to classify."
         raise InvalidInputError(msg)
     encoded = np.full(n_samples, -1, dtype=np.intp)
     encoded[labelled] = codes

@@ -45,7 +45,7 @@ def read_npz(path: Path, wishes: Wishes) -> dict[str, TableFile]:
             _check_dense(tuple(map(int, archive["shape"])), path)
             from scipy import sparse
 
-            return _tables({path.stem: sparse.load_npz(path).toarray()}, wishes, path)
+            return _tables({path.stem: _whole(sparse.load_npz(path))}, wishes, path)
         return _tables({name: archive[name] for name in archive}, wishes, path)
 
 
@@ -66,6 +66,14 @@ def _check_dense(shape: tuple[int, ...], path: Path) -> None:
     check_memory(8 * math.prod(shape), what=f"{path}: its matrix of shape {shape}", advice=advice)
 
 
+def _whole(thing: Any) -> Array:
+    """Return a sparse matrix as an array; positions outside it, in a damaged file, would be written to memory."""
+    if hasattr(thing, "check_format"):
+        thing.check_format(full_check=True)
+    whole: Array = thing.toarray()
+    return whole
+
+
 def read_mat(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     """Return the matrices of a MATLAB file; the matrices in a cell array are views."""
     from scipy import io, sparse
@@ -80,7 +88,7 @@ def read_mat(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     arrays: dict[str, Array] = {}
     for name, value in io.loadmat(path).items():
         if not name.startswith("__"):
-            whole = value.toarray() if sparse.issparse(value) else value
+            whole = _whole(value) if sparse.issparse(value) else value
             arrays |= _cells(name, whole)
     return _tables(arrays, wishes, path)
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMemoryError
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
 from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
@@ -131,8 +131,11 @@ def readable(path: Path, suffix: str) -> Iterator[None]:
     """Name the file whose reader fails: each raises errors of its own for a file of another format."""
     try:
         yield
-    except (KernelweaveError, MemoryError):
+    except KernelweaveError:
         raise
+    except MemoryError as error:  # a damaged file may claim any size
+        msg = f"{path} cannot be read as {suffix}: it needs more memory than there is, or is damaged."
+        raise NotEnoughMemoryError(msg) from error
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
