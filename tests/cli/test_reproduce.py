@@ -87,6 +87,7 @@ def test_a_mistake_is_one_message_without_a_traceback_and_exit_code_two(
 # the second task waits for a signal
 WAITING = """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 from kernelweave.cli import main
 from kernelweave.experiments import runner
 

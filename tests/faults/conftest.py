@@ -50,6 +50,9 @@ for moment in itertools.count(0, every):
 print(moment // every)
 """
 
+# a shell that runs the tests in the background has them ignore Ctrl-C, and with them what they start
+_INTERRUPTIBLE = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 @pytest.fixture
 def killed_at_every_file_operation(tmp_path):
@@ -71,7 +74,12 @@ def started(tmp_path):
     running = []
 
     def call(code: str, *arguments: str) -> subprocess.Popen:
-        command = [sys.executable, "-c", f"{code}\nfrom kernelweave.cli import main\nmain()\n", *arguments]
+        command = [
+            sys.executable,
+            "-c",
+            f"{_INTERRUPTIBLE}{code}\nfrom kernelweave.cli import main\nmain()\n",
+            *arguments,
+        ]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
         )

@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 
 import pandas as pd
 import pytest
 
+from kernelweave.cli import main
 from kernelweave.errors import ResultsError
 from kernelweave.leaderboard import standings
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
@@ -65,21 +65,38 @@ def test_the_page_has_its_data_within_and_nothing_of_it_is_markup(rows):
     assert {d["name"]: d["part"] for d in data["datasets"]}["set1"] == "held out"
 
 
-def test_the_command_writes_rows_tables_and_the_page(tmp_path):
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys):
+    """Run `kernelweave benchmark` in a folder of the test's own; return the exit code and what it said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["kernelweave", "benchmark", *arguments])
+        with pytest.raises(SystemExit, match=r"^[02]$") as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_writes_rows_tables_and_the_page(command, tmp_path):
     own = "from sklearn.cluster import MiniBatchKMeans\nclass MyOwn(MiniBatchKMeans): pass\n"
     (tmp_path / "my_folder_method.py").write_text(own)
-    command = [sys.executable, "-m", "kernelweave.cli", "benchmark", "--datasets", "iris,wine", "--methods",
-               "KMeans,Ward", "--method", "my_folder_method:MyOwn", "--seeds", "1", "--max-samples", "80",
-               "--out", "board"]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("6 rows in board")
+    few = ("--methods", "KMeans,Ward", "--seeds", "1", "--max-samples", "80", "--out", "board")
+    code, out, err = command("--datasets", "iris,wine", "--method", "my_folder_method:MyOwn", *few)
+    assert code == 0, err
+    assert out.startswith("6 rows in board")
     assert set(read_rows(tmp_path / "board")["method"]) == {"KMeans", "Ward", "MyOwn"}
     assert "| MyOwn |" in (tmp_path / "board" / "leaderboard.md").read_text()
     assert "MyOwn" in (tmp_path / "board" / "leaderboard.html").read_text()
-    wrong = subprocess.run([*command[:5], "nobody"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2
-    assert "There is no data set 'nobody'" in wrong.stderr
+    sys.modules.pop("my_folder_method")
+
+
+def test_the_command_names_a_data_set_that_is_unknown(command):
+    code, _, err = command("--datasets", "nobody")
+    assert code == 2
+    assert "There is no data set 'nobody'" in err
 
 
 @pytest.fixture(scope="module")

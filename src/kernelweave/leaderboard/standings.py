@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -204,8 +205,12 @@ def critical_distance(n_methods: int, n_datasets: int) -> float:
     """Return Nemenyi's critical distance of mean ranks at 5 %: q sqrt(k (k + 1) / (6 N)) (Demsar, 2006)."""
     if n_methods < 2:
         return 0.0
-    q = studentized_range.ppf(1 - _LEVEL, n_methods, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+    return float(_quantile(n_methods) * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+@cache  # it is integrated numerically
+def _quantile(n_methods: int) -> float:
+    return float(studentized_range.ppf(1 - _LEVEL, n_methods, np.inf) / np.sqrt(2))
 
 
 def _refused(rows: pd.DataFrame) -> list[str]:

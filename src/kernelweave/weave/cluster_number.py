@@ -11,7 +11,7 @@ from scipy import sparse
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
 from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
-from kernelweave.weave.graph_partitions import embedded, partitions, sample_order, spectrum
+from kernelweave.weave.graph_partitions import embedded, partitions, spectrum
 from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = ["count_clusters", "tried"]
@@ -56,7 +56,7 @@ def tried(
         small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=_TOL)
         values.append(small)
         vectors.append(V)
-        order.append(sample_order(V))
+        order.append(np.lexsort(V.T))
         if say is not None:
             say(f"number of clusters: graph {len(values)} of {len(graphs)}")
     found = {}

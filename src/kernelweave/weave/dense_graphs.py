@@ -20,7 +20,7 @@ from kernelweave.core.graphs.affinity import (
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.weave.dense_rows import RowPart
 
-__all__ = ["Family", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
+__all__ = ["Family", "affinity_of", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
@@ -42,7 +42,7 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
     """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece."""
     found = []
     for kind in kinds:
-        affinity = _affinity(K, gamma, kind)
+        affinity = affinity_of(K, gamma, kind)
         graphs = cut_graphs(affinity, _CUTS[kind], len(K))
         plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
         found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1.0),), mean_degree(plain)))
@@ -62,7 +62,8 @@ def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
     return Family((S,), parts, mean_degree(S))
 
 
-def _affinity(K: Matrix, gamma: float, kind: Kind) -> Affinity:
+def affinity_of(K: Matrix, gamma: float, kind: Kind) -> Affinity:
+    """Return the affinities of one kind of all pairs of samples in a kernel matrix, which is checked."""
     _check_trace(K)
     try:
         return KernelAffinities(K, gamma)(kind)

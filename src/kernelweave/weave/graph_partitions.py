@@ -26,7 +26,7 @@ from kernelweave.core.partitions.lloyd import table_partitions
 from kernelweave.weave.plan import EmbeddingKind
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["Read", "embedded", "kmeans", "partitions", "read_graph", "sample_order", "spectrum", "trusted"]
+__all__ = ["Read", "embedded", "kmeans", "partitions", "read_graph", "spectrum", "trusted"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
@@ -61,7 +61,7 @@ def read_graph(
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
     tables = [embedded(values, V, one, columns) for one, columns in rows]
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
-    z = partitions(tables, [sample_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
+    z = partitions(tables, [np.lexsort(V.T)] * len(tables), n_clusters, n_init=starts, rng=rng)
     return Read(z, mean_agreement(z), block)
 
 
@@ -112,7 +112,10 @@ def partitions(
     n_init: int,
     rng: np.random.RandomState,
 ) -> Partitions:
-    """Return k-means partitions of the rows of each table, put in this order first: k-means draws by position."""
+    """Return k-means partitions of the rows of each table, put in this order first, since k-means draws by position.
+
+    An order by coordinates does not depend on the input order of the samples.
+    """
     n = len(tables[0])
     found = np.empty((len(tables), n), dtype=np.int32)
     if n > _STARTS_ON:
@@ -129,11 +132,6 @@ def partitions(
     )
     np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
     return found
-
-
-def sample_order(V: Matrix) -> NDArray[np.intp]:
-    """Return the order that sorts the samples by their coordinates, which does not depend on their input order."""
-    return np.lexsort(V.T)
 
 
 def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:

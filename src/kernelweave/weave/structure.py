@@ -8,13 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Vector
-from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.affinity import Cut, Kind, cut_graphs
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
 from kernelweave.select import CLEAR, eigenvalue_gaps
 from kernelweave.weave.cluster_number import tried
 from kernelweave.weave.consensus_kernel import combine
-from kernelweave.weave.dense_graphs import one_graph
+from kernelweave.weave.dense_graphs import affinity_of
 from kernelweave.weave.plan import Plan
 from kernelweave.weave.structureless import without_structure
 
@@ -25,6 +25,7 @@ _ENOUGH = 0.2  # agreement above chance that shows structure
 _BEYOND_DOUBT = 1.5  # times as much ends the draws of samples without structure
 _DRAWS = 3  # at most: by chance, graphs of few columns may agree in one of them and not in another
 _FEWEST_MEMBERS = 8
+_KINDS: tuple[Kind, ...] = ("ridge", "tuned")
 
 
 def clarity(
@@ -61,7 +62,7 @@ def _measured(
     graphs: list[sparse.csr_array] = []
     for version in versions:
         K = combine(views, version.refitted(views), plan.kernels, plan.weights).matrix
-        for rule in (GraphRule("ridge", plan.rule.gamma, 10), GraphRule("knn", plan.rule.gamma, 10)):
-            graphs += one_graph(K, rule).graphs
+        for kind in _KINDS:
+            graphs += cut_graphs(affinity_of(K, plan.rule.gamma, kind), [Cut(10)], len(K))
     values, agreement, _ = tried(graphs, np.ones(len(graphs)), [c], rng)
     return values, agreement[c]
