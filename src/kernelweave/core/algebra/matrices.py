@@ -85,9 +85,12 @@ def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
     M = np.triu(M, 1)
     M = M + M.T
     np.fill_diagonal(M, diagonal)
-    A = np.linalg.inv(M)  # that of scipy warns of what is refused here
+    msg = "The matrix is singular up to rounding."
+    try:
+        A = np.linalg.inv(M)  # that of scipy warns of what is refused here
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(msg) from error
     if np.linalg.norm(M, 1) * np.linalg.norm(A, 1) * np.finfo(M.dtype).eps > 1:
-        msg = "Singular matrix"
         raise np.linalg.LinAlgError(msg)
     return symmetric_part(A)
 
