@@ -243,9 +243,9 @@ def _shrunk(version: Version) -> Version:
     Products of larger ones tell directions apart rather than samples, which costs accuracy where landmarks are few.
     """
     scaling = version.scalings["X"]
-    return (
-        version if scaling.unit is None else replace(version, scalings={"X": replace(scaling, unit=2 * scaling.unit)})
-    )
+    if scaling.method != "none" or scaling.unit is None:
+        return version
+    return replace(version, scalings={"X": replace(scaling, unit=2 * scaling.unit)})
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
