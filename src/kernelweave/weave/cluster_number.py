@@ -10,14 +10,17 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.select import ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence, eigenvalue_gaps
 from kernelweave.weave.graph_partitions import embedded, partitions, spectrum
+from kernelweave.weave.structureless import Kind as NullKind
 from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = ["count_clusters", "tried"]
 
-_STARTS = 2  # of k-means, for each number of clusters that is tried
+_STARTS = 5  # of k-means, for each number of clusters that is tried
 _TOL = 1e-3  # of the eigenvectors
+_DOUBT = 1.3  # times more or less than a clear gap
+_MORE_DRAWS = 4  # of samples without structure, if in doubt
 _EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
 
 
@@ -33,12 +36,32 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
     by_chance: tuple[dict[int, float], ...] = ()
     if several.null is not None:
         some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        without, normal, _ = tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        cloud, normal, _ = tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        without = _surer(cloud, values, numbers, several.null, rng)
         _, permuted, _ = tried(several.null(rng, "permuted"), priors, some, rng, say)
         by_chance = (normal, permuted)
     evidence = cluster_evidence(agreement, within, values, without, by_chance, few_columns=several.few_columns)
     say(f"number of clusters: {evidence.words}")
     return evidence
+
+
+def _surer(
+    cloud: list[Vector],
+    values: Sequence[Vector],
+    numbers: Sequence[int],
+    null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]],
+    rng: np.random.RandomState,
+) -> list[Vector]:
+    """Return the eigenvalues of every graph of samples without structure, their means over more draws if in doubt.
+
+    By chance, the largest gap may be on one side of what is clear in one draw, and on the other in the next.
+    """
+    largest = float(eigenvalue_gaps(values, cloud, np.array(numbers)).max())
+    if not 1 / _DOUBT < largest / CLEAR < _DOUBT:
+        return cloud
+    more = (null(rng, "normal") for _ in range(_MORE_DRAWS))
+    draws = [cloud, *([spectrum(S, numbers[-1] + 1, tol=_TOL)[0] for S in graphs] for graphs in more)]
+    return [np.mean(of_graph, axis=0) for of_graph in zip(*draws, strict=True)]
 
 
 def tried(
