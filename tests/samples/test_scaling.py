@@ -263,3 +263,12 @@ def test_rows_of_few_columns_do_not_depend_on_their_unit(factor):
     X = load_iris().data
     first, second = (versions(Z)[0].scalings["X"].transform(Z) for Z in (X, X * factor))
     assert_allclose(second, first, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(np.float32, 1e-44), (np.float64, 5e-324)])
+def test_the_smallest_numbers_have_a_unit(dtype, value):
+    X = np.array([[value, 0], [0, value]], dtype=dtype)
+    scaling = fit_by_view(Views.of_table(X), "auto").scalings["X"]
+    found = scaling.transform(X)
+    assert np.isfinite(found).all()
+    assert found.max() >= 1

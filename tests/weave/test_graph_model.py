@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from kernelweave import Chunks, Landmark, Local, Views, WeaveClassifier, WeaveClustering
+from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import recipe
 from kernelweave.samples import KernelStack, Seen
 from kernelweave.samples.digests import Lean
@@ -272,3 +273,10 @@ def test_kernels_with_the_training_samples_may_stand_for_new_samples():
     stack = KernelStack(new, model.kernel_names_)
     assert_allclose(model._graph_model.answers(stack).distributions, model.predict_proba(new))
     assert model._graph_model.rows(stack).shape == (50, 120)
+
+
+def test_new_samples_beyond_all_numbers_are_refused_without_a_warning():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = WeaveClassifier(solver="landmark", scale="none").fit(X, np.where(np.arange(60) % 2, np.arange(60) % 3, -1))
+    with pytest.raises(InvalidInputError, match=r"gave inf or NaN|too far from the training samples"):
+        model.predict(np.full((1, 3), 1e170))

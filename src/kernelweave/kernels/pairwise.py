@@ -54,7 +54,8 @@ class Pairwise(Kernel):
         self._need_samples(pair.X, pair.Y)
         X = as_writable(pair.X)
         Y = X if pair.same else as_writable(pair.Y)
-        K = pairwise_kernels(X, Y, metric=self.metric, **self.params)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by whoever uses it
+            K = pairwise_kernels(X, Y, metric=self.metric, **self.params)
         return np.array(K, dtype=pair.dtype)
 
     def diag(self, X: Samples) -> Vector:
@@ -62,7 +63,8 @@ class Pairwise(Kernel):
         X = as_samples(X)
         self._need_samples(X)
         rows = (X[[i]] for i in range(X.shape[0]))
-        values = [pairwise_kernels(row, metric=self.metric, **self.params).item() for row in rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = [pairwise_kernels(row, metric=self.metric, **self.params).item() for row in rows]
         return np.array(values, dtype=X.dtype)
 
     def _need_samples(self, *tables: Samples) -> None:

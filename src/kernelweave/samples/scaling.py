@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from kernelweave._types import Samples
+from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 from kernelweave.samples.views import Views
@@ -336,7 +336,9 @@ def _unit_of(X: Samples) -> float | None:
     """Return the unit in which the largest absolute value is 6, or 1 if most are 0; None if all are."""
     values = X.data if sparse.issparse(X) else X
     largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) if largest > 0 else None
+    if largest == 0:
+        return None
+    return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) or largest  # the smallest number has no sixth
 
 
 @np.errstate(over="ignore")
@@ -344,9 +346,17 @@ def _in_unit(X: Samples, unit: float) -> Samples:
     """Return a table in this unit; new samples that are too large for it become infinite, which kernels refuse."""
     if sparse.issparse(X):
         X = X.copy()
-        X.data = (X.data / unit).astype(X.dtype, copy=False)
+        X.data = _divided(X.data, unit)
         return X
-    return (X / unit).astype(X.dtype, copy=False)
+    return _divided(X, unit)
+
+
+def _divided(values: Array, unit: float) -> Array:
+    """Return values / unit in their precision, in which the unit itself may be too small to be written."""
+    dtype = values.dtype
+    if unit < np.finfo(dtype).tiny:
+        values = values.astype(np.float64)
+    return (values / unit).astype(dtype, copy=False)
 
 
 def _unit(X: Samples) -> Samples:

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from kernelweave._types import Graph, Mask, Matrix
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
 from kernelweave.core.graphs.new_rows import harmonic_rows
+from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -91,13 +93,19 @@ class GraphModel:
 
     def rows(self, new: Views | KernelStack) -> Graph:
         """Return the rows of the graph for new samples."""
-        return self.joiner.rows(new)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is refused
+            found = self.joiner.rows(new)
+        values = found.data if sparse.issparse(found) else found
+        if not np.isfinite(values).all():
+            msg = "X has new samples too far from the training samples to be compared with them: check its units."
+            raise InvalidInputError(msg)
+        return found
 
     def scores(self, new: Views | KernelStack) -> Matrix:
         """Return the scores of every group for new samples, all 0 for a sample without neighbours."""
         if self.values is not None:
-            return harmonic_rows(self.joiner.rows(new), self.values)[0]
-        P, reached = harmonic_rows(self.joiner.rows(new), self.coordinates)
+            return harmonic_rows(self.rows(new), self.values)[0]
+        P, reached = harmonic_rows(self.rows(new), self.coordinates)
         return np.where(reached[:, None], self.nearness(P), 0)
 
     def nearness(self, P: Matrix) -> Matrix:
@@ -115,7 +123,7 @@ class GraphModel:
 
     def place(self, new: Views | KernelStack) -> Matrix:
         """Return the coordinates of new samples: means over their neighbours, 0 for a sample without neighbours."""
-        return harmonic_rows(self.joiner.rows(new), self.coordinates)[0]
+        return harmonic_rows(self.rows(new), self.coordinates)[0]
 
     def known(self, samples: Views | KernelStack) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
