@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Array, Matrix, Vector
-from kernelweave.errors import InvalidInputError, NotFiniteError, UndecidedWarning
+from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
@@ -177,12 +177,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
             return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            found = model.answers(samples)
-        if not np.isfinite(found.distributions).all():
-            msg = "The answers for these samples are not finite: their kernels with those of fit are out of range."
-            raise NotFiniteError(msg)
-        return found
+        return model.answers(samples)
 
     def _warned_answers(self, X: SamplesLike) -> Answers:
         """Return the answers, and warn of new samples that are similar to no training sample with an answer."""

@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelweave._types import Graph, Mask, Matrix
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
 from kernelweave.core.graphs.new_rows import harmonic_rows
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import NotFiniteError
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -97,8 +97,8 @@ class GraphModel:
             found = self.joiner.rows(new)
         values = found.data if sparse.issparse(found) else found
         if not np.isfinite(values).all():
-            msg = "X has new samples too far from the training samples to be compared with them: check its units."
-            raise InvalidInputError(msg)
+            msg = "The answers for these samples are not finite: their kernels with those of fit are out of range."
+            raise NotFiniteError(msg)
         return found
 
     def scores(self, new: Views | KernelStack) -> Matrix:
