@@ -101,8 +101,8 @@ plt.show()
 print(labels.sort_values("confidence").head(6))
 
 # %%
-# Why is the first of them in doubt? Its runner-up is the second best cluster; a feature with a negative pull speaks for
-# the runner-up.
+# Why is the first of them in doubt? Its runner-up is the second best cluster; a feature with a negative pull is
+# more like those of the runner-up.
 doubtful = int(np.argmin(labels["confidence"]))
 why = explain_sample(model, table.frame, doubtful)
 print(why)

@@ -33,7 +33,7 @@ _TINY = 1e-6  # eigenvalue below which two parts are not connected at all, in un
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvidence:
-    """What speaks for each number of clusters, and the number that was chosen.
+    """The evidence for each number of clusters, and the number that was chosen.
 
     Parameters
     ----------

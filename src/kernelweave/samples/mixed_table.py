@@ -153,7 +153,7 @@ class MixedTable:
 def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tuple[MixedTable, dict[str, Table]]:
     """Return how a data frame is read, and its blocks.
 
-    A warning names the columns that are left out, and says that the table is mixed if nobody chose that.
+    A warning names the columns that are left out, and says that the table is mixed if that was not asked for.
     """
     told, choices = choices is None, choices or ColumnChoices()
     frame = as_frame(thing, view)

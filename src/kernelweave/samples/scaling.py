@@ -1,8 +1,8 @@
 """Scaling of samples before kernels compare them: kept for new samples, and reported.
 
-Nobody knows whether the length of a row means something, or which column matters: "auto" makes two versions of the
-samples, their directions and their z-scores, and both are used. A model that compares the samples in one version only
-takes the one of the two that the columns of each view speak for.
+Whether the length of a row means something, and which column matters, is usually not known: "auto" makes two versions
+of the samples, their directions and their z-scores, and both are used. A model that compares the samples in one version
+only chooses one of the two for every view, by the sizes of its columns.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ __all__ = ["ViewRelations", "related", "standard_relation", "view_trust"]
 _BELIEVED = 4.0  # a view is believed by half at this relation to another
 _EVIDENT = 6.0  # views are doubted by half if others are related by this much
 _FLAT = 1e-10  # share of the second moment: less variance off the diagonal is rounding in single precision
-_LEAST_VIEWS = 3  # of two views that differ nobody knows which is wrong
+_LEAST_VIEWS = 3  # with two views that differ, it cannot be told which is noise
 
 
 @dataclass(eq=False)
