@@ -22,7 +22,7 @@ from kernelweave.samples.scaling import fit_versions, scaled
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import several_cuts
-from kernelweave.weave.graph_partitions import agreeing_partitions, trusted
+from kernelweave.weave.graph_partitions import read_graph, trusted
 
 rng = np.random.default_rng(0)
 X = np.vstack(
@@ -111,9 +111,9 @@ plt.show()
 state = np.random.RandomState(0)
 partitions, agreement = [], []
 for S in graphs:
-    z, a, _ = agreeing_partitions(S, "auto", 3, 3, 12, state)
-    partitions.append(z)
-    agreement.append(a)
+    read = read_graph(S, "auto", 3, 3, 12, state)
+    partitions.append(read.partitions)
+    agreement.append(read.agreement)
 
 forms = [
     "eigenvectors",
