@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from kernelweave._types import LabelsLike, Table
 from kernelweave.errors import InvalidInputError
@@ -340,6 +338,8 @@ def compare_clusterings(
     >>> compare_clusterings([0, 0, 1, 1], ["b", "b", "a", "a"]).columns
     ('b', 'a')
     """
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
     (_, own, codes), (_, others, again) = groups_of(first), groups_of(second)
     if len(codes) != len(again):
         msg = f"The clusterings must have the same samples; got {len(codes)} and {len(again)}."
@@ -358,6 +358,8 @@ def compare_clusterings(
 
 def _matching(counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the columns in the order of the rows that they match best; those that match none come last."""
+    from scipy.optimize import linear_sum_assignment
+
     _, matched = linear_sum_assignment(counts, maximize=True)
     order: NDArray[np.intp] = np.r_[matched, np.setdiff1d(np.arange(counts.shape[1]), matched)]
     return order

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
 
 from kernelweave._plural import counted
 from kernelweave._types import LabelsLike, Tables
@@ -128,6 +127,8 @@ def check_labels(
     >>> found.n_labels, found.accuracy > 0.8
     (75, True)
     """
+    from sklearn.model_selection import StratifiedKFold
+
     if n_splits < 2:
         msg = f"n_splits must be 2 or more; got {n_splits!r}."
         raise InvalidInputError(msg)
