@@ -17,8 +17,9 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
+from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "limited", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -231,6 +232,21 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
             )
             raise InvalidInputError(msg)
     return pair
+
+
+def limited(tile: TileOf, names: Sequence[str]) -> TileOf:
+    """Return a function that gives tiles of kernel matrices, and refuses those of values too large or too small."""
+
+    def checked(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        H = tile(rows, cols, dtype)
+        flat, limit = H.reshape(len(H), -1), LARGEST[H.dtype.itemsize]
+        largest = np.maximum(flat.max(axis=1, initial=0), -flat.min(axis=1, initial=0))
+        if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
+            for name, K in zip(names, H, strict=True):
+                check_kernel(K, f"Kernel {name!r}", training=rows == cols)
+        return H
+
+    return checked
 
 
 def weighted_products(

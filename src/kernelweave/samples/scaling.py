@@ -128,10 +128,6 @@ class Version:
         }
         return replace(self, scalings=scalings)
 
-    def counted(self, share: float) -> Version:
-        """Return this version with another share."""
-        return replace(self, share=share)
-
 
 def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Version, ...]:
     """Return the versions of the samples to compare: one where `scale` is given, two where it is "auto".

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from scipy import linalg, sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Matrix
 from kernelweave.core.graphs.affinity import (
     Affinity,
     Cut,
@@ -16,11 +15,12 @@ from kernelweave.core.graphs.affinity import (
     Kind,
     cut_graphs,
     join_pieces,
+    mean_degree,
 )
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.weave.dense_rows import RowPart
 
-__all__ = ["Family", "affinity_of", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
+__all__ = ["Family", "affinity_of", "one_graph", "several_cuts"]
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
@@ -84,19 +84,3 @@ def _singular(gamma: float) -> NotFiniteError:
     return NotFiniteError(
         f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
     )
-
-
-def mean_degree(S: sparse.csr_array) -> float:
-    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
-    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
-    return degree if degree > np.finfo(S.dtype).tiny else 1.0
-
-
-def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
-    """Return Σ w_g S_g / (mean degree of S_g), or the only graph as it is."""
-    if len(graphs) == 1:
-        return graphs[0]
-    parts = (S * S.dtype.type(w / mean_degree(S)) for S, w in zip(graphs, weights, strict=True) if w > 0)
-    total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
-    total.sort_indices()
-    return total

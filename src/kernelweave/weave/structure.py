@@ -9,14 +9,17 @@ from scipy import sparse
 
 from kernelweave._types import Vector
 from kernelweave.core.graphs.affinity import Cut, Kind, cut_graphs
+from kernelweave.core.graphs.coordinates import eigenvalue_gaps
+from kernelweave.core.partitions.agreement import mean_agreement
+from kernelweave.samples.prepared import compared_again
 from kernelweave.samples.scaling import Version
+from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
-from kernelweave.select import CLEAR, eigenvalue_gaps
-from kernelweave.weave.cluster_number import tried
+from kernelweave.select import CLEAR
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import affinity_of
+from kernelweave.weave.graph_partitions import unit_partitions
 from kernelweave.weave.plan import Plan
-from kernelweave.weave.structureless import without_structure
 
 __all__ = ["clarity"]
 
@@ -60,9 +63,9 @@ def _measured(
 ) -> tuple[list[Vector], float]:
     """Return the eigenvalues of two graphs of each version, and how far their partitions agree."""
     graphs: list[sparse.csr_array] = []
-    for version in versions:
-        K = combine(views, version.refitted(views), plan.kernels, plan.weights).matrix
+    for one in compared_again(versions, views):
+        K = combine(one, plan.kernels, plan.weights).matrix
         for kind in _KINDS:
             graphs += cut_graphs(affinity_of(K, plan.rule.gamma, kind), [Cut(10)], len(K))
-    values, agreement, _ = tried(graphs, np.ones(len(graphs)), [c], rng)
-    return values, agreement[c]
+    values, found = unit_partitions(graphs, [c], rng)
+    return values, mean_agreement(found[c])

@@ -31,9 +31,9 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.bank import limited, weighted_products
 from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
-from kernelweave.samples.magnitudes import cast, limited
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
