@@ -148,16 +148,13 @@ def weigh(
     if weights == "uniform":
         return np.full(tiles.r, 1 / tiles.r)
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
-    if isinstance(samples, KernelStack):
+    if isinstance(samples, KernelStack) or len(samples.names) == 1:
         return median_weights(*kernel_moments(single))
     view = np.array([samples.names.index(name) for name in bank.views])
-    trust = block_shares(samples, view, labelled=labelled)
-    if len(samples.names) == 1:
-        return median_weights(*kernel_moments(single), trust)
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
     moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
-    trust = relations.trust() * trust
+    trust = relations.trust() * block_shares(samples, view, labelled=labelled)
     return median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
 
 

@@ -144,22 +144,19 @@ def _kinds(version: Version, plan: Plan) -> tuple[Kind, ...]:
 
 def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, plan: Plan) -> WovenGraph:
     """Return the sum of the graphs with these weights, and what the model keeps of them."""
-    S = weighted_sum(_graphs(built), weights)
-    plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
     shares, parts = row_shares(built, weights)
-    for (version, _, _), share in zip(built, shares, strict=True):
-        if len(built) > 1:
-            plan.say(f"scale: {version.name}, share {share:.0%}")
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
-    copies = prepared.copies
-    whole = len(copies) == S.shape[0]
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.bank
-    attributes = {
-        **kernel_attributes(bank.names, bank.views, consensus.weights, versions),
-        "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
-        "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
-    }
+    attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
+    S = weighted_sum(_graphs(built), weights)
+    plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
+    for version in versions if len(built) > 1 else ():
+        plan.say(f"scale: {version.name}, share {version.share:.0%}")
+    copies = prepared.copies
+    whole = len(copies) == S.shape[0]
+    attributes["graph_"] = S if whole else sparse.csr_array(S[copies][:, copies])
+    attributes["consensus_kernel_"] = K if whole else K[np.ix_(copies, copies)]
     joiner = DenseRows(consensus, plan.rule.gamma, parts)
     return WovenGraph(S, joiner, prepared.seen, attributes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from scipy import linalg, sparse
@@ -51,11 +52,7 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
 
 def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
     """Return the graph of a kernel matrix by the rule, in one piece if `join`."""
-    _check_trace(K)
-    try:
-        S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
-    except linalg.LinAlgError as error:
-        raise _singular(rule.gamma) from error
+    S, degrees, last = rule.weave(partial(affinity_of, K, rule.gamma), len(K))
     weights = [1.0] if len(degrees) == 1 else [1 / d for d in degrees]  # as in the graph
     parts = tuple(RowPart(kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True))
     S = join_pieces(S, last) if join else S
@@ -64,23 +61,14 @@ def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
 
 def affinity_of(K: Matrix, gamma: float, kind: Kind) -> Affinity:
     """Return the affinities of one kind of all pairs of samples in a kernel matrix, which is checked."""
-    _check_trace(K)
-    try:
-        return KernelAffinities(K, gamma)(kind)
-    except linalg.LinAlgError as error:
-        raise _singular(gamma) from error
-
-
-def _check_trace(K: Matrix) -> None:
     if K.trace() <= 0:
         msg = (
             f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
             "positive diagonal."
         )
         raise InvalidInputError(msg)
-
-
-def _singular(gamma: float) -> NotFiniteError:
-    return NotFiniteError(
-        f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
-    )
+    try:
+        return KernelAffinities(K, gamma)(kind)
+    except linalg.LinAlgError as error:
+        msg = f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
+        raise NotFiniteError(msg) from error
