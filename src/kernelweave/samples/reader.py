@@ -195,10 +195,10 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     readings = {} if reset else _readings(estimator)
-    _check_frame(X)
-    if is_frame(X) and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
+    frame = _is_frame(X)
+    if frame and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
         return _mixed_table(estimator, X, choices, readings)
-    if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
+    if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
@@ -222,14 +222,17 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     return views
 
 
-def _check_frame(X: Any) -> None:
-    """Refuse data frames that scikit-learn would read as something else."""
+def _is_frame(X: Any) -> bool:
+    """Return whether X is a data frame; those that scikit-learn would read as something else are refused."""
+    if not hasattr(type(X), "columns"):
+        return False
     if is_lazy(X):
         msg = f"X is a {type(X).__name__}, which is not in memory: pass X.collect()."
         raise InvalidInputError(msg)
     if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
         raise InvalidInputError(msg)
+    return is_frame(X)
 
 
 def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:
