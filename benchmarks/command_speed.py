@@ -1,6 +1,6 @@
 """CPU seconds of `kernelweave cluster` on a CSV of 1500 x 64, beside the packages that it imports.
 
-`python -m benchmarks.command_speed`: every figure is the median of five processes with one BLAS thread, measured in turn
+`python -m benchmarks.command_speed`: the medians of five processes with one BLAS thread, measured in turn
 with the others. Bytecode is cached, as in an installed package. The ratio to the imports depends less on the machine
 than the seconds do.
 """
