@@ -7,7 +7,16 @@ from numpy.testing import assert_array_equal
 from kernelweave.core.paper import nonnegative
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
-from kernelweave.solve.steps import LearnExactGraph, SmootherLabels, StopIfFar, embed, propagate
+from kernelweave.solve.steps import (
+    Beta,
+    LearnExactGraph,
+    PerturbSafely,
+    SmootherLabels,
+    StopIfFar,
+    embed,
+    propagate,
+    uniform_theta,
+)
 
 MODELS = {
     "SMKL": lambda version, classify: smkl(version, alpha=1e-3, beta=50, gamma=1, classify=classify),
@@ -115,3 +124,26 @@ def test_smoother_labels_replace_none_but_not_smoother_ones(clustering):
     assert_array_equal(first.P, embed(clustering, S))
     smooth = replace(given, P=np.full((clustering.n, 3), 1.0))  # constant: q = 0
     assert SmootherLabels(embed)(clustering, smooth, Workspace()) is smooth
+
+
+def test_a_consensus_below_half_of_gamma_is_projected_on_the_bound(clustering):
+    state = State(S=np.zeros((clustering.n, clustering.n)), K=clustering.H[0], w=np.ones(clustering.r), P=None)
+    beta = Beta(beta=1.001 * np.sqrt(clustering.n) / clustering.r)  # barely enough for an optimum over all K
+    free = PerturbSafely(beta, 1e6)(clustering, state, Workspace())
+    least = np.linalg.eigvalsh(free.K)[0]
+    assert least < 0
+    assert not free.on_bound
+    gamma = -1.5 * least  # K + gamma I is positive definite, but K is below -gamma/2
+    bound = PerturbSafely(beta, gamma)(clustering, state, Workspace())
+    assert bound.on_bound
+    assert np.linalg.eigvalsh(bound.K)[0] >= -gamma / 2 * (1 + 1e-9)
+    inside = PerturbSafely(beta, -2.5 * least)(clustering, state, Workspace())
+    assert not inside.on_bound
+    assert_array_equal(inside.K, free.K)
+
+
+def test_the_uniform_weights_of_a_parametrised_kernel_are_feasible(clustering):
+    K, theta = uniform_theta(clustering)
+    assert np.sqrt(theta).sum() == pytest.approx(1)
+    assert_array_equal(theta, theta[0])
+    assert np.allclose(K, clustering.H.mean(axis=0) / clustering.r)
