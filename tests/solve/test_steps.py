@@ -10,6 +10,8 @@ from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kg
 from kernelweave.solve.steps import (
     Beta,
     LearnExactGraph,
+    LearnFreeGraph,
+    LearnGraph,
     PerturbSafely,
     SmootherLabels,
     StopIfFar,
@@ -147,3 +149,24 @@ def test_the_uniform_weights_of_a_parametrised_kernel_are_feasible(clustering):
     assert np.sqrt(theta).sum() == pytest.approx(1)
     assert_array_equal(theta, theta[0])
     assert np.allclose(K, clustering.H.mean(axis=0) / clustering.r)
+
+
+def test_labels_are_smooth_on_the_graph_they_were_inferred_on_alone(clustering):
+    work = Workspace()
+    state = kgl("released", alpha=1e-3, gamma=1, classify=False).start(clustering, np.random.default_rng(0), work)
+    state = replace(state, P=np.eye(clustering.n, clustering.c), q=0.5)
+    steps = [LearnGraph(1e-3, 1.0, False, False, False), LearnFreeGraph(1e-3, 1.0, False), LearnExactGraph(1e-3, 1.0)]
+    for step in steps:
+        assert step(clustering, state, work).q is None
+
+
+def test_weights_at_the_mean_of_equal_kernels_are_finite(clustering):
+    H = clustering.H[:1]
+    for r in (1, 4):
+        expected = r * 0.5 / (0.01 * np.linalg.norm(H[0]))
+        assert replace(clustering, H=np.repeat(H, r, axis=0)).mean_weight == pytest.approx(expected)
+
+
+def test_the_relative_beta_is_thirty_times_what_the_paper_needs(clustering):
+    assert Beta().value(clustering) == pytest.approx(30 / clustering.mean_weight)
+    assert Beta(beta=3.0).value(clustering) == 3
