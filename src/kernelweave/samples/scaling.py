@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from kernelweave._types import Array, Samples
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
+from kernelweave.samples.directions import directions
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -31,7 +34,9 @@ __all__ = [
     "is_thin",
     "scale_methods",
     "scaled",
+    "scaled_to_single",
     "scaling_words",
+    "shrunk",
 ]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
@@ -48,6 +53,7 @@ _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its infor
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
 _LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
+_BLOCK = 65_536  # rows that are scaled at once
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
@@ -83,7 +89,7 @@ class Scaling:
         if self.unit is not None:
             X = _in_unit(X, self.unit)
         if self.method == "unit":
-            return _unit(X)
+            return directions(X)
         if self.method == "zscore":
             Z = _dense(X) - self.mean
             Z /= self.deviation
@@ -121,16 +127,12 @@ class Version:
         """Return this version with the same methods and the constants of other samples."""
         tables = dict(zip(views.names, views.tables, strict=True))
         scalings = {
-            name: Scaling("none", one.reason, unit=_unit_of(tables[name]))
+            name: Scaling("none", one.reason, unit=_size_of(tables[name]).unit)
             if one.method == "none" and one.unit is not None
             else fit_scaling(tables[name], one.method)
             for name, one in self.scalings.items()
         }
         return replace(self, scalings=scalings)
-
-    def counted(self, share: float) -> Version:
-        """Return this version with another share."""
-        return replace(self, share=share)
 
 
 def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Version, ...]:
@@ -143,15 +145,15 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     """
     given = _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
-    filled = {name: _filled(tables[name]) for name in views.names if name not in given}
-    if not filled:
+    sizes = {name: _size_of(tables[name]) for name in views.names if name not in given}
+    if not sizes:
         return (Version("given", given),)
-    few = any(width < _FEW_COLUMNS for _, width in filled.values())
+    few = any(size.columns < _FEW_COLUMNS for size in sizes.values())
     reason = "no scaling is known to be the right one"
-    direction = {name: _direction(tables[name], columns, reason) for name, (_, columns) in filled.items()}
-    even = float(np.mean([_evenness(tables[name], columns) ** 4 for name, (_, columns) in filled.items()]))
+    direction = {name: _direction(size, reason) for name, size in sizes.items()}
+    even = float(np.mean([_evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
-    full = {name: share**4 for name, (share, _) in filled.items() if share >= _THIN}
+    full = {name: size.full**4 for name, size in sizes.items() if size.full >= _THIN}
     if not full:
         return (first,)
     z = {name: replace(fit_scaling(tables[name], "zscore"), reason=reason) for name in full}
@@ -172,11 +174,23 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
     return Version("given" if len(given) == len(scalings) else "by view", scalings)
 
 
+def shrunk(version: Version) -> Version:
+    """Return the version with rows that keep their length in a unit in which they are as large as clipped z-scores.
+
+    Products of larger ones tell directions apart rather than samples, which costs accuracy where landmarks are few.
+    """
+    scalings = {
+        name: replace(one, unit=2 * one.unit) if one.method == "none" and one.unit is not None else one
+        for name, one in version.scalings.items()
+    }
+    return replace(version, scalings=scalings)
+
+
 def _by_columns(X: Samples) -> Scaling:
     """Return the scaling that the columns of a table suggest."""
-    full, columns = _filled(X)
-    if full < _THIN or _evenness(X, columns) >= full:
-        return _direction(X, columns, "its columns are of similar size, or mostly zero")
+    size = _size_of(X)
+    if size.full < _THIN or _evenness(X, size) >= size.full:
+        return _direction(size, "its columns are of similar size, or mostly zero")
     return replace(fit_scaling(X, "zscore"), reason="few of its columns have most of the size of the rows")
 
 
@@ -191,7 +205,7 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
         if method != "auto" and kind in ("table", "numbers"):
             found[name] = fit_scaling(X, method)
         elif kind != "table":
-            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_unit_of(X) if kind == "distances" else None)
+            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_size_of(X).unit if kind == "distances" else None)
         elif as_they_are is not None:
             found[name] = Scaling("none", as_they_are)
     return found
@@ -199,40 +213,54 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
 
 def is_thin(X: Samples) -> bool:
     """Return whether a table is mostly zero, like counts of words: its z-scores mean nothing."""
-    return _filled(X)[0] < _THIN
+    return _size_of(X).full < _THIN
 
 
-def _filled(X: Samples) -> tuple[float, float]:
-    """Return how full the column of a mean entry is, from 0 to 1, and the number of columns that are filled at all.
+class _Size(NamedTuple):
+    """How full a table is, and how large its values are.
 
-    With f_j the share of entries of column j that are not zero: Σ f² / Σ f, and (Σ f)² / Σ f².
+    With f_j the share of entries of column j that are not zero: `full` is how full the column of a mean entry is, from
+    0 to 1, Σ f² / Σ f, and `columns` the number of columns that are filled at all, (Σ f)² / Σ f². `unit` is that in
+    which the largest absolute value is 6, or 1 if most are 0; None if all are.
     """
-    counts = np.bincount(X.tocsr().indices, weights=X.data != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
+
+    full: float
+    columns: float
+    unit: float | None
+
+
+def _size_of(X: Samples) -> _Size:
+    values = X.data if sparse.issparse(X) else X
+    counts = np.bincount(X.tocsr().indices, weights=values != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
     f = (np.count_nonzero(X, axis=0) if counts is None else counts) / X.shape[0]
     total, squares = float(f.sum()), float(f @ f)
-    return (squares / total, total**2 / squares) if total > 0 else (0.0, 0.0)
+    if total == 0:
+        return _Size(0.0, 0.0, None)
+    full = squares / total
+    largest = float(max(values.max(initial=0), -values.min(initial=0)))
+    unit = largest / (_LARGEST_THIN if full < _THIN else _LARGEST) or largest  # the smallest number has no sixth
+    return _Size(full, total**2 / squares, unit)
 
 
-def _evenness(X: Samples, columns: float) -> float:
+def _evenness(X: Samples, size: _Size) -> float:
     """Return min(1, 2 e / min(columns, 10)), e = (Σ m)² / Σ m² and m_j the mean square of column j.
 
     e is the number of columns that have most of the size of the rows: all of them if their sizes are equal.
     """
-    unit = _unit_of(X)
-    if unit is None:
+    if size.unit is None:
         return 1.0
-    table = _in_unit(X, unit)
+    table = _in_unit(X, size.unit)
     m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
     m = m.ravel().astype(np.float64) / X.shape[0]
-    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(columns, 1.0), _FEW_COLUMNS)))
+    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(size.columns, 1.0), _FEW_COLUMNS)))
 
 
-def _direction(X: Samples, columns: float, reason: str) -> Scaling:
+def _direction(size: _Size, reason: str) -> Scaling:
     """Return the scaling to unit length, or to one unit for all where there are few columns."""
-    if columns < _FEW_COLUMNS:
-        n = round(columns)
+    if size.columns < _FEW_COLUMNS:
+        n = round(size.columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
-        return Scaling("none", f"{what} too few to give up the length of the rows", unit=_unit_of(X))
+        return Scaling("none", f"{what} too few to give up the length of the rows", unit=size.unit)
     return Scaling("unit", reason)
 
 
@@ -253,7 +281,7 @@ def fit_scaling(X: Samples, method: str) -> Scaling:
     """
     if method != "zscore":
         return Scaling(method, "it was asked for")
-    unit = _unit_of(X)
+    unit = _size_of(X).unit
     extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
     table = _in_unit(X, unit) if unit is not None and extreme else X
     return Scaling(method, "it was asked for", *_moments(table), unit if extreme else None)
@@ -284,6 +312,20 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
 def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
     """Return the views, each scaled."""
     return views.map({name: one.transform for name, one in scalings.items()})
+
+
+def scaled_to_single(views: Views, scalings: Mapping[str, Scaling]) -> Views:
+    """Return the views, each scaled, in single precision, converted block by block to save memory."""
+    return views.map({name: partial(_single, one) for name, one in scalings.items()})
+
+
+def _single(scaling: Scaling, X: Samples) -> Samples:
+    if sparse.issparse(X):
+        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
+    rows = np.empty(X.shape, dtype=np.float32)
+    for i in range(0, len(X), _BLOCK):
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
+    return rows
 
 
 def scaling_words(versions: Sequence[Version]) -> list[str]:
@@ -332,63 +374,17 @@ def _dense(X: Samples) -> npt.NDArray[Any]:
     return np.asarray(X.toarray())
 
 
-def _unit_of(X: Samples) -> float | None:
-    """Return the unit in which the largest absolute value is 6, or 1 if most are 0; None if all are."""
-    values = X.data if sparse.issparse(X) else X
-    largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    if largest == 0:
-        return None
-    return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) or largest  # the smallest number has no sixth
-
-
 @np.errstate(over="ignore")
 def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit; new samples that are too large for it become infinite, which kernels refuse."""
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data = _divided(X.data, unit)
-        return X
-    return _divided(X, unit)
+    """Return a table in this unit, in its own precision, in which the unit itself may be too small to be written.
 
-
-def _divided(values: Array, unit: float) -> Array:
-    """Return values / unit in their precision, in which the unit itself may be too small to be written."""
-    dtype = values.dtype
-    if unit < np.finfo(dtype).tiny:
-        values = values.astype(np.float64)
-    return (values / unit).astype(dtype, copy=False)
-
-
-def _unit(X: Samples) -> Samples:
-    with np.errstate(over="ignore", under="ignore"):
-        squares = _row_squares(X)
-    limits = np.finfo(X.dtype)
-    odd = np.flatnonzero(~((squares > limits.tiny / limits.eps) & (squares < np.inf)))
-    if len(odd):  # too long or too short to be squared, or 0
-        X = _with_largest_one(X, odd)
-        squares[odd] = _row_squares(X[odd])
-    if sparse.issparse(X):
-        return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(squares))) @ X)
-    return X * _inverse(np.sqrt(squares))[:, None]
-
-
-def _row_squares(X: Samples) -> npt.NDArray[Any]:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
-def _with_largest_one(X: Samples, rows: npt.NDArray[np.intp]) -> Samples:
-    """Return the table with the largest absolute value of some rows 1; rows of zeros stay."""
-    X = sparse.csr_array(X, copy=True) if sparse.issparse(X) else X.copy()
-    for i in rows:
-        values = X.data[X.indptr[i] : X.indptr[i + 1]] if sparse.issparse(X) else X[i]
-        largest = np.abs(values).max(initial=0)
-        if largest > 0:
-            values /= largest
+    New samples that are too large for the unit become infinite, which kernels refuse.
+    """
+    values = X.data if sparse.issparse(X) else X
+    wide = values.astype(np.float64) if unit < np.finfo(values.dtype).tiny else values
+    found = (wide / unit).astype(values.dtype, copy=False)
+    if not sparse.issparse(X):
+        return found
+    X = X.copy()
+    X.data = found
     return X
-
-
-def _inverse(norms: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return 1/norm, and 0 for a row of zeros, which has no direction."""
-    return np.asarray(np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0))

@@ -13,12 +13,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
 from kernelweave.core.graphs.largest import kth_largest, largest_columns
+from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
     "SCALE_RANK",
@@ -32,12 +33,14 @@ __all__ = [
     "cut_graphs",
     "join_pieces",
     "kernel_sqdist",
+    "mean_degree",
     "neighbour_scales",
     "ridge_affinity",
     "row_blocks",
     "self_tuned",
     "shared_neighbours",
     "top_rows",
+    "weighted_sum",
 ]
 
 GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
@@ -254,12 +257,39 @@ class KernelAffinities:
     gamma: float
 
     def __call__(self, kind: Kind) -> Affinity:
-        """Return ridge affinities, or self-tuned similarities."""
+        """Return ridge affinities, or self-tuned similarities; a kernel that has none is an error."""
+        if self.K.trace() <= 0:
+            msg = (
+                f"The kernels add up to a matrix with trace {self.K.trace():g}, but k(x, x) is positive: pass kernels "
+                "with a positive diagonal."
+            )
+            raise InvalidInputError(msg)
         if kind == "ridge":
-            return Affinity(ridge_affinity(self.K, gamma=self.gamma))
+            try:
+                return Affinity(ridge_affinity(self.K, gamma=self.gamma))
+            except linalg.LinAlgError as error:
+                msg = f"K + gamma I is singular at gamma={self.gamma:g}: raise gamma, or pass kernels that are "
+                msg += "positive definite."
+                raise NotFiniteError(msg) from error
         D = kernel_sqdist(self.K)
         scales = neighbour_scales(D, len(D) - 1)
         return Affinity(self_tuned(D, scales, scales))
+
+
+def mean_degree(S: sparse.csr_array) -> float:
+    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
+    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
+    return degree if degree > np.finfo(S.dtype).tiny else 1.0
+
+
+def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
+    """Return Σ w_g S_g / (mean degree of S_g), or the only graph as it is."""
+    if len(graphs) == 1:
+        return graphs[0]
+    parts = (S * S.dtype.type(w / mean_degree(S)) for S, w in zip(graphs, weights, strict=True) if w > 0)
+    total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
+    total.sort_indices()
+    return total
 
 
 def join_pieces(S: sparse.csr_array, affinity: Affinity) -> sparse.csr_array:
