@@ -152,7 +152,8 @@ class Views:
         present = np.zeros((len(read), n), dtype=bool)
         for known, (name, table) in zip(present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
-        mark_missing(present, missing, names, sample_names)
+        if missing:
+            mark_missing(present, missing, names, sample_names)
         need_samples(present, names, sample_names, least=0)
         order = {name: np.argsort(where) for name, where in rows.items()}
         ordered = tuple(
