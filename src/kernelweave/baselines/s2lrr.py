@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kernelweave._types import Matrix
@@ -120,19 +118,14 @@ class S2LRR(SelfExpressiveClassifier):
         self.code_tol = code_tol
         self.n_jobs = n_jobs
 
-    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
+    def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
         single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL
         g = G.astype(np.float32) if single else G
-        found = low_rank_start(len(g), g.dtype)
-
-        def code(theta: Matrix) -> Codes:
-            nonlocal found
-            T = (self.alpha * theta).astype(g.dtype)
-            found = low_rank_codes(g, T, self.lam, start=found, tol=self.code_tol, max_iter=self.code_max_iter)
-            C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
-            return Codes(C, objective, found.residual, found.n_iter, found.converged)
-
-        return code
+        start = low_rank_start(len(g), g.dtype) if before is None else before.end
+        T = (self.alpha * theta).astype(g.dtype)
+        found = low_rank_codes(g, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
+        C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
+        return Codes(C, objective, found.residual, found.n_iter, found.converged, end=found)
 
     def _affinity(self, C: Matrix) -> Matrix:
         return strongest_per_column(np.abs(C), self.n_neighbors)
