@@ -172,3 +172,15 @@ def test_a_first_round_is_shared_by_equal_problems_only(bundles):
         model.share_first_rounds(known)
         model.fit(samples, partial)
     assert len(known) == 4
+
+
+@pytest.mark.parametrize("lam", [1e-40, 1e40, 1e100])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_weight_beyond_single_precision_gives_the_codes_of_double_precision(bundles, lam):
+    X, _, partial = bundles
+    X = np.round(8 * X).astype(np.float32)  # products of whole numbers are exact in both
+    settings = {"lam": lam, "max_iter": 1, "code_max_iter": 20}
+    single, double = (S2LRR(**settings).fit(x, partial) for x in (X, X.astype(np.float64)))
+    assert single.codes_.dtype == np.float32
+    assert_allclose(single.codes_, double.codes_, atol=1e-3)
+    assert_allclose(single.history_["objective"], double.history_["objective"], rtol=1e-3)

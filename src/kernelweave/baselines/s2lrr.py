@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_objective, low_rank_start
-from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
+from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier, fits_single
 from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
@@ -119,13 +121,16 @@ class S2LRR(SelfExpressiveClassifier):
         self.n_jobs = n_jobs
 
     def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
-        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL
-        g = G.astype(np.float32) if single else G
+        g = G.astype(self._coded_in(G), copy=False)
         start = low_rank_start(len(g), g.dtype) if before is None else before.end
         T = (self.alpha * theta).astype(g.dtype)
         found = low_rank_codes(g, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
         C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
         return Codes(C, objective, found.residual, found.n_iter, found.converged, end=found)
+
+    def _coded_in(self, G: Matrix) -> np.dtype[Any]:
+        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and fits_single(G, self.lam, self.alpha)
+        return np.dtype(np.float32) if single else G.dtype
 
     def _affinity(self, C: Matrix) -> Matrix:
         return strongest_per_column(np.abs(C), self.n_neighbors)

@@ -23,9 +23,11 @@ from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
 from kernelweave.kernels import Linear
 
-__all__ = ["Codes", "FirstRounds", "SelfExpressiveClassifier"]
+__all__ = ["Codes", "FirstRounds", "SelfExpressiveClassifier", "fits_single"]
 
 FirstRounds: TypeAlias = MutableMapping[tuple[Any, ...], "Codes"]
+
+_ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
 
 
 class Codes(NamedTuple):
@@ -58,6 +60,8 @@ class SelfExpressiveClassifier(TransductiveClassifier):
     _default_kernel = Linear()
     _advice = "raise lam, so that fewer codes are empty"
 
+    alpha: float
+    lam: float
     codes_: Matrix
     n_iter_: int
     history_: dict[str, Array]
@@ -66,8 +70,8 @@ class SelfExpressiveClassifier(TransductiveClassifier):
     def share_first_rounds(self, known: FirstRounds) -> None:
         """Take the codes of the first round, which are without labels, from those known, or add them.
 
-        They depend on the Gram matrix, `lam`, `code_tol` and `code_max_iter` alone, so fits that differ in labels or
-        `alpha` can share them, with the same answer.
+        They depend on the Gram matrix, the precision, `lam`, `code_tol` and `code_max_iter` alone, so fits that differ
+        in labels or `alpha` can share them, with the same answer.
         """
         self._first_rounds = known
 
@@ -80,8 +84,10 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         """Return the graph of the codes, not necessarily symmetric."""
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
-        _check_gram(H[0])
-        return self._alternate(H[0], Y, labelled)
+        G = H[0]
+        _check_gram(G)
+        G = G if fits_single(G, self.lam, self.alpha) else G.astype(np.float64)
+        return self._alternate(G, Y, labelled)
 
     def _alternate(self, G: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update codes given the labels, then labels given the codes, until the labels converge."""
@@ -92,7 +98,8 @@ class SelfExpressiveClassifier(TransductiveClassifier):
             started = perf_counter()
             theta = label_distances(F, squared=True) / 2
             codes = self._first_codes(G) if codes is None else self._codes(G, theta, codes)
-            graph = symmetric_part(self._affinity(codes.C))
+            C = codes.C.astype(Y.dtype, copy=False)
+            graph = symmetric_part(self._affinity(C))
             F_before, F = F, harmonic(graph, Y, labelled)
             change = label_change(F, F_before)
             seconds = perf_counter() - started
@@ -101,14 +108,18 @@ class SelfExpressiveClassifier(TransductiveClassifier):
                 break
         self._warn(codes, change)
         history = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
-        return F, {"codes_": codes.C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
+        return F, {"codes_": C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
+
+    def _coded_in(self, G: Matrix) -> np.dtype[Any]:
+        """Return the precision of the codes' solver."""
+        return G.dtype
 
     def _first_codes(self, G: Matrix) -> Codes:
         """Return the codes without labels, Θ = 0."""
         if self._first_rounds is None:
             return self._codes(G, np.zeros_like(G), None)
         digest = sha256(np.ascontiguousarray(G).data).digest()
-        key = (type(self), digest, G.dtype.str, self.lam, self.code_tol, self.code_max_iter)
+        key = (type(self), digest, self._coded_in(G).str, self.lam, self.code_tol, self.code_max_iter)
         if key not in self._first_rounds:
             self._first_rounds[key] = self._codes(G, np.zeros_like(G), None)
         return self._first_rounds[key]
@@ -122,6 +133,12 @@ class SelfExpressiveClassifier(TransductiveClassifier):
             )
             warnings.warn(msg, ConvergenceWarning, stacklevel=5)
         warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=5)
+
+
+def fits_single(G: Matrix, lam: float, alpha: float) -> bool:
+    """Return whether float32 has room for λG, for the weights of the codes and for what they are divided by."""
+    largest = lam * float(G.diagonal().max())
+    return largest == 0 or (1 / _ROOM <= largest <= _ROOM and 1 / _ROOM <= lam <= _ROOM and alpha <= largest * _ROOM)
 
 
 def _check_gram(G: Matrix) -> None:
