@@ -44,7 +44,8 @@ class Grid:
     """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before.
 
     Every combination of values is run on the samples under each of the `preprocessing` methods and, for a method that
-    takes kernels, on those of each recipe in `kernels`; none means the recipe of the method.
+    takes kernels, on those of each recipe in `kernels`; none means the recipe of the method. With `all_draws`, a coarse
+    stage runs it on all draws.
     """
 
     values: dict[str, tuple[Any, ...]]
@@ -53,6 +54,7 @@ class Grid:
     path: bool
     preprocessing: tuple[Preprocessing, ...] = ("none",)
     kernels: tuple[str, ...] = ()
+    all_draws: bool = False
 
     @property
     def searches(self) -> bool:
@@ -327,7 +329,7 @@ def _confirm(table: TomlTable, accepted: tuple[str, ...], grids: tuple[Grid, ...
 
 
 def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...], given: Input) -> Grid:
-    reserved = ("datasets", "presets", "path", "preprocessing", "kernels")
+    reserved = ("datasets", "presets", "path", "preprocessing", "kernels", "all_draws")
     table.only((*reserved, *accepted))
     values = {}
     for key, value in table.values.items():
@@ -345,7 +347,8 @@ def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...],
     kernels = table.words("kernels", _recipes(), ())
     if kernels and given == "features":
         table.fail("kernels", "the input of the method is 'features': remove the key, or give another input.")
-    return Grid(values, datasets, table.words("presets", presets, presets), path, preprocessing, kernels)
+    chosen = table.words("presets", presets, presets)
+    return Grid(values, datasets, chosen, path, preprocessing, kernels, table.take("all_draws", bool, False))
 
 
 def _check_methods(table: TomlTable, spec: Spec) -> None:

@@ -115,9 +115,8 @@ def expand(spec: Spec) -> list[Task]:
             continue
         for method in spec.methods:
             seeds = spec.seeds(method, data.name)
-            if stage := two_stages(spec, method, data.name):
-                seeds = seeds[: stage.draws]
-            tasks += _of_method(spec, data, method, seeds)
+            stage = two_stages(spec, method, data.name)
+            tasks += _of_method(spec, data, method, seeds[: stage.draws] if stage else seeds)
     return _without_repetition(tasks)
 
 
@@ -169,8 +168,9 @@ def _of_method(spec: Spec, data: Identity, method: Method, seeds: range) -> Iter
     for fraction, (grid, way, bank, kernel) in product(spec.fractions or (None,), searched):
         given = replace(method, kernels=bank)
         protocol = spec.protocol if fraction is not None else None
+        wanted = spec.seeds(method, data.name) if grid.all_draws else seeds
         for block in _blocks(grid):
-            for some in _seed_groups(spec, method, seeds, block, path=grid.path):
+            for some in _seed_groups(spec, method, wanted, block, path=grid.path):
                 points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
                 yield Task(
                     spec.name, spec.preset, spec.kind, data, given, points, protocol, fraction, grid.path, way
