@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _SINGLE_TOL = 1e-4  # residuals in single precision reach 1e-5 or so
 class S2LRR(SelfExpressiveClassifier):
     r"""Classes from a few labels and a graph of low-rank codes: who helps to express whom, learned with the labels.
 
-    .. math:: \min_{C, F}\ \|C\|_* + \alpha \sum_{ij} |C_{ij}| \tfrac12 \|f_i - f_j\|^2
+    .. math:: \min_{C, F}\ \|C\|_* + \alpha \sum_{ij} |C_{ij}| \tfrac{1}{2} \|f_i - f_j\|^2
               + \tfrac{\lambda}{2} \|X - XC\|_F^2 \quad \text{s.t. } \mathrm{diag}\, C = 0,\ F_l = Y_l,
 
     in turns: C by ADMM; F harmonic on a graph of the strongest entries of C. X enters by its Gram matrix only.
@@ -120,19 +120,17 @@ class S2LRR(SelfExpressiveClassifier):
         self.code_tol = code_tol
         self.n_jobs = n_jobs
 
-    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
+    def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
+        g = G.astype(self._coded_in(G), copy=False)
+        start = low_rank_start(len(g), g.dtype) if before is None else before.end
+        T = (self.alpha * theta).astype(g.dtype)
+        found = low_rank_codes(g, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
+        C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
+        return Codes(C, objective, found.residual, found.n_iter, found.converged, end=found)
+
+    def _coded_in(self, G: Matrix) -> np.dtype[Any]:
         single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and fits_single(G, self.lam, self.alpha)
-        g = G.astype(np.float32) if single else G
-        found = low_rank_start(len(g), g.dtype)
-
-        def code(theta: Matrix) -> Codes:
-            nonlocal found
-            T = (self.alpha * theta).astype(g.dtype)
-            found = low_rank_codes(g, T, self.lam, start=found, tol=self.code_tol, max_iter=self.code_max_iter)
-            C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
-            return Codes(C, objective, found.residual, found.n_iter, found.converged)
-
-        return code
+        return np.dtype(np.float32) if single else G.dtype
 
     def _affinity(self, C: Matrix) -> Matrix:
         return strongest_per_column(np.abs(C), self.n_neighbors)
