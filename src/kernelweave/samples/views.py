@@ -196,7 +196,9 @@ class Views:
         return self
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
-        """Return the views in another precision."""
+        """Return the views in another precision; without `copy`, views that have it already are returned."""
+        if not copy and all(table.dtype == dtype for table in self.tables):
+            return self
         return self.map({name: lambda table: cast(table, dtype, "X", copy=copy) for name in self.names})
 
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
