@@ -121,3 +121,9 @@ def test_shares_are_those_of_the_largest_entries():
 def test_labels_for_another_seed_are_those_of_another_fit(tables):
     model = SNF(3, random_state=0).fit(tables)
     assert_array_equal(model.labels_for(5), SNF(3, random_state=5).fit(tables).labels_)
+
+
+@pytest.mark.parametrize("mu", [1e-300, 5e-324, 1e300])
+def test_a_width_of_no_use_is_refused(mu):
+    with pytest.raises(ValueError, match="'mu' parameter of SNF"):
+        SNF(2, mu=mu).fit(np.eye(6))

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from kernelweave import WeaveClassifier, WeaveClustering, view_importance
-from kernelweave.baselines import SimpleMKKM
+from kernelweave.baselines import LGC, SimpleMKKM
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import associate, check_labels, compare_clusterings, explain_clusters, explain_sample
 
@@ -113,3 +113,25 @@ def test_numbers_that_are_large_or_small_are_explained_like_others():
         for name in ("effect", "separation", "feature", "direction", "difference"):
             assert found[name].tolist() == expected[name].tolist()
         assert found["mean_in"].tolist() == (expected["mean_in"] * unit).tolist()
+
+
+@pytest.mark.parametrize("call", [explain_sample, associate])
+def test_a_number_among_views_is_refused(model, call):
+    arguments = (0,) if call is explain_sample else ()
+    with pytest.raises(InvalidInputError, match="table of samples by features; got 0 dimensions"):
+        call(model, {"a": X, "b": np.float64(1.0)}, *arguments)
+
+
+def test_a_number_is_no_table_for_a_model_with_views():
+    fitted = WeaveClassifier(views={"a": [0], "b": [1, 2]}).fit(X, KIND)
+    with pytest.raises(InvalidInputError, match="table of samples by features; got 0 dimensions"):
+        explain_sample(fitted, np.float64(1.0), 0)
+
+
+def test_a_class_that_no_sample_gets_is_no_runner_up():
+    y = np.where(np.arange(24) % 4 == 0, KIND, -1)
+    fitted = LGC().fit(X, y)
+    fitted.transduction_ = np.where(fitted.transduction_ == 1, 2, fitted.transduction_)
+    found = explain_sample(fitted, X, 0)
+    assert {found.group, found.runner_up} == {"0", "2"}
+    assert found.membership == fitted.label_distributions_[0, 0]

@@ -230,3 +230,8 @@ def test_a_file_larger_than_the_memory_is_refused(saved, tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1000")
     with pytest.raises(NotEnoughMemoryError, match=r"Loading model\.kw needs about"):
         load_bytes(saved("weave"), tmp_path)
+
+
+def test_names_and_widths_of_views_must_be_as_many(saved, tmp_path):
+    with pytest.raises(BadFileError, match="the names of 1 view and the widths of 0"):
+        load_bytes(with_value(saved("weave"), ("attributes", "view_widths_"), {"$tuple": []}), tmp_path)

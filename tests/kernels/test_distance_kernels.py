@@ -145,3 +145,8 @@ def test_sparse_texts_build_every_kernel_of_the_recipe_without_being_made_dense(
     H = recipe("released-12").fit_grams(X)
     assert H.shape == (12, 414, 414)
     assert_allclose(H, dense, rtol=0, atol=1e-11)
+
+
+def test_a_width_whose_square_is_too_large_makes_all_samples_alike():
+    K = Gaussian(t=1e200, diameter=1.0).gram(np.arange(3.0)[:, None])
+    assert (K == 1).all()

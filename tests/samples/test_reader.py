@@ -435,3 +435,10 @@ def test_labels_with_an_index_are_put_in_the_order_of_the_samples():
 def test_labels_whose_index_does_not_name_every_sample_once_are_refused(y, message):
     with pytest.raises(InvalidInputError, match=message):
         labels_in_order(y, np.array(["s0", "s1"], dtype=object))
+
+
+def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order():
+    X = make_blobs(30, n_features=3, centers=2, random_state=0)[0]
+    model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=list("abc")))
+    swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=list("cba"))
+    assert_array_equal(model.predict(swapped), model.labels_[:5])

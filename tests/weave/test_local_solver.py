@@ -175,3 +175,11 @@ def test_approximate_predictions_do_not_depend_on_how_many_samples_are_asked_abo
     together = again.predict(X)
     assert_array_equal(np.concatenate([again.predict(X[i : i + 7]) for i in range(0, 60, 7)]), together)
     assert np.mean(together == exact) > 0.95
+
+
+def test_a_model_of_sparse_samples_predicts_dense_ones_alike(digits):
+    X = digits[0].copy()
+    X[X < 9] = 0
+    model = WeaveClustering(3, solver="local", random_state=0).fit(sparse.csr_array(X[:300]))
+    new = X[300:340]
+    assert_allclose(model.predict_proba(new), model.predict_proba(sparse.csr_array(new)), rtol=1e-6)

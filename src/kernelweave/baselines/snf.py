@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from kernelweave.baselines._spectral_step import Init, SpectralClusterer, spectr
 from kernelweave.baselines.neighbour_similarity import SimilarityScheme, normal_density, pair_scales, strongest_shares
 from kernelweave.baselines.view_distances import distance_bank, distances_by_view, need_every_sample
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.estimators._estimator import POSITIVE, KernelLike
+from kernelweave.estimators._estimator import KernelLike, Number
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -105,7 +106,7 @@ class SNF(SpectralClusterer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SpectralClusterer._parameter_constraints,
-        "mu": [POSITIVE],
+        "mu": [Number(Real, 1e-6, 1e6, closed="both")],  # of the distances; exp(-1/mu²) must not be all 0
         "n_iter": SpectralClusterer._parameter_constraints["max_iter"],
         "scheme": [StrOptions({"released", "printed"})],
     }

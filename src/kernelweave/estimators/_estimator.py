@@ -38,7 +38,6 @@ from kernelweave.weave.progress import Reporter, StageProgress
 __all__ = [
     "AT_LEAST_ONE",
     "NOT_NEGATIVE",
-    "POSITIVE",
     "RIDGE",
     "KernelLike",
     "KernelModel",
@@ -68,7 +67,6 @@ class Number(Interval):  # type: ignore[misc]
 
 
 AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
-POSITIVE = Number(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
 RIDGE = Number(Real, 0, 1e15, closed="right")  # added to kernels, in single precision too
 
@@ -84,7 +82,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "gamma": [RIDGE],
         "lam": [Number(Real, 1e-100, 1e100, closed="both")],  # times a kernel of that range
         "max_iter": [AT_LEAST_ONE],
-        "tol": [NOT_NEGATIVE],
+        "tol": [Number(Real, 0, 1e15, closed="both")],
         "n_init": [AT_LEAST_ONE],
         "n_neighbors": [AT_LEAST_ONE],
         "random_state": [Number(Integral, 0, 2**32 - 1, closed="both"), np.random.RandomState, None],

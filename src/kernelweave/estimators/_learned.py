@@ -7,6 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -24,7 +25,7 @@ from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, POSITIVE, RIDGE, KernelModel, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number, check_n_clusters, threads
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
@@ -50,9 +51,10 @@ __all__ = [
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
+_BETA = Number(Real, 1e-100, 1e100, closed="both")  # it multiplies and divides squares of kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
-    "beta": [POSITIVE, None],
-    "relative_beta": [POSITIVE, None],
+    "beta": [_BETA, None],
+    "relative_beta": [_BETA, None],
     "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto", "all"})],
     "scale": [StrOptions(set(SCALES)), Mapping],
     "scheme": [StrOptions(set(VERSIONS))],

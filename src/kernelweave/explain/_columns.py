@@ -119,6 +119,7 @@ def split_views(model: Any, X: Any) -> Any:
         return X
     names = getattr(model, "feature_names_in_", None)
     table = X if hasattr(X, "shape") else np.asarray(X)
+    _check_table(table)
     return {
         str(name): some_columns(table, view_columns(name, spec, table.shape[1], names)) for name, spec in views.items()
     }
@@ -144,9 +145,6 @@ def _several(X: Any) -> bool:
 
 def _one(X: Any) -> Columns:
     table, columns = _encoded(X)
-    if len(table.shape) != 2:
-        msg = f"X must be a table of samples by features; got {counted(len(table.shape), 'dimension')}."
-        raise InvalidInputError(msg)
     return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool))
 
 
@@ -216,8 +214,14 @@ def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:
     except (TypeError, ValueError) as error:
         msg = f"X must be a table of numbers in memory; got {type(table).__name__} ({error}): leave X out."
         raise InvalidInputError(msg) from error
-    width = values.shape[1] if values.ndim == 2 else 0
-    return values, tuple(Column(str(j), "") for j in range(width))
+    _check_table(values)
+    return values, tuple(Column(str(j), "") for j in range(values.shape[1]))
+
+
+def _check_table(table: Any) -> None:
+    if len(table.shape) != 2:
+        msg = f"X must be a table of samples by features; got {counted(len(table.shape), 'dimension')}."
+        raise InvalidInputError(msg)
 
 
 def _encoded_frame(frame: nw.DataFrame[Any]) -> tuple[Array, tuple[Column, ...]]:

@@ -161,7 +161,7 @@ def explain_sample(
         msg = f"There is only one {kind}, so that no sample has a runner-up."
         raise InvalidInputError(msg)
     columns = read_columns(split_views(model, X), n)
-    belongs = _memberships(model, sample, codes, len(names))
+    belongs = _memberships(model, sample, codes, names)
     own = int(codes[sample])
     other = int(np.where(np.arange(len(names)) == own, -np.inf, belongs).argmax())
     kernels, views = _kernels(model, sample, codes, own, other)
@@ -179,16 +179,18 @@ def explain_sample(
     )
 
 
-def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], n_groups: int) -> Vector:
+def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], names: Array) -> Vector:
     """Return how far the sample belongs to every group: as the model says, or by the edges of its graph."""
     for name in ("membership_", "label_distributions_"):
         if hasattr(model, name):
-            return np.asarray(getattr(model, name)[sample], dtype=np.float64)
+            belongs = np.asarray(getattr(model, name)[sample], dtype=np.float64)
+            # a class that no sample was given in the end is no group
+            return belongs if len(belongs) == len(names) else belongs[np.isin(model.classes_, names)]
     weights = _edges(model, sample)
     if weights is None:
         msg = f"{type(model).__name__} has no memberships and no graph to say how far a sample belongs to a cluster."
         raise InvalidInputError(msg)
-    votes = np.bincount(codes, weights=weights, minlength=n_groups)
+    votes = np.bincount(codes, weights=weights, minlength=len(names))
     return np.asarray(votes / (votes.sum() or 1.0))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from kernelweave import __version__
+from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.archive import read_archive, write_archive
@@ -131,6 +132,10 @@ def _check_complete(cls: type[BaseEstimator], attributes: dict[str, Any]) -> Non
     lacking = [name for name in getattr(cls, "_fitted_always", ()) if name not in attributes]
     if lacking:
         msg = f"its {cls.__name__} lacks {lacking[0]!r}, which every fitted one has."
+        raise BadFileError(msg)
+    names, widths = (attributes.get(name, ()) for name in ("view_names_", "view_widths_"))
+    if len(names) != len(widths):
+        msg = f"its {cls.__name__} has the names of {counted(len(names), 'view')} and the widths of {len(widths)}."
         raise BadFileError(msg)
 
 

@@ -91,7 +91,8 @@ class Gaussian(_OfDiameter):
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""
-        K = products.sqdist * products.sqdist.dtype.type(-0.5 / (self.t * self.fixed_diameter()) ** 2)
+        width = self.t * self.fixed_diameter()
+        K = products.sqdist * products.sqdist.dtype.type(-0.5 / (width * width))  # not width ** 2, which may raise
         return np.exp(K, out=K)
 
 

@@ -51,7 +51,12 @@ def in_fitted_order(names: Sequence[str], thing: Any, view: str) -> Any:
     if frame is None:
         return thing
     places = fitted_places(names, tuple(map(str, frame.columns)), view)
-    return thing if places is None else frame[:, places.tolist()].to_native()
+    if places is None:
+        return thing
+    try:
+        return frame[:, places.tolist()].to_native()
+    except ValueError:  # pandas moves columns of the other byte order one by one only
+        return frame.select(*(frame[frame.columns[place]] for place in places)).to_native()
 
 
 def fitted_places(names: Sequence[str], given: Sequence[str], view: str) -> NDArray[np.intp] | None:

@@ -58,9 +58,10 @@ class ExactSearch:
         for start in range(0, n_queries, size):
             stop = min(start + size, n_queries)
             block = queries[start:stop]
-            near = (
-                _nearest_sparse(self.X, block, k) if model is None else model.kneighbors(block, return_distance=False)
-            )
+            if model is None:
+                near = _nearest_sparse(self.X, sparse.csr_array(block), k)
+            else:
+                near = model.kneighbors(block, return_distance=False)
             found[start:stop] = near
             if progress is not None:
                 progress("neighbours", stop, n_queries)
