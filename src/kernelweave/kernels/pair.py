@@ -114,7 +114,11 @@ class Pair:
         D -= near.inner
         # two sums of the same squares, added in different orders, may differ by this share of |x|²
         terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
-        np.putmask(D, 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D, 0)
+        least = 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x
+        if self.same:
+            np.fill_diagonal(D, np.inf)
+        rows = np.flatnonzero(D.min(axis=1, initial=np.inf) <= least[:, 0])  # few, and a mask of all pairs takes long
+        D[rows] = np.where(least[rows] >= D[rows], 0, D[rows])
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
