@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -48,14 +49,20 @@ class HasProducts(Protocol):
     def y(self) -> Matrix:
         """The squared lengths |y|²."""
 
+    @property
+    def cosines(self) -> dict[float, Matrix]:
+        """What `shifted_cosines` has computed, by the offset."""
 
-class Products(NamedTuple):
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Products:
     """The products of some pairs of samples, for callers that have computed them already."""
 
     inner: Matrix  # x'y
     sqdist: Matrix  # |x - y|²
     x: Matrix  # |x|²
     y: Matrix  # |y|²
+    cosines: dict[float, Matrix] = field(default_factory=dict)
 
 
 def with_itself(sqnorms: Matrix) -> Products:
@@ -80,6 +87,7 @@ class Pair:
         self.same = self.Y is X
         self.shape: tuple[int, int] = (self.X.shape[0], self.Y.shape[0])
         self.dtype: np.dtype[Any] = np.result_type(self.X.dtype, self.Y.dtype)  # float32 only if all samples are
+        self.cosines: dict[float, Matrix] = {}
 
     @cached_property
     def x(self) -> Matrix:
@@ -149,6 +157,7 @@ class Tile(Pair):
         self.shape = (len(range(whole.shape[0])[rows]), len(range(whole.shape[1])[cols]))
         self.dtype = np.dtype(dtype or whole.dtype)
         self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
+        self.cosines = {}
 
     @cached_property
     def X(self) -> Samples:
