@@ -79,6 +79,7 @@ bench-quality: $(VENV)/.has-test  ## print the quality tables without labels and
 docs: $(VENV)/.has-docs      ## check the figures of the documentation, and build it into docs/_build
 	$(BIN)/python -m benchmarks.docs_figures
 	$(SERIAL) $(BIN)/sphinx-build --fail-on-warning --keep-going --color docs docs/_build
+	$(BIN)/python tools/check_links.py docs/_build
 
 dist: $(VENV)/.has-core      ## build the wheel and the source archive into dist, and check that they agree
 	$(BIN)/python tools/check_wheel.py --build-only

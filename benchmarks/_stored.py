@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks._commits import computed, stamp
+
 __all__ = ["Page", "Rows", "line"]
 
 RESULTS = Path(__file__).parent / "results"
@@ -39,11 +41,12 @@ class Page:
         rows = self.rows()
         rows.setdefault(row, {})[name] = figures
         self.path.write_text(json.dumps(rows, indent=1) + "\n")
+        stamp(self.stem, f"{row} / {name}")
 
     def write(self) -> None:
         """Print the table and write the page."""
         table = self.table(self.rows())
-        self.path.with_suffix(".md").write_text(f"# {self.title}\n\n{self.note}\n\n{table}\n")
+        self.path.with_suffix(".md").write_text(f"# {self.title}\n\n{self.note}\n\n{table}\n\n{computed(self.stem)}\n")
         print("\n" + table)
 
     def parser(self, sets: Iterable[str]) -> argparse.ArgumentParser:

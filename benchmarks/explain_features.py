@@ -18,6 +18,7 @@ import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.feature_selection import f_classif
 
+from benchmarks._commits import computed, stamp
 from benchmarks._sets import ROOT
 from benchmarks._tables import Row, markdown, show
 from kernelweave import WeaveClustering
@@ -187,6 +188,7 @@ def main() -> None:
     if given.only is not None:
         found = merged(json.loads(path.read_text()), found, given.only)
     path.write_text(json.dumps(found, indent=1) + "\n")
+    stamp("explain", given.only or "all")
     note = (
         "Written by `python -m benchmarks.explain_features`. WeaveClustering with standardised columns; clusters as "
         "found, not as planted. Simulations have 200 columns, five of them planted for every cluster. Real sets have "
@@ -197,7 +199,9 @@ def main() -> None:
         "below 0.5 with every class). The test is applied to clusters of all columns. Seconds are those of the "
         "explanation without the test.\n"
     )
-    (RESULTS / "explain.md").write_text(f"# Features that set clusters apart\n\n{note}\n{markdown(found)}")
+    (RESULTS / "explain.md").write_text(
+        f"# Features that set clusters apart\n\n{note}\n{markdown(found)}\n{computed('explain')}\n"
+    )
 
 
 def merged(stored: list[Row], new: list[Row], name: str) -> list[Row]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.datasets import load_digits
 
+from benchmarks._commits import computed, stamp
 from benchmarks._sets import ROOT
 from benchmarks._tables import markdown, show
 from benchmarks.family_defaults import DRAWS, LABELS, labelled
@@ -65,7 +66,9 @@ def main() -> None:
         f"Written by `python -m benchmarks.few_labels`: SMKLClassifier on all digits, {LABELS} labels per class, mean "
         f"of {DRAWS} draws. Accuracy on the unlabelled samples by how the labels spread on the learned graph.\n\n"
     )
-    (ROOT / "benchmarks" / "results" / "few_labels.md").write_text(head + markdown(rows))
+    stamp("few_labels", "all")
+    path = ROOT / "benchmarks" / "results" / "few_labels.md"
+    path.write_text(f"{head}{markdown(rows)}\n{computed('few_labels')}\n")
 
 
 if __name__ == "__main__":

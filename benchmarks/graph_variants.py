@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.cluster import KMeans
 
+from benchmarks._commits import computed, stamp
 from benchmarks._graphs import top_graph
 from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
@@ -117,7 +118,10 @@ def main() -> None:
         lines.append(f"| {variant} | {' | '.join(f'{acc:.3f}' for acc in accs)} | **{np.mean(accs):.4f}** |")
     print("\n".join(lines))
     path = ROOT / "benchmarks" / "results" / "graph_variants.md"
-    path.write_text("# Graphs and embeddings that were tried\n\n" + "\n".join(lines) + "\n")
+    stamp("graph_variants", "all")
+    path.write_text(
+        "\n".join(["# Graphs and embeddings that were tried\n", *lines, f"\n{computed('graph_variants')}\n"])
+    )
 
 
 if __name__ == "__main__":

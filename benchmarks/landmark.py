@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._commits import computed, stamp
 from benchmarks._landmark import landmark_fit, passes_begin
 from benchmarks._large import CLUSTERS, RESULTS, RIVALS, blobs, extra, fresh, measured, nystroem
 from benchmarks._sets import load
@@ -118,8 +119,9 @@ def main() -> None:
         found = sections[name]()
         stored = json.loads(path.read_text()) if path.exists() else {}
         path.write_text(json.dumps({**stored, name: found}, indent=1) + "\n")
+        stamp("landmark", name)
         print(name, json.dumps(found), flush=True)
-    (RESULTS / "landmark.md").write_text(as_markdown(json.loads(path.read_text())))
+    (RESULTS / "landmark.md").write_text(f"{as_markdown(json.loads(path.read_text()))}\n{computed('landmark')}\n")
 
 
 def as_markdown(stored: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._commits import computed, stamp
 from benchmarks._sets import ROOT, DataSet, load, usual_scale
 from kernelweave import SMKLClustering, Views, WeaveClustering
 from kernelweave.metrics import normalized_mutual_information
@@ -99,12 +100,14 @@ def main() -> None:
         rows = run(name, arguments.draws)
         stored = json.loads(path.read_text()) if path.exists() else {}
         path.write_text(json.dumps(stored | {name: rows}, indent=1) + "\n")
+        stamp("missing_views", name)
     stored = json.loads(path.read_text())
     note = (
         "NMI, written by `python -m benchmarks.missing_views`: 30 % of the samples lack one view, drawn at random. The "
-        "best single view is complete and chosen by the labels, which a user does not have.\n"
+        "best single view is complete and chosen by the labels, which a user does not have."
     )
-    (RESULTS / "missing_views.md").write_text(f"# Samples that lack a view\n\n{note}\n{table(stored)}\n")
+    parts = ["# Samples that lack a view", note, table(stored), computed("missing_views")]
+    (RESULTS / "missing_views.md").write_text("\n\n".join(parts) + "\n")
     print(table(stored))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks._commits import computed, stamp
 from benchmarks._sets import load
 from kernelweave import SMKLClustering, Views, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.propagation import harmonic
@@ -44,6 +45,9 @@ def main(names: list[str]) -> None:
     print("|---|---|---|---|---|---|---|")
     for name in names or CONFIDENCE:
         _confidence(name)
+    if not names:
+        stamp("new_samples", "all")
+        print(f"\n{computed('new_samples')}")
 
 
 def samples(views: list[Any], rows: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._commits import computed, stamp
 from benchmarks._rivals import CLASSIFIERS, CLUSTERERS, PUBLISHED, weave
 from benchmarks._sets import MORE, OTHERS, PAPER, ROOT, SEMI_SUPERVISED, DataSet, load
 from kernelweave import WeaveClustering
@@ -232,6 +233,7 @@ def main() -> None:
             stored.update(json.loads(path.read_text()) if path.exists() else {})  # another section may be running
             stored[section] = rows
             path.write_text(json.dumps(stored, indent=1) + "\n")
+            stamp("quality", section)
 
         print(f"\n{title}")
         run([name for name in names if not arguments.sets or name in arguments.sets], store, rows)
@@ -241,7 +243,9 @@ def main() -> None:
     note = (
         "Written by `make bench-quality`. The defaults of Weave were chosen on these sets: none of them is held out.\n"
     )
-    (RESULTS / "quality.md").write_text("\n".join(["# Quality without labels\n", note, *parts]))
+    (RESULTS / "quality.md").write_text(
+        "\n".join(["# Quality without labels\n", note, *parts, f"{computed('quality')}\n"])
+    )
 
 
 if __name__ == "__main__":

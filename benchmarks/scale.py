@@ -25,6 +25,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.semi_supervised import LabelSpreading
 from threadpoolctl import threadpool_limits
 
+from benchmarks._commits import computed, stamp
 from benchmarks._sets import DATA, ROOT, load, usual_scale
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
@@ -219,7 +220,8 @@ def main() -> None:
             found = SECTIONS[name]()
             results = (json.loads(RESULTS.read_text()) if RESULTS.exists() else {}) | {name: found}
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-            RESULTS.with_suffix(".md").write_text(as_markdown(results))
+            stamp("scale", name)
+            RESULTS.with_suffix(".md").write_text(f"{as_markdown(results)}\n{computed('scale')}\n")
 
 
 if __name__ == "__main__":

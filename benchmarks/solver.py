@@ -27,6 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.semi_supervised import LabelSpreading
 
 from benchmarks import solver_grid, solver_rivals
+from benchmarks._commits import computed, stamp
 from benchmarks._tables import markdown, show
 from benchmarks.plain_smkl import plain_smkl
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClustering, smkl_path
@@ -260,9 +261,10 @@ def store(section: str, rows: list[Row]) -> None:
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(stored, indent=1, default=float) + "\n")
+    stamp("solver", section)
     parts = [f"## {name}\n\n{_about(name)}\n\n{markdown(stored[name]['rows'])}" for name in SECTIONS if name in stored]
     note = "Written by `python -m benchmarks`, section by section; seconds are of CPU, on one thread.\n"
-    RESULTS.with_suffix(".md").write_text("\n".join(["# The SMKL solver\n", note, *parts]))
+    RESULTS.with_suffix(".md").write_text("\n".join(["# The SMKL solver\n", note, *parts, f"\n{computed('solver')}\n"]))
 
 
 def _about(section: str) -> str:

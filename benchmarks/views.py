@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.cluster import KMeans
 
+from benchmarks._commits import computed, stamp
 from benchmarks._rivals import kmeans, njw
 from benchmarks._sets import ROOT, DataSet, load
 from benchmarks.missing_views import smkl as smkl_of
@@ -96,14 +97,10 @@ def verdict(stored: dict[str, dict[str, dict[str, float]]]) -> str:
         for rival in METHODS:
             if rival in OURS:
                 continue
-            won = [name for name, rows in stored.items() if rows[ours]["nmi"] > rows[rival]["nmi"]]
-            lost = [name for name in stored if name not in won]
-            lines.append(f"- {ours} against {rival}: ahead on {_said(won)}; not on {_said(lost)}.")
+            lost = [name for name, rows in stored.items() if rows[ours]["nmi"] <= rows[rival]["nmi"]]
+            where = f"behind or equal on {', '.join(lost)}" if lost else "ahead on every set"
+            lines.append(f"- {ours} against {rival}: {where}.")
     return "\n".join(lines)
-
-
-def _said(names: list[str]) -> str:
-    return ", ".join(names) or "none"
 
 
 def main() -> None:
@@ -115,13 +112,15 @@ def main() -> None:
         rows = run(name)
         stored = json.loads(path.read_text()) if path.exists() else {}
         path.write_text(json.dumps(stored | {name: rows}, indent=1) + "\n")
+        stamp("views", name)
     stored = json.loads(path.read_text())
     stored = {name: stored[name] for name in SETS if name in stored}
     note = (
         "Written by `python -m benchmarks.views`. Nothing is tuned; the best single view is chosen by the labels, "
-        "which a user does not have. SMKL takes 7 kernels of each view of mfeat, 12 elsewhere.\n"
+        "which a user does not have. SMKL takes 7 kernels of each view of mfeat, 12 elsewhere."
     )
-    (RESULTS / "views.md").write_text(f"# Several views\n\n{note}\n{table(stored)}\n\n{verdict(stored)}\n")
+    parts = ["# Several views", note, table(stored), verdict(stored), computed("views")]
+    (RESULTS / "views.md").write_text("\n\n".join(parts) + "\n")
     print(table(stored) + "\n\n" + verdict(stored))
 
 

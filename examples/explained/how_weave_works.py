@@ -16,13 +16,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelweave import WeaveClustering
-from kernelweave.core.partitions.agreement import co_association, merge
+from kernelweave.core.partitions.agreement import co_association, merge, trusted
 from kernelweave.plots import plot_evidence
-from kernelweave.samples.scaling import fit_versions, scaled
+from kernelweave.samples.prepared import prepare
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import several_cuts
-from kernelweave.weave.graph_partitions import read_graph, trusted
+from kernelweave.weave.graph_partitions import read_graph
 
 rng = np.random.default_rng(0)
 X = np.vstack(
@@ -40,13 +40,12 @@ X *= (10, 1)
 # ------------------------------
 # With two columns the first version has the samples as they are. In both pictures the two axes have the same unit,
 # which is how a kernel sees the samples: without scaling, the second column hardly counts.
-views = Views.of_table(X)
-versions = fit_versions(views, "auto")
+compared = prepare(Views.of_table(X), "auto").compared
 names = {"direction": "as they are", "zscore": "z-scores"}
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-for ax, version in zip(axes, versions, strict=True):
-    ax.scatter(*scaled(views, version.scalings).tables[0].T, s=8, color="0.3")
+for ax, (version, samples) in zip(axes, compared, strict=True):
+    ax.scatter(*samples.tables[0].T, s=8, color="0.3")
     ax.set(title=names[version.name], aspect="equal", xticks=[], yticks=[])
     ax.margins(0.1)
 axes[0].set_ylim(np.array(axes[0].get_xlim()) * 0.35)
@@ -58,7 +57,7 @@ plt.show()
 # Every version is compared by twelve kernels. Dark entries are pairs of samples that a kernel finds similar; samples
 # are in the order of their groups. Four kernels of the z-scores are shown, and the consensus, the mean of all twelve
 # weighted by their shares.
-found = [combine(views, version, "released-12", "self") for version in versions]
+found = [combine(one, "released-12", "self") for one in compared]
 shown = found[1]
 kernels = shown.bank.grams(shown.training, shown.training)
 
@@ -79,12 +78,12 @@ plt.show()
 # shown, all drawn at the z-scores, whatever they were built from.
 cuts = ["ridge 10", "ridge 15", "ridge 10, shared", "ridge 30, shared", "neighbours 5", "neighbours 15"]
 graphs, titles, prior = [], [], []
-for version, consensus in zip(versions, found, strict=True):
+for (version, _), consensus in zip(compared, found, strict=True):
     for family in several_cuts(consensus.matrix, ("ridge", "tuned"), 0.1):
         graphs += family.graphs
         prior += [version.share] * len(family.graphs)
     titles += [f"{names[version.name]}: {cut}" for cut in cuts]
-places = scaled(views, versions[1].scalings).tables[0]
+places = compared[1].samples.tables[0]
 
 
 def draw_graph(ax, S, title):

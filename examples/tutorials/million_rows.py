@@ -39,7 +39,8 @@ begun = perf_counter()
 model = WeaveClustering(10, solver="landmark", random_state=0).fit(rows)
 print(f"{perf_counter() - begun:.0f} s for {N:,} rows")
 print(f"agreement with the truth (adjusted Rand index): {adjusted_rand_score(truth, model.labels_):.3f}")
-print(dict(zip(model.kernel_names_, model.kernel_shares_.round(3).tolist(), strict=True)))
+for name, share in zip(model.kernel_names_, model.kernel_shares_, strict=True):
+    print(f"{share:.3f} {name}")
 
 # %%
 # What was learned, on every hundredth row: the first two columns, coloured by cluster.

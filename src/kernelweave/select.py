@@ -9,26 +9,25 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kernelweave.core.graphs.coordinates import eigenvalue_gaps
+
 __all__ = [
     "CLEAR",
     "ClusterEvidence",
     "Found",
     "candidate_numbers",
     "cluster_evidence",
-    "eigenvalue_gaps",
 ]
 
 Found: TypeAlias = Literal["gap", "agreement", "nothing"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
-_QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
 _MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
 _EVERY_UP_TO = 24
-_TINY = 1e-6  # eigenvalue below which two parts are not connected at all, in units of the mean degree
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +159,6 @@ def cluster_evidence(
     return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)  # type: ignore[arg-type]
 
 
-def eigenvalue_gaps(
-    eigenvalues: Sequence[npt.NDArray[Any]],
-    without: Sequence[npt.NDArray[Any]] | None,
-    numbers: npt.NDArray[np.intp],
-) -> npt.NDArray[Any]:
-    """Return how far the eigenvalue after each number stands out: λ_{k+1}/λ_k, relative to that without structure."""
-    ratios = np.array([_ratios(values, numbers) for values in eigenvalues])
-    if without is not None:
-        ratios = ratios / np.maximum([_ratios(values, numbers) for values in without], 1)
-    return np.asarray(np.quantile(ratios, _QUANTILE, axis=0))
-
-
 def _chance(by_chance: Sequence[Mapping[int, float]], k: int) -> float:
     """Return the largest agreement by chance for about k clusters: the number nearest to k, and those beside it."""
     found = []
@@ -180,9 +167,3 @@ def _chance(by_chance: Sequence[Mapping[int, float]], k: int) -> float:
         place = int(np.abs(tried - k).argmin())
         found += [one[int(near)] for near in tried[max(place - 1, 0) : place + 2]]
     return max(found, default=float("nan"))
-
-
-def _ratios(values: npt.NDArray[Any], numbers: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """Return λ_{k+1} / λ_k for each number k; 1 where there are not as many eigenvalues."""
-    values = np.maximum(values, _TINY)
-    return np.array([values[k] / values[k - 1] if k < len(values) else 1.0 for k in numbers])

@@ -124,6 +124,21 @@ def test_every_place_names_the_same_version(monkeypatch, capsys):
         check_version.main()
 
 
+def test_a_link_within_the_documentation_that_leads_nowhere_is_named(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import check_links
+
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text('<a href="sub/page.html#here">a</a><a href="https://x.org/no">b</a>')
+    (tmp_path / "sub" / "page.html").write_text('<p id="here"><a href="../index.html">a</a><img src="../none.png">')
+    assert check_links.broken_links(tmp_path) == ["sub/page.html: there is no ../none.png"]
+    (tmp_path / "sub" / "page.html").write_text("<p>nothing has a name</p>")
+    assert check_links.broken_links(tmp_path) == ["index.html: nothing is called sub/page.html#here"]
+    monkeypatch.setattr(sys, "argv", ["check_links", str(tmp_path / "sub")])
+    with pytest.raises(SystemExit, match=r"There is no documentation in .*: run make docs\."):
+        check_links.main()
+
+
 def test_the_citation_refers_to_the_paper():
     citation = read("CITATION.cff")
     assert {"cff-version", "message", "title", "authors"} <= set(citation)

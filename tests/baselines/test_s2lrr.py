@@ -148,3 +148,15 @@ def test_many_samples_are_coded_in_single_precision_with_the_same_classes(bundle
     seen.clear()
     S2LRR(code_tol=1e-5).fit(X, partial)
     assert set(seen) == {np.dtype(np.float64)}
+
+
+@pytest.mark.parametrize("lam", [1e-40, 1e40, 1e100])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_weight_beyond_single_precision_gives_the_codes_of_double_precision(bundles, lam):
+    X, _, partial = bundles
+    X = np.round(8 * X).astype(np.float32)  # products of whole numbers are exact in both
+    settings = {"lam": lam, "max_iter": 1, "code_max_iter": 20}
+    single, double = (S2LRR(**settings).fit(x, partial) for x in (X, X.astype(np.float64)))
+    assert single.codes_.dtype == np.float32
+    assert_allclose(single.codes_, double.codes_, atol=1e-3)
+    assert_allclose(single.history_["objective"], double.history_["objective"], rtol=1e-3)

@@ -139,3 +139,16 @@ def test_float32_gives_float32_and_nearly_the_same(bundles):
     single = S3R(lam=50).fit(X.astype(np.float32), partial)
     assert single.codes_.dtype == single.label_distributions_.dtype == np.float32
     assert_allclose(single.label_distributions_, S3R(lam=50).fit(X, partial).label_distributions_, atol=1e-3)
+
+
+@pytest.mark.parametrize("lam", [1e-40, 1e40, 1e100])
+@pytest.mark.filterwarnings("ignore::kernelweave.errors.UndecidedWarning")  # no codes where the weight is small
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_weight_beyond_single_precision_gives_the_codes_of_double_precision(bundles, lam):
+    X, _, partial = bundles
+    X = np.round(8 * X).astype(np.float32)  # products of whole numbers are exact in both
+    settings = {"lam": lam, "max_iter": 1, "code_max_iter": 20}
+    single, double = (S3R(**settings).fit(x, partial) for x in (X, X.astype(np.float64)))
+    assert single.codes_.dtype == np.float32
+    assert_allclose(single.codes_, double.codes_, atol=1e-3)
+    assert_allclose(single.history_["objective"], double.history_["objective"], rtol=1e-3)

@@ -73,9 +73,10 @@ def test_the_model_given_is_not_changed(iris):
     assert not hasattr(model, "labels_")
 
 
-@pytest.mark.parametrize("grid", [{}, {"alpha": []}, {"tol": [1]}])
+@pytest.mark.parametrize("grid", [{}, {"alpha": []}, {"tol": [1]}, 3, {"alpha": 3}, {"alpha": "ab"}, {"alpha": [None]}])
 def test_a_grid_of_other_things_is_refused(iris, grid):
-    with pytest.raises(InvalidInputError, match="A path runs over values of gamma, beta, relative_beta, alpha"):
+    message = "A path of SMKLClustering runs over lists of values of gamma, beta, relative_beta, alpha; got"
+    with pytest.raises(InvalidInputError, match=message):
         next(smkl_path(SMKLClustering(3), iris[0], grid))
 
 

@@ -192,7 +192,7 @@ def test_the_test_of_a_classifier_needs_its_labels(planted):
     [
         ([0, 1, 1], np.eye(2), {}, "X must hold the model's 3 samples; got 2 rows"),
         ([0, 1], np.eye(2), {"test": True}, "got labels: pass the estimator"),
-        ([0, 1], np.eye(2), {"n_features": 0}, "n_features must be a positive"),
+        ([0, 1], np.eye(2), {"n_features": 0}, "n_features must be a whole number, 1 or more, or None; got 0"),
         ([0, 1], lambda: iter([]), {}, "X must be a table of numbers in memory; got function"),
         ([0, 1], np.zeros(2), {}, "X must be a table of samples by features; got 1 dimension"),
     ],

@@ -50,7 +50,7 @@ def test_a_class_with_one_label_cannot_be_checked():
 
 
 def test_one_part_is_refused(samples):
-    with pytest.raises(InvalidInputError, match="n_splits must be 2 or more; got 1"):
+    with pytest.raises(InvalidInputError, match="n_splits must be a whole number, 2 or more; got 1"):
         check_labels(WeaveClassifier(), *samples, n_splits=1)
 
 

@@ -1,4 +1,4 @@
-"""One case: an estimator, its parameters, its samples and labels; then `fit`, and calls of the fitted model."""
+"""One case: an estimator, its parameters, its samples and labels; then `fit`, and calls that use the fitted model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 import kernelweave
 from kernelweave import baselines
+from tests.fuzz.after import later_calls
 from tests.fuzz.draw import Draw
 from tests.fuzz.grams import kernels
 from tests.fuzz.oracle import Outcome, judged, wrong_with_answer, wrong_with_fit
@@ -99,6 +100,8 @@ def _calls(draw: Draw, model: Any, X: Any, y: Any, n: int) -> Iterator[Call]:
         yield Call(f"{type(model).__name__}.save", judged(lambda: _saved(model), lambda same: same or None)[0])
     if draw.chance(0.1):
         yield Call(f"{type(model).__name__}.repr", judged(lambda: (repr(model), model._repr_html_()))[0])
+    for name, outcome in later_calls(draw, model, X, y, n):
+        yield Call(f"{name} of {type(model).__name__}", outcome)
 
 
 def _new(draw: Draw, X: Any) -> Any:

@@ -12,21 +12,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.coordinates import commute_rows, soft_rows, unit_rows
-from kernelweave.core.partitions.agreement import merge
+from kernelweave.core.graphs.coordinates import commute_rows, embedded, soft_rows, unit_rows
+from kernelweave.core.partitions.agreement import merge, trusted
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.samples import Seen
 from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.graph_partitions import (
-    embedded,
-    kmeans,
-    partitions,
-    read_graph,
-    spectrum,
-    trusted,
-)
+from kernelweave.weave.graph_partitions import kmeans, partitions, read_graph, spectrum
 from kernelweave.weave.plan import Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
 

@@ -10,13 +10,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Views, WeaveClassifier, WeaveClustering
-from kernelweave.core.graphs.affinity import Cut, GraphRule, KernelAffinities, cut_graphs, join_pieces, ridge_affinity
+from kernelweave.core.graphs.affinity import (
+    Cut,
+    GraphRule,
+    KernelAffinities,
+    cut_graphs,
+    join_pieces,
+    mean_degree,
+    ridge_affinity,
+    weighted_sum,
+)
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import recipe
+from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, fit_scaling
 from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights, kernel_attributes
 from kernelweave.weave.dense import row_shares
-from kernelweave.weave.dense_graphs import mean_degree, one_graph, several_cuts, weighted_sum
+from kernelweave.weave.dense_graphs import one_graph, several_cuts
 from kernelweave.weave.dense_rows import DenseRows, RowPart
 
 X, Y = make_blobs(90, n_features=4, centers=3, cluster_std=2.0, random_state=0)
@@ -125,7 +135,8 @@ def test_a_new_row_is_that_of_the_graph_with_the_new_sample_in_it(graph):
 
 
 def consensus_of(scaling):
-    return combine(Views.of_table(X), Version("given", {"X": scaling}), recipe("released-7"), "uniform")
+    compared = Compared(Version("given", {"X": scaling}), Views.of_table(scaling.transform(X)))
+    return combine(compared, recipe("released-7"), "uniform")
 
 
 def test_the_rows_of_several_kinds_are_added_with_their_weights():

@@ -22,7 +22,8 @@ class LateFusion(UnitKernelClusterer):
     r"""Clusters from the partitions of single kernels, which are rotated, weighted and turned into labels in one go.
 
     .. math:: \max_{Y, C, W, \beta}\ \mathrm{Tr}\left( C^\top Y^\top \sum_m \beta_m H_m W_m \right)
-              \quad \text{s.t. } Y \in \{0, 1\}^{n \times c},\ Y 1 = 1,\ C^\top C = W_m^\top W_m = I,\
+
+    .. math:: \text{s.t. } Y \in \{0, 1\}^{n \times c},\ Y 1 = 1,\ C^\top C = W_m^\top W_m = I,\
               \|\beta\| = 1,\ \beta \ge 0,
 
     with :math:`H_m` the eigenvectors of the `n_clusters` largest eigenvalues of kernel m. The labels Y, the centres C,

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_objective, low_rank_start
-from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
+from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier, fits_single
 from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
@@ -121,7 +121,7 @@ class S2LRR(SelfExpressiveClassifier):
         self.n_jobs = n_jobs
 
     def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
-        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL
+        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and fits_single(G, self.lam, self.alpha)
         g = G.astype(np.float32) if single else G
         found = low_rank_start(len(g), g.dtype)
 

@@ -118,7 +118,7 @@ class S3R(SelfExpressiveClassifier):
 
         def code(theta: Matrix) -> Codes:
             nonlocal C
-            T = 1 + self.alpha * theta
+            T = (1 + self.alpha * theta).astype(G.dtype, copy=False)
             found = sparse_codes(G, T, self.lam, start=C, tol=self.code_tol, max_iter=self.code_max_iter)
             C = found.C
             return Codes(C, code_objective(G, C, T, self.lam), found.residual, found.n_iter, found.converged)

@@ -22,7 +22,9 @@ from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
 from kernelweave.kernels import Linear
 
-__all__ = ["Codes", "SelfExpressiveClassifier"]
+__all__ = ["Codes", "SelfExpressiveClassifier", "fits_single"]
+
+_ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
 
 
 class Codes(NamedTuple):
@@ -54,6 +56,8 @@ class SelfExpressiveClassifier(TransductiveClassifier):
     _default_kernel = Linear()
     _advice = "raise lam, so that fewer codes are empty"
 
+    alpha: float
+    lam: float
     codes_: Matrix
     n_iter_: int
     history_: dict[str, Array]
@@ -67,8 +71,10 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         """Return the graph of the codes, not necessarily symmetric."""
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
-        _check_gram(H[0])
-        return self._alternate(self._coder(H[0]), Y, labelled)
+        G = H[0]
+        _check_gram(G)
+        G = G if fits_single(G, self.lam, self.alpha) else G.astype(np.float64)
+        return self._alternate(self._coder(G), Y, labelled)
 
     def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update codes given the labels, then labels given the codes, until the labels converge."""
@@ -77,7 +83,8 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         while True:
             started = perf_counter()
             codes = code(label_distances(F, squared=True) / 2)
-            graph = symmetric_part(self._affinity(codes.C))
+            C = codes.C.astype(Y.dtype, copy=False)
+            graph = symmetric_part(self._affinity(C))
             F_before, F = F, harmonic(graph, Y, labelled)
             change = label_change(F, F_before)
             seconds = perf_counter() - started
@@ -86,7 +93,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
                 break
         self._warn(codes, change)
         history = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
-        return F, {"codes_": codes.C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
+        return F, {"codes_": C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
 
     def _warn(self, codes: Codes, change: float) -> None:
         name = type(self).__name__
@@ -97,6 +104,12 @@ class SelfExpressiveClassifier(TransductiveClassifier):
             )
             warnings.warn(msg, ConvergenceWarning, stacklevel=5)
         warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=5)
+
+
+def fits_single(G: Matrix, lam: float, alpha: float) -> bool:
+    """Return whether float32 has room for λG, for the weights of the codes and for what they are divided by."""
+    largest = lam * float(G.diagonal().max())
+    return largest == 0 or (1 / _ROOM <= largest <= _ROOM and 1 / _ROOM <= lam <= _ROOM and alpha <= largest * _ROOM)
 
 
 def _check_gram(G: Matrix) -> None:

@@ -22,14 +22,13 @@ from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
-from kernelweave.kernels.mixed import column_choices
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
-from kernelweave.samples.readings import TableReading
+from kernelweave.samples.readings import TableReading, column_choices
 from kernelweave.samples.views import Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel

@@ -21,7 +21,9 @@ class SMKLClassifier(LearnedClassifier):
     r"""Classes from a few labels and a graph learned together with a consensus of several self-weighted kernels.
 
     .. math:: \min_{S, P, K}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2 + \alpha\,\mathrm{Tr}(P^\top L P)
-              + \beta \sum_i w_i \|H_i - K\|_F^2 \quad \text{s.t. } P_l = Y_l,\ S \ge 0,
+              + \beta \sum_i w_i \|H_i - K\|_F^2
+
+    .. math:: \text{s.t. } P_l = Y_l,\ S \ge 0,
 
     with :math:`w_i = 1 / (2 \|H_i - K\|_F)`: a kernel near the consensus K gets a large weight by itself.
 
@@ -178,8 +180,9 @@ class PMKLClassifier(LearnedClassifier):
     r"""Classes from a few labels and a graph learned together with a parametrised combination of kernels.
 
     .. math:: \min_{S, P, \theta}\ \mathrm{Tr}(K - 2KS + S^\top K S) + \gamma \|S\|_F^2
-              + \alpha\,\mathrm{Tr}(P^\top L P) \quad \text{s.t. } K = \sum_i \theta_i H_i,\
-              \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P_l = Y_l,\ S \ge 0.
+              + \alpha\,\mathrm{Tr}(P^\top L P)
+
+    .. math:: \text{s.t. } K = \sum_i \theta_i H_i,\ \sum_i \sqrt{\theta_i} = 1,\ \theta \ge 0,\ P_l = Y_l,\ S \ge 0.
 
     K is about r times smaller than the mean of the r kernels, so a gamma of SMKL is r times as strong here.
     A kernel that the graph reproduces gets a large weight: mostly the widest Gaussian, which is nearly constant.

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators.whole_numbers import check_whole
 from kernelweave.samples.partial_labels import labels_in_order
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
@@ -140,6 +141,9 @@ def view_importance(
     rng = check_random_state(random_state)
     classes = is_classifier(model)
     fitted = _fit(model, X, y if classes else None)
+    if not hasattr(fitted, "graph_"):
+        msg = f"{type(model).__name__} learns no graph of the samples, by which views are compared; use another model."
+        raise InvalidInputError(msg)
     names = fitted.view_names_
     if len(names) < 2:
         msg = (
@@ -236,9 +240,7 @@ def _draw(views: Views, y: Any, fraction: float, rng: np.random.RandomState) -> 
 
 
 def _check(n_resamples: int, fraction: float) -> None:
-    if not (isinstance(n_resamples, int | np.integer) and n_resamples >= 0):
-        msg = f"n_resamples must be a whole number, 0 or more; got {n_resamples!r}."
-        raise InvalidInputError(msg)
-    if not 0 < fraction <= 1:
+    check_whole(n_resamples, "n_resamples", 0)
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float | np.floating) or not 0 < fraction <= 1:
         msg = f"fraction must lie between 0 and 1; got {fraction!r}."
         raise InvalidInputError(msg)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, product
+from numbers import Real
 from typing import TypeVar
 
 from sklearn.base import clone
@@ -60,7 +61,7 @@ def smkl_path(
     >>> [(m.gamma, m.alpha) for m in smkl_path(SMKLClustering(3, random_state=0), X, grid)]
     [(1, 1e-05), (1, 0.001), (0.1, 1e-05), (0.1, 0.001)]
     """
-    settings = _settings(grid)
+    settings = _settings(model, grid)
     first = clone(model).set_params(**settings[0])
     first._check_parameters()
     with threads(first.n_jobs):
@@ -81,13 +82,19 @@ def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in setting.items() if name != "alpha"}
 
 
-def _settings(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
-    unknown = set(grid) - set(_ORDER)
-    if unknown or not grid or not all(len(values) for values in grid.values()):
-        msg = f"A path runs over values of {', '.join(_ORDER)}; got {dict(grid)!r}."
+def _settings(model: _Model, grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
+    known = [name for name in _ORDER if name in model.get_params(deep=False)]
+    if not (isinstance(grid, Mapping) and grid and set(grid) <= set(known) and all(map(_are_numbers, grid.values()))):
+        msg = f"A path of {type(model).__name__} runs over lists of values of {', '.join(known)}; got {grid!r}."
         raise InvalidInputError(msg)
     axes = {name: sorted(grid[name], key=lambda value: sign * value) for name, sign in _ORDER.items() if name in grid}
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+def _are_numbers(values: object) -> bool:
+    if not isinstance(values, Collection) or isinstance(values, Mapping):
+        return False
+    return len(values) > 0 and all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
 
 
 def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before: Solution | None) -> Solution:

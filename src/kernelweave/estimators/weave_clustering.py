@@ -31,9 +31,11 @@ class WeaveClustering(GraphClusterer):
     The consensus is the geometric median of the kernels, a graph its ridge representation, cut to the largest
     entries of each row, and the clusters those of k-means on the bottom eigenvectors of the graph's Laplacian:
 
-    .. math:: K = \arg\min_K \sum_i \|H_i - K\|_F, \qquad
-              Z = \arg\min_Z \mathrm{Tr}(K - 2KZ + Z^\top K Z) + g \|Z\|_F^2 = I - g (K + g I)^{-1}, \qquad
-              P = \arg\min_{P^\top P = I} \mathrm{Tr}(P^\top L P),
+    .. math:: K = \arg\min_K \sum_i \|H_i - K\|_F,
+
+    .. math:: Z = \arg\min_Z \mathrm{Tr}(K - 2KZ + Z^\top K Z) + g \|Z\|_F^2 = I - g (K + g I)^{-1},
+
+    .. math:: P = \arg\min_{P^\top P = I} \mathrm{Tr}(P^\top L P),
 
     with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
     scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two

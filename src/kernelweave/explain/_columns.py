@@ -22,6 +22,7 @@ __all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_v
 Kind: TypeAlias = Literal["number", "category", "date"]
 
 _BLOCK = 2**22  # numbers that are made dense at a time
+_LARGEST = 1e150  # of the values
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,17 @@ def read_columns(X: Tables, n_samples: int) -> Columns:
     if found.n_samples != n_samples:
         msg = f"X must hold the model's {counted(n_samples, 'sample')}; got {counted(found.n_samples, 'row')}."
         raise InvalidInputError(msg)
+    for table in found.tables:
+        _check_magnitude(table.data if sparse.issparse(table) else table)
     return found
+
+
+def _check_magnitude(values: Array) -> None:
+    """Refuse numbers whose squares do not fit in floating point; infinite ones count as missing."""
+    largest = float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
+    if largest > _LARGEST:
+        msg = f"X has values up to {largest:.3g}, whose squares are too large to explain: divide it by a constant."
+        raise InvalidInputError(msg)
 
 
 def split_views(model: Any, X: Any) -> Any:
@@ -189,12 +200,16 @@ def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:
         names = [str(name) for name in table.var_names]
         return numbers, tuple(Column(name, "") for name, _ in zip(names, columns, strict=True))
     if sparse.issparse(table):
+        table = sparse.csr_array(table)
         return table, tuple(Column(str(j), "") for j in range(table.shape[1]))
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return _encoded_frame(frame)
     try:
-        values = np.asarray(table, dtype=np.float64)
+        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            return _encoded_frame(frame)
+        values = _real(np.asarray(table))
+    except nw.exceptions.DuplicateError as error:
+        msg = f"The columns of X must have different names, by which they are explained ({error}): rename them."
+        raise InvalidInputError(msg) from error
     except (TypeError, ValueError) as error:
         msg = f"X must be a table of numbers in memory; got {type(table).__name__} ({error}): leave X out."
         raise InvalidInputError(msg) from error
@@ -214,10 +229,17 @@ def _encoded_frame(frame: nw.DataFrame[Any]) -> tuple[Array, tuple[Column, ...]]
     return values, tuple(columns)
 
 
+def _real(values: Array) -> NDArray[np.float64]:
+    if values.dtype.kind in "cM":
+        msg = f"numbers are real; got {values.dtype}"
+        raise TypeError(msg)
+    return values.astype(np.float64)
+
+
 def _floats(frame: nw.DataFrame[Any]) -> Array:
     native = nw.to_native(frame)
     try:
-        return np.asarray(native, dtype=np.float64)
+        return _real(np.asarray(native))
     except (TypeError, ValueError):  # pandas.NA
         return np.column_stack([_encoded_series(series)[0] for series in frame.iter_columns()])
 
@@ -227,7 +249,7 @@ def _encoded_series(series: nw.Series[Any]) -> tuple[Array, Kind, tuple[str, ...
     missing = series.is_null().to_numpy()
     if series.dtype.is_numeric():
         filled = series.fill_null(0).to_numpy() if missing.any() else series.to_numpy()
-        return np.where(missing, np.nan, np.asarray(filled, dtype=np.float64)), "number", ()
+        return np.where(missing, np.nan, _real(np.asarray(filled))), "number", ()
     if series.dtype in (nw.Date, nw.Datetime):
         days = np.asarray(series.to_numpy(), dtype="datetime64[s]").astype(np.float64) / 86400
         return np.where(missing, np.nan, days), "date", ()

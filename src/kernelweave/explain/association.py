@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from kernelweave._types import LabelsLike, Table
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._columns import Column, read_columns
 from kernelweave.explain._effects import Floats, indicators
 from kernelweave.explain._frames import frame, need_pandas, plain_lists
@@ -169,6 +170,8 @@ def associate(
     >>> found.columns[0].measure, round(found.columns[0].value, 2)
     ('correlation ratio', 0.96)
     """
+    check_whole(n_permutations, "n_permutations", 1)
+    check_seed(random_state)
     kind, names, codes = groups_of(model)
     columns = read_columns(metadata, len(codes))
     rng = np.random.default_rng(random_state)
@@ -340,6 +343,9 @@ def compare_clusterings(
     >>> compare_clusterings([0, 0, 1, 1], ["b", "b", "a", "a"]).columns
     ('b', 'a')
     """
+    if not (isinstance(names, list | tuple) and len(names) == 2 and all(isinstance(name, str) for name in names)):
+        msg = f"names must be two texts, one for each clustering; got {names!r}."
+        raise InvalidInputError(msg)
     (_, own, codes), (_, others, again) = groups_of(first), groups_of(second)
     if len(codes) != len(again):
         msg = f"The clusterings must have the same samples; got {len(codes)} and {len(again)}."

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from kernelweave._types import Array, LabelsLike, Tables
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._effects import Effects, measure
 from kernelweave.explain._frames import frame, plain_lists
@@ -211,16 +212,16 @@ def explain_clusters(
     >>> first["feature"], first["direction"], round(first["median_in"], 1), round(first["median_out"], 1)
     ('petal length (cm)', 'lower', 1.5, 4.9)
     """
-    if n_features is not None and n_features < 1:
-        msg = f"n_features must be a positive whole number or None; got {n_features!r}."
-        raise InvalidInputError(msg)
+    check_whole(n_features, "n_features", 1, optional=True)
+    check_whole(n_splits, "n_splits", 2)
+    check_seed(random_state)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
     columns = read_columns(X, len(codes))
     effects = measure(columns, codes, len(names))
     tested = None
     if test:
-        _check_test(model, y, kind, n_splits)
+        _check_test(model, y, kind)
         rng = np.random.default_rng(random_state)
         tested = held_out_test(model, X, y, columns, (names, codes), n_splits=n_splits, rng=rng)
     orders = [effects.order(k)[:n_features] for k in range(len(names))]
@@ -234,7 +235,7 @@ def explain_clusters(
     )
 
 
-def _check_test(model: Any, y: LabelsLike | None, kind: str, n_splits: int) -> None:
+def _check_test(model: Any, y: LabelsLike | None, kind: str) -> None:
     problem = ""
     if not hasattr(model, "get_params"):
         problem = "fits the model again, but got labels: pass the estimator"
@@ -242,8 +243,6 @@ def _check_test(model: Any, y: LabelsLike | None, kind: str, n_splits: int) -> N
         problem = "leaves columns out, which a model of precomputed kernels cannot do"
     elif kind == "class" and y is None:
         problem = "fits the classifier again: pass its labels y"
-    elif n_splits < 2:
-        problem = f"needs n_splits of 2 or more; got {n_splits!r}"
     if problem:
         msg = f"The test of the features {problem}, or test=False."
         raise InvalidInputError(msg)

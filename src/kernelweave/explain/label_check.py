@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import _num_samples
 
 from kernelweave._plural import counted
 from kernelweave._types import LabelsLike, Tables
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._frames import need_pandas
 from kernelweave.samples.partial_labels import encode_partial_labels
 
@@ -128,10 +130,12 @@ def check_labels(
     >>> found.n_labels, found.accuracy > 0.8
     (75, True)
     """
-    if n_splits < 2:
-        msg = f"n_splits must be 2 or more; got {n_splits!r}."
+    check_whole(n_splits, "n_splits", 2)
+    check_seed(random_state)
+    if not is_classifier(model):
+        msg = f"Labels are checked by a classifier, which can be fitted without some of them; got {model!r}."
         raise InvalidInputError(msg)
-    classes, codes = encode_partial_labels(y, n_samples=len(y))  # type: ignore[arg-type]
+    classes, codes = encode_partial_labels(y, n_samples=_num_samples(y))
     labelled = np.flatnonzero(codes >= 0)
     counts = np.bincount(codes[labelled])
     if counts.min() < 2:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._plural import counted
 from kernelweave._types import Array, Matrix, Tables, Vector
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators.whole_numbers import check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
 from kernelweave.explain._groups import groups_of
@@ -148,9 +149,12 @@ def explain_sample(
     >>> found.group != found.runner_up, found.features["feature"].iloc[0]
     (True, 'sepal length (cm)')
     """
+    check_whole(sample, "sample", 0)
+    check_whole(n_neighbors, "n_neighbors", 1)
+    check_whole(n_features, "n_features", 1, optional=True)
     kind, names, codes = groups_of(model)
     n = len(codes)
-    if not 0 <= sample < n:
+    if sample >= n:
         msg = f"sample must be a position from 0 to {n - 1}; got {sample!r}."
         raise InvalidInputError(msg)
     if len(names) < 2:

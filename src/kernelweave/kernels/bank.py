@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -17,8 +18,9 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
+from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "limited", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -97,7 +99,7 @@ class KernelBank:
 
     def fit(self, X: Samples) -> KernelBank:
         """Fix every data-dependent constant on the training samples X, and return the bank."""
-        self._fix(_checked_pair(X))
+        self.fit_pair(_checked_pair(X))
         return self
 
     def grams(self, X: Samples, Y: Samples | None = None) -> Matrix:
@@ -108,9 +110,7 @@ class KernelBank:
 
     def fit_grams(self, X: Samples) -> Matrix:
         """Fit on X and return its kernel matrices, computing the products between samples once for both."""
-        pair = _checked_pair(X)
-        self._fix(pair)
-        return self.stack(pair)
+        return self.stack(self.fit_pair(_checked_pair(X)))
 
     def fit_tiles(self, X: Samples) -> TileOf:
         """Fit on X and return a function that gives tiles of its kernel matrices.
@@ -118,21 +118,17 @@ class KernelBank:
         The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
         is not checked.
         """
-        return self.tiles(self.fit_pair(X))
+        return partial(self.tile, self.fit_pair(Pair(X)))
 
-    def fit_pair(self, X: Samples) -> Pair:
-        """Fit on X, which is not checked, and return it with the products between its samples."""
-        pair = Pair(X)
-        self._fix(pair)
+    def fit_pair(self, pair: Pair) -> Pair:
+        """Fix every data-dependent constant on the samples of a pair, which are not checked, and return the pair."""
+        self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
+        self._n_features = pair.X.shape[1]
         return pair
 
-    def tiles(self, pair: Pair) -> TileOf:
-        """Return a function that gives tiles of the kernel matrices of a pair, whose samples were checked."""
-
-        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return self.stack(Tile(pair, rows, cols, dtype))
-
-        return tile
+    def tile(self, pair: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        """Return a tile of the matrices of the fitted kernels for a pair whose samples were checked, (r, b, b')."""
+        return self.stack(Tile(pair, rows, cols, dtype))
 
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
         """Yield the kernel matrices one by one, so that only one of them is in memory.
@@ -175,10 +171,6 @@ class KernelBank:
             for _, name, kernel in used:
                 _matrix(name, kernel, pair)
         return K
-
-    def _fix(self, pair: Pair) -> None:
-        self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
-        self._n_features = pair.X.shape[1]
 
     def _need_fitted(self, pair: Pair) -> None:
         if not self._fixed:
@@ -231,6 +223,21 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
             )
             raise InvalidInputError(msg)
     return pair
+
+
+def limited(tile: TileOf, names: Sequence[str]) -> TileOf:
+    """Return a function that gives tiles of kernel matrices, and refuses those of values too large or too small."""
+
+    def checked(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        H = tile(rows, cols, dtype)
+        flat, limit = H.reshape(len(H), -1), LARGEST[H.dtype.itemsize]
+        largest = np.maximum(flat.max(axis=1, initial=0), -flat.min(axis=1, initial=0))
+        if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
+            for name, K in zip(names, H, strict=True):
+                check_kernel(K, f"Kernel {name!r}", training=rows == cols)
+        return H
+
+    return checked
 
 
 def weighted_products(

@@ -14,9 +14,8 @@ from kernelweave.kernels.distances import Gaussian
 from kernelweave.kernels.recipes import recipe
 from kernelweave.samples.column_kinds import KindLike
 from kernelweave.samples.mixed_table import CATEGORIES, ColumnChoices
-from kernelweave.samples.readings import Choices
 
-__all__ = ["BankLike", "KernelsLike", "Mixed", "as_bank", "as_mixed", "bank_of_kind", "column_choices"]
+__all__ = ["BankLike", "KernelsLike", "Mixed", "as_bank", "is_mixed_recipe"]
 
 # a recipe's name, a bank, one kernel, or several of them
 BankLike: TypeAlias = str | KernelBank | Kernel | Callable[..., float] | Sequence[KernelLike] | Mapping[str, KernelLike]
@@ -93,38 +92,21 @@ class Mixed:
 KernelsLike: TypeAlias = BankLike | Mixed | Mapping[str, BankLike | Mixed]
 
 
-def as_mixed(kernels: object) -> Mixed | None:
-    """Return the recipe for mixed tables if this is one, by name or as an object."""
-    if isinstance(kernels, str) and kernels == "mixed":
-        return Mixed()
-    return kernels if isinstance(kernels, Mixed) else None
+def is_mixed_recipe(kernels: object) -> bool:
+    """Return whether this is the recipe for mixed tables, by name or as an object."""
+    return isinstance(kernels, Mixed) or (isinstance(kernels, str) and kernels == "mixed")
 
 
-def column_choices(kernels: object) -> Choices:
-    """Return how `kernels` ask data frames to be read: all of them, some by their names, or None."""
-    if isinstance(kernels, Mapping):
-        found = {str(name): mixed.choices for name, one in kernels.items() if (mixed := as_mixed(one)) is not None}
-        return found or None
-    mixed = as_mixed(kernels)
-    return None if mixed is None else mixed.choices
+def as_bank(kernels: KernelsLike, kind: str = "table") -> KernelBank:
+    """Return an unfitted bank from a recipe's name, a bank, a kernel, a list or mapping of kernels, or a `Mixed`.
 
-
-def bank_of_kind(kernels: BankLike | Mixed, kind: str) -> KernelBank:
-    """Return an unfitted bank for views of one kind; a recipe by name is one of numbers, categories have their own."""
-    mixed = as_mixed(kernels)
-    if mixed is None and kind == CATEGORIES and isinstance(kernels, str):
-        as_bank(kernels)  # refuses names that are not known
-        mixed = Mixed()
-    return as_bank(kernels) if mixed is None else mixed.bank(kind)
-
-
-def as_bank(kernels: KernelsLike) -> KernelBank:
-    """Return an unfitted bank from a recipe's name, a bank, a kernel, or a list or mapping of kernels."""
-    mixed = as_mixed(kernels)
-    if mixed is not None:
-        return as_bank(mixed.numbers)
-    if isinstance(kernels, str):
-        return recipe(kernels)
+    `kind` is that of the view it is for: a recipe by name is one of numbers, categories have their own.
+    """
+    if isinstance(kernels, str) and kernels != "mixed":
+        bank = recipe(kernels)  # refuses names that are not known
+        return bank if kind != CATEGORIES else Mixed().bank(kind)
+    if isinstance(kernels, str | Mixed):
+        return (Mixed() if isinstance(kernels, str) else kernels).bank(kind)
     if isinstance(kernels, KernelBank):
         return kernels.unfitted()
     if isinstance(kernels, Kernel) or callable(kernels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank
 from kernelweave.kernels.gaps import knowledge, spread
-from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, as_mixed, bank_of_kind
+from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import is_recipe
@@ -93,7 +94,7 @@ class ViewBank:
         self._training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
-            return bank.stack(bank.fit_pair(X.tables[0]))
+            return bank.stack(bank.fit_pair(Pair(X.tables[0])))
         H = np.empty((len(self.names), X.n_samples, X.n_samples), dtype=X.dtype)
         start = 0
         for v, bank in enumerate(self.banks.values()):
@@ -168,7 +169,7 @@ class ViewBank:
     def _fit_view(self, X: Views, v: int) -> Pair:
         """Fit the kernels of one view and return the products of its samples; an error names the view."""
         try:
-            return self.banks[X.names[v]].fit_pair(X.tables[v])
+            return self.banks[X.names[v]].fit_pair(Pair(X.tables[v]))
         except InvalidInputError as error:
             msg = f"View {X.names[v]!r}: {error}"
             raise InvalidInputError(msg) from error
@@ -176,7 +177,7 @@ class ViewBank:
     def _view_tiles(self, X: Views, v: int) -> TileOf:
         """Fit the kernels of one view and return the function of their tiles."""
         bank = self.banks[X.names[v]]
-        tile_of = bank.tiles(self._fit_view(X, v))
+        tile_of = partial(bank.tile, self._fit_view(X, v))
         if X.complete:
             return tile_of
         t = knowledge(X.present)[v]
@@ -272,7 +273,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     kinds = dict(zip(names, samples.kinds, strict=True))
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):
         for_all = cast(BankLike | Mixed, kernels)
-        return ViewBank({name: bank_of_kind(for_all, kind) for name, kind in kinds.items()})
+        return ViewBank({name: as_bank(for_all, kind) for name, kind in kinds.items()})
     keys = {name: name if name in kernels else source for name, source in zip(names, samples.sources, strict=True)}
     if set(kernels) != set(keys.values()):
         odd = sorted(set(map(str, kernels)) ^ set(keys.values()))
@@ -281,7 +282,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
             f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
         )
         raise InvalidInputError(msg)
-    return ViewBank({name: bank_of_kind(kernels[key], kinds[name]) for name, key in keys.items()})
+    return ViewBank({name: as_bank(kernels[key], kinds[name]) for name, key in keys.items()})
 
 
 def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tuple[str, ...]) -> bool:
@@ -289,7 +290,7 @@ def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tu
     several = [
         isinstance(value, list | tuple | Mapping | KernelBank)
         or (isinstance(value, str) and is_recipe(value))
-        or as_mixed(value) is not None
+        or is_mixed_recipe(value)
         for value in kernels.values()
     ]
     if len(names) == 1:  # a kernel may have the name of the only view

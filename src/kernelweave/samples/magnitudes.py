@@ -9,30 +9,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from kernelweave._types import Array, Matrix, Samples, TileOf
+from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["cast", "check_kernel", "check_samples", "limited"]
+__all__ = ["LARGEST", "cast", "check_kernel", "check_samples"]
 
-_LARGEST = {4: 1e15, 8: 1e100}  # of the values of a kernel, by the bytes of a number
+LARGEST = {4: 1e15, 8: 1e100}  # of the values of a kernel, by the bytes of a number
 _LARGEST_OF_SAMPLES = {4: 1e9, 8: 1e75}  # kernels of products and distances are their squares
 _LARGEST_TO_SCALE = {4: 1e30, 8: 1e200}
 _LIKE_SAMPLES = "scale the samples, or normalise the kernel"
-
-
-def limited(tile: TileOf, names: Sequence[str]) -> TileOf:
-    """Return a function that gives tiles of kernel matrices, and refuses those of values too large or too small."""
-
-    def checked(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-        H = tile(rows, cols, dtype)
-        flat, limit = H.reshape(len(H), -1), _LARGEST[H.dtype.itemsize]
-        largest = np.maximum(flat.max(axis=1, initial=0), -flat.min(axis=1, initial=0))
-        if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
-            for name, K in zip(names, H, strict=True):
-                check_kernel(K, f"Kernel {name!r}", training=rows == cols)
-        return H
-
-    return checked
 
 
 def check_kernel(
@@ -45,7 +30,7 @@ def check_kernel(
     """
     largest = _largest(K)
     precision = K.dtype if dtype is None else np.dtype(dtype)
-    limit = _LARGEST[precision.itemsize]
+    limit = LARGEST[precision.itemsize]
     if largest > limit or (training and 0 < largest < 1 / limit):
         msg = (
             f"{what} has absolute values up to {largest:.3g}, but the largest must lie between {1 / limit:g} and "

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from kernelweave._types import Array, Samples
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 from kernelweave.samples.views import Views
@@ -32,6 +32,7 @@ __all__ = [
     "scale_methods",
     "scaled",
     "scaling_words",
+    "shrunk",
 ]
 
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
@@ -121,16 +122,12 @@ class Version:
         """Return this version with the same methods and the constants of other samples."""
         tables = dict(zip(views.names, views.tables, strict=True))
         scalings = {
-            name: Scaling("none", one.reason, unit=_unit_of(tables[name]))
+            name: Scaling("none", one.reason, unit=_size_of(tables[name]).unit)
             if one.method == "none" and one.unit is not None
             else fit_scaling(tables[name], one.method)
             for name, one in self.scalings.items()
         }
         return replace(self, scalings=scalings)
-
-    def counted(self, share: float) -> Version:
-        """Return this version with another share."""
-        return replace(self, share=share)
 
 
 def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Version, ...]:
@@ -143,15 +140,15 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     """
     given = _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
-    filled = {name: _filled(tables[name]) for name in views.names if name not in given}
-    if not filled:
+    sizes = {name: _size_of(tables[name]) for name in views.names if name not in given}
+    if not sizes:
         return (Version("given", given),)
-    few = any(width < _FEW_COLUMNS for _, width in filled.values())
+    few = any(size.columns < _FEW_COLUMNS for size in sizes.values())
     reason = "no scaling is known to be the right one"
-    direction = {name: _direction(tables[name], columns, reason) for name, (_, columns) in filled.items()}
-    even = float(np.mean([_evenness(tables[name], columns) ** 4 for name, (_, columns) in filled.items()]))
+    direction = {name: _direction(size, reason) for name, size in sizes.items()}
+    even = float(np.mean([_evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
-    full = {name: share**4 for name, (share, _) in filled.items() if share >= _THIN}
+    full = {name: size.full**4 for name, size in sizes.items() if size.full >= _THIN}
     if not full:
         return (first,)
     z = {name: replace(fit_scaling(tables[name], "zscore"), reason=reason) for name in full}
@@ -172,11 +169,23 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
     return Version("given" if len(given) == len(scalings) else "by view", scalings)
 
 
+def shrunk(version: Version) -> Version:
+    """Return the version with rows that keep their length in a unit in which they are as large as clipped z-scores.
+
+    Products of larger ones tell directions apart rather than samples, which costs accuracy where landmarks are few.
+    """
+    scalings = {
+        name: replace(one, unit=2 * one.unit) if one.method == "none" and one.unit is not None else one
+        for name, one in version.scalings.items()
+    }
+    return replace(version, scalings=scalings)
+
+
 def _by_columns(X: Samples) -> Scaling:
     """Return the scaling that the columns of a table suggest."""
-    full, columns = _filled(X)
-    if full < _THIN or _evenness(X, columns) >= full:
-        return _direction(X, columns, "its columns are of similar size, or mostly zero")
+    size = _size_of(X)
+    if size.full < _THIN or _evenness(X, size) >= size.full:
+        return _direction(size, "its columns are of similar size, or mostly zero")
     return replace(fit_scaling(X, "zscore"), reason="few of its columns have most of the size of the rows")
 
 
@@ -191,7 +200,7 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
         if method != "auto" and kind in ("table", "numbers"):
             found[name] = fit_scaling(X, method)
         elif kind != "table":
-            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_unit_of(X) if kind == "distances" else None)
+            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_size_of(X).unit if kind == "distances" else None)
         elif as_they_are is not None:
             found[name] = Scaling("none", as_they_are)
     return found
@@ -199,40 +208,54 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
 
 def is_thin(X: Samples) -> bool:
     """Return whether a table is mostly zero, like counts of words: its z-scores mean nothing."""
-    return _filled(X)[0] < _THIN
+    return _size_of(X).full < _THIN
 
 
-def _filled(X: Samples) -> tuple[float, float]:
-    """Return how full the column of a mean entry is, from 0 to 1, and the number of columns that are filled at all.
+class _Size(NamedTuple):
+    """How full a table is, and how large its values are.
 
-    With f_j the share of entries of column j that are not zero: Σ f² / Σ f, and (Σ f)² / Σ f².
+    With f_j the share of entries of column j that are not zero: `full` is how full the column of a mean entry is, from
+    0 to 1, Σ f² / Σ f, and `columns` the number of columns that are filled at all, (Σ f)² / Σ f². `unit` is that in
+    which the largest absolute value is 6, or 1 if most are 0; None if all are.
     """
-    counts = np.bincount(X.tocsr().indices, weights=X.data != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
+
+    full: float
+    columns: float
+    unit: float | None
+
+
+def _size_of(X: Samples) -> _Size:
+    values = X.data if sparse.issparse(X) else X
+    counts = np.bincount(X.tocsr().indices, weights=values != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
     f = (np.count_nonzero(X, axis=0) if counts is None else counts) / X.shape[0]
     total, squares = float(f.sum()), float(f @ f)
-    return (squares / total, total**2 / squares) if total > 0 else (0.0, 0.0)
+    if total == 0:
+        return _Size(0.0, 0.0, None)
+    full = squares / total
+    largest = float(max(values.max(initial=0), -values.min(initial=0)))
+    unit = largest / (_LARGEST_THIN if full < _THIN else _LARGEST) or largest  # the smallest number has no sixth
+    return _Size(full, total**2 / squares, unit)
 
 
-def _evenness(X: Samples, columns: float) -> float:
+def _evenness(X: Samples, size: _Size) -> float:
     """Return min(1, 2 e / min(columns, 10)), e = (Σ m)² / Σ m² and m_j the mean square of column j.
 
     e is the number of columns that have most of the size of the rows: all of them if their sizes are equal.
     """
-    unit = _unit_of(X)
-    if unit is None:
+    if size.unit is None:
         return 1.0
-    table = _in_unit(X, unit)
+    table = _in_unit(X, size.unit)
     m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
     m = m.ravel().astype(np.float64) / X.shape[0]
-    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(columns, 1.0), _FEW_COLUMNS)))
+    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(size.columns, 1.0), _FEW_COLUMNS)))
 
 
-def _direction(X: Samples, columns: float, reason: str) -> Scaling:
+def _direction(size: _Size, reason: str) -> Scaling:
     """Return the scaling to unit length, or to one unit for all where there are few columns."""
-    if columns < _FEW_COLUMNS:
-        n = round(columns)
+    if size.columns < _FEW_COLUMNS:
+        n = round(size.columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
-        return Scaling("none", f"{what} too few to give up the length of the rows", unit=_unit_of(X))
+        return Scaling("none", f"{what} too few to give up the length of the rows", unit=size.unit)
     return Scaling("unit", reason)
 
 
@@ -253,7 +276,7 @@ def fit_scaling(X: Samples, method: str) -> Scaling:
     """
     if method != "zscore":
         return Scaling(method, "it was asked for")
-    unit = _unit_of(X)
+    unit = _size_of(X).unit
     extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
     table = _in_unit(X, unit) if unit is not None and extreme else X
     return Scaling(method, "it was asked for", *_moments(table), unit if extreme else None)
@@ -332,31 +355,20 @@ def _dense(X: Samples) -> npt.NDArray[Any]:
     return np.asarray(X.toarray())
 
 
-def _unit_of(X: Samples) -> float | None:
-    """Return the unit in which the largest absolute value is 6, or 1 if most are 0; None if all are."""
-    values = X.data if sparse.issparse(X) else X
-    largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    if largest == 0:
-        return None
-    return largest / (_LARGEST_THIN if is_thin(X) else _LARGEST) or largest  # the smallest number has no sixth
-
-
 @np.errstate(over="ignore")
 def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit; new samples that are too large for it become infinite, which kernels refuse."""
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data = _divided(X.data, unit)
-        return X
-    return _divided(X, unit)
+    """Return a table in this unit, in its own precision, in which the unit itself may be too small to be written.
 
-
-def _divided(values: Array, unit: float) -> Array:
-    """Return values / unit in their precision, in which the unit itself may be too small to be written."""
-    dtype = values.dtype
-    if unit < np.finfo(dtype).tiny:
-        values = values.astype(np.float64)
-    return (values / unit).astype(dtype, copy=False)
+    New samples that are too large for the unit become infinite, which kernels refuse.
+    """
+    values = X.data if sparse.issparse(X) else X
+    wide = values.astype(np.float64) if unit < np.finfo(values.dtype).tiny else values
+    found = (wide / unit).astype(values.dtype, copy=False)
+    if not sparse.issparse(X):
+        return found
+    X = X.copy()
+    X.data = found
+    return X
 
 
 def _unit(X: Samples) -> Samples:

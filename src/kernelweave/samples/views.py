@@ -159,11 +159,9 @@ class Views:
             table.values[order[name]][known[np.sort(rows[name])]]
             for known, (name, table) in zip(present, read.items(), strict=True)
         )
-        self._set(names, ordered, present, sample_names)
-        self.kinds = tuple(table.kind for table in read.values())
-        self.sources = tuple(sources.values())
+        kinds = tuple(table.kind for table in read.values())
+        self._set(names, ordered, present, sample_names, kinds=kinds, sources=tuple(sources.values()))
         self.readings = found
-        self._ask()
 
     @classmethod
     def of_table(cls, table: Samples) -> Views:
@@ -171,27 +169,30 @@ class Views:
         return object.__new__(cls)._set(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
 
     def _set(
-        self, names: tuple[str, ...], tables: Sequence[Samples], present: Mask, sample_names: Array | None
+        self,
+        names: tuple[str, ...],
+        tables: Sequence[Samples],
+        present: Mask,
+        sample_names: Array | None,
+        *,
+        kinds: tuple[str, ...] = (),
+        sources: tuple[str, ...] = (),
     ) -> Views:
-        """Set all attributes, and return the views."""
+        """Set all attributes but for the readings, and return the views; they are tables by themselves by default."""
         self.names, self.tables, self.present, self.sample_names = names, tuple(tables), present, sample_names
         self.n_samples = present.shape[1]
         self.widths = tuple(table.shape[1] for table in tables)
         self.shape = (self.n_samples, sum(self.widths))
         self.dtype = np.result_type(*(table.dtype for table in tables))
         self.complete = bool(present.all())
-        self.kinds = ("table",) * len(names)
-        self.sources = names
-        self._ask()
-        return self
-
-    def _ask(self) -> None:
-        """Set what a solver must support for these samples."""
-        self.asks = {"views": "several views"} if len(self.names) > 1 else {}
+        self.kinds = kinds or ("table",) * len(names)
+        self.sources = sources or names
+        self.asks = {"views": "several views"} if len(names) > 1 else {}
         if not self.complete:
             self.asks["gaps"] = "views that lack some samples"
         if set(self.kinds) & {"numbers", "categories"}:
             self.asks["mixed"] = "a mixed table"
+        return self
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision."""
@@ -224,11 +225,9 @@ class Views:
         self, which: Sequence[int], tables: Sequence[Samples], present: Mask, sample_names: Array | None
     ) -> Views:
         """Return views of other tables, with the names of these views at some positions and how they were read."""
-        views = object.__new__(Views)._set(tuple(self.names[v] for v in which), tables, present, sample_names)
-        views.kinds = tuple(self.kinds[v] for v in which)
-        views.sources = tuple(self.sources[v] for v in which)
-        views.readings = {name: one for name, one in self.readings.items() if name in views.sources}
-        views._ask()
+        names, kinds, sources = (tuple(of[v] for v in which) for of in (self.names, self.kinds, self.sources))
+        views = object.__new__(Views)._set(names, tables, present, sample_names, kinds=kinds, sources=sources)
+        views.readings = {name: one for name, one in self.readings.items() if name in sources}
         return views
 
     def fitted_to(self, readings: Mapping[str, TableReading]) -> Views:

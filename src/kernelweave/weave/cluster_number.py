@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Vector
+from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence, eigenvalue_gaps
-from kernelweave.weave.graph_partitions import embedded, partitions, spectrum
-from kernelweave.weave.structureless import Kind as NullKind
+from kernelweave.samples.structureless import Kind as NullKind
+from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.weave.graph_partitions import QUICK_TOL, spectrum, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs
 
-__all__ = ["count_clusters", "tried"]
+__all__ = ["count_clusters"]
 
-_STARTS = 5  # of k-means, for each number of clusters that is tried
-_TOL = 1e-3  # of the eigenvectors
 _DOUBT = 1.3  # times more or less than a clear gap
 _MORE_DRAWS = 4  # of samples without structure, if in doubt
 _EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
+
+
+class _Tried(NamedTuple):
+    """Of every graph the eigenvalues, and for each number of clusters its partitions and how far graphs agree."""
+
+    values: list[Vector]
+    partitions: dict[int, Partitions]
+    agreement: dict[int, float]
 
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
@@ -31,15 +39,18 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         graphs = (*graphs, *several.perturbed())
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
-    values, agreement, within = tried(graphs, priors, numbers, rng, say)
+    values, found, agreement = _tried(graphs, priors, numbers, rng, say)
+    within = {
+        k: float(np.average([modularity(*pair) for pair in zip(graphs, z, strict=True)], weights=priors))
+        for k, z in found.items()
+    }
     without: list[Vector] | None = None
     by_chance: tuple[dict[int, float], ...] = ()
     if several.null is not None:
         some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        cloud, normal, _ = tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+        cloud, _, normal = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
         without = _surer(cloud, values, numbers, several.null, rng)
-        _, permuted, _ = tried(several.null(rng, "permuted"), priors, some, rng, say)
-        by_chance = (normal, permuted)
+        by_chance = (normal, _tried(several.null(rng, "permuted"), priors, some, rng, say).agreement)
     evidence = cluster_evidence(agreement, within, values, without, by_chance, few_columns=several.few_columns)
     say(f"number of clusters: {evidence.words}")
     return evidence
@@ -60,38 +71,21 @@ def _surer(
     if not 1 / _DOUBT < largest / CLEAR < _DOUBT:
         return cloud
     more = (null(rng, "normal") for _ in range(_MORE_DRAWS))
-    draws = [cloud, *([spectrum(S, numbers[-1] + 1, tol=_TOL)[0] for S in graphs] for graphs in more)]
+    draws = [cloud, *([spectrum(S, numbers[-1] + 1, tol=QUICK_TOL)[0] for S in graphs] for graphs in more)]
     return [np.mean(of_graph, axis=0) for of_graph in zip(*draws, strict=True)]
 
 
-def tried(
+def _tried(
     graphs: Sequence[sparse.csr_array],
     priors: Vector,
     numbers: Sequence[int],
     rng: np.random.RandomState,
-    say: Callable[[str], None] | None = None,
+    say: Callable[[str], None],
     most: int | None = None,
-) -> tuple[list[Vector], dict[int, float], dict[int, float]]:
-    """Return the eigenvalues of every graph, and the agreement and the modularity of each number of clusters."""
-    values, vectors, order = [], [], []
-    block: Matrix | None = None
-    for S in graphs:
-        small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=_TOL)
-        values.append(small)
-        vectors.append(V)
-        order.append(np.lexsort(V.T))
-        if say is not None:
-            say(f"number of clusters: graph {len(values)} of {len(graphs)}")
-    found = {}
-    for k in numbers:
-        tables = [embedded(small, V, "unit", k) for small, V in zip(values, vectors, strict=True)]
-        found[k] = partitions(tables, order, k, n_init=_STARTS, rng=rng)
-    agreement = {k: _agreement(found[k], priors) for k in numbers}
-    within = {
-        k: float(np.average([modularity(*pair) for pair in zip(graphs, found[k], strict=True)], weights=priors))
-        for k in numbers
-    }
-    return values, agreement, within
+) -> _Tried:
+    """Return the eigenvalues of every graph, its partitions, and how far graphs agree on each number of clusters."""
+    values, found = unit_partitions(graphs, numbers, rng, say=say, most=most)
+    return _Tried(values, found, {k: _agreement(z, priors) for k, z in found.items()})
 
 
 def _agreement(found: Partitions, priors: Vector) -> float:

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
-from kernelweave.core.graphs.coordinates import margins, shrinkage
-from kernelweave.core.partitions.agreement import merge
+from kernelweave.core.graphs.coordinates import embedded, margins, shrinkage
+from kernelweave.core.partitions.agreement import merge, trusted
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
-from kernelweave.weave.graph_partitions import embedded, read_graph, spectrum, trusted
+from kernelweave.weave.graph_partitions import read_graph, spectrum
 from kernelweave.weave.plan import Clusters, Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -37,7 +37,8 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
         if weights[i] > most:
             most, best = weights[i], block
-        plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {counted(len(z), 'partition')} {agreement:.2f}")
+        many = f"{len(z)} partition{'s' * (len(z) != 1)}"
+        plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {many} {agreement:.2f}")
         parts.append(z)
     weights /= weights.sum()
     labels, M = merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c)
@@ -51,6 +52,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     votes = clear * np.eye(M.shape[1], dtype=M.dtype)[labels] + (1 - clear) / M.shape[1]
     every = several.copies
     labels, M, P = labels[every], M[every], P[every]
+    confidence, margin = margins(M, labels)
     model = GraphModel(
         woven.joiner,
         coordinates,
@@ -61,7 +63,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         embedding=P,
     )
     attributes = {**woven.attributes, "clarity_": clear}
-    return Clusters(model, labels, M, *margins(M, labels), P, values, evidence, attributes)
+    return Clusters(model, labels, M, confidence, margin, P, values, evidence, attributes)
 
 
 def _at_most(c: int, n_distinct: int) -> int:

@@ -14,11 +14,12 @@ from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels.bank import limited
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
-from kernelweave.samples.magnitudes import limited
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
@@ -132,8 +133,7 @@ class Consensus:
 
 
 def combine(
-    samples: Views | KernelStack,
-    version: Version,
+    compared: Compared,
     kernels: KernelsLike,
     weights: WeightsLike,
     say: Callable[[str], None] | None = None,
@@ -141,17 +141,17 @@ def combine(
     labelled: bool = False,
 ) -> Consensus:
     """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
-    training = scaled(samples, version.scalings) if isinstance(samples, Views) else None
-    compared = samples if training is None else training
-    bank = bank_of(kernels, compared)
-    tile = bank.fit_tiles(compared)
+    version, samples = compared
+    bank = bank_of(kernels, samples)
+    tile = bank.fit_tiles(samples)
     tiles = KernelTiles(limited(tile, bank.names), len(bank.names), samples.n_samples)
-    p = weigh(tiles, weights, bank, compared, labelled=labelled)
+    p = weigh(tiles, weights, bank, samples, labelled=labelled)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
         tiles = replace(tiles, tile=tile)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    training = samples if isinstance(samples, Views) else None
     return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 
 
@@ -164,7 +164,7 @@ def weigh(
     if weights == "uniform":
         return np.full(tiles.r, 1 / tiles.r)
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
-    if isinstance(samples, KernelStack):
+    if isinstance(samples, KernelStack) or len(samples.names) == 1:
         return median_weights(*kernel_moments(single))
     view = np.array([samples.names.index(name) for name in bank.views])
     relations = ViewRelations(view, samples.present)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 from scipy import linalg, sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Matrix
 from kernelweave.core.graphs.affinity import (
     Affinity,
     Cut,
@@ -16,11 +16,12 @@ from kernelweave.core.graphs.affinity import (
     Kind,
     cut_graphs,
     join_pieces,
+    mean_degree,
 )
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.weave.dense_rows import RowPart
 
-__all__ = ["Family", "affinity_of", "mean_degree", "one_graph", "several_cuts", "weighted_sum"]
+__all__ = ["Family", "affinity_of", "one_graph", "several_cuts"]
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
@@ -51,11 +52,7 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
 
 def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
     """Return the graph of a kernel matrix by the rule, in one piece if `join`."""
-    _check_trace(K)
-    try:
-        S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
-    except linalg.LinAlgError as error:
-        raise _singular(rule.gamma) from error
+    S, degrees, last = rule.weave(partial(affinity_of, K, rule.gamma), len(K))
     weights = [1.0] if len(degrees) == 1 else [1 / d for d in degrees]  # as in the graph
     parts = tuple(RowPart(kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True))
     S = join_pieces(S, last) if join else S
@@ -64,39 +61,14 @@ def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
 
 def affinity_of(K: Matrix, gamma: float, kind: Kind) -> Affinity:
     """Return the affinities of one kind of all pairs of samples in a kernel matrix, which is checked."""
-    _check_trace(K)
-    try:
-        return KernelAffinities(K, gamma)(kind)
-    except linalg.LinAlgError as error:
-        raise _singular(gamma) from error
-
-
-def _check_trace(K: Matrix) -> None:
     if K.trace() <= 0:
         msg = (
             f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
             "positive diagonal."
         )
         raise InvalidInputError(msg)
-
-
-def _singular(gamma: float) -> NotFiniteError:
-    return NotFiniteError(
-        f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
-    )
-
-
-def mean_degree(S: sparse.csr_array) -> float:
-    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
-    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
-    return degree if degree > np.finfo(S.dtype).tiny else 1.0
-
-
-def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
-    """Return Σ w_g S_g / (mean degree of S_g), or the only graph as it is."""
-    if len(graphs) == 1:
-        return graphs[0]
-    parts = (S * S.dtype.type(w / mean_degree(S)) for S, w in zip(graphs, weights, strict=True) if w > 0)
-    total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
-    total.sort_indices()
-    return total
+    try:
+        return KernelAffinities(K, gamma)(kind)
+    except linalg.LinAlgError as error:
+        msg = f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
+        raise NotFiniteError(msg) from error

@@ -20,19 +20,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import TOL, bottom_spectrum, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import table_partitions
-from kernelweave.weave.plan import EmbeddingKind
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["Read", "embedded", "kmeans", "partitions", "read_graph", "spectrum", "trusted"]
+__all__ = ["QUICK_TOL", "Read", "kmeans", "partitions", "read_graph", "spectrum", "unit_partitions"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
-_TOL = 1e-3  # of eigenvectors from which partitions are read
-_LEAST_AGREEMENT = 1e-3
-_POWER, _POWER_OF_FEW = 8.0, 16.0  # of the agreement; with few columns there are more graphs to choose from
+QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
+_QUICK_STARTS = 5  # of k-means, where graphs are only compared
 
 
 class Read(NamedTuple):
@@ -55,7 +53,7 @@ def read_graph(
 ) -> Read:
     """Return partitions of one graph, one per embedding of q eigenvectors, and how well they agree."""
     wide = ceil(1.5 * q)
-    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=_TOL, say=say)
+    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=QUICK_TOL, say=say)
     rows: list[tuple[EmbeddingKind, int]] = [(kind, q)]
     if kind in ("auto", "merged"):
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
@@ -63,11 +61,6 @@ def read_graph(
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
     z = partitions(tables, [np.lexsort(V.T)] * len(tables), n_clusters, n_init=starts, rng=rng)
     return Read(z, mean_agreement(z), block)
-
-
-def trusted(agreement: float, *, few_columns: bool = False) -> float:
-    """Return how much a graph counts whose partitions agree this well: a power of the mean adjusted Rand index."""
-    return float(max(agreement, _LEAST_AGREEMENT) ** (_POWER_OF_FEW if few_columns else _POWER))
 
 
 def spectrum(
@@ -96,12 +89,32 @@ def spectrum(
     return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors, found.block
 
 
-def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
-    """Return P (n, q): eigenvectors as they are, with normalised rows, or scaled to commute times."""
-    if kind == "commute":  # without the constant eigenvector, whose eigenvalue is 0
-        return commute_rows(values[: q + 1], V[:, : q + 1])
-    rescale: Callable[[Matrix], Matrix] = {"unit": unit_rows, "soft": soft_rows}.get(kind, np.asarray)
-    return rescale(V[:, :q] if q > 1 else V[:, 1:2])  # the first eigenvector is constant
+def unit_partitions(
+    graphs: Sequence[sparse.csr_array],
+    numbers: Sequence[int],
+    rng: np.random.RandomState,
+    *,
+    say: Callable[[str], None] | None = None,
+    most: int | None = None,
+) -> tuple[list[Vector], dict[int, Partitions]]:
+    """Return the eigenvalues of every graph, and for each number of clusters one partition of each, by unit rows.
+
+    There are `most` + 1 eigenvalues, by default one more than the largest number.
+    """
+    values, vectors, order = [], [], []
+    block: Matrix | None = None
+    for S in graphs:
+        small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=QUICK_TOL)
+        values.append(small)
+        vectors.append(V)
+        order.append(np.lexsort(V.T))
+        if say is not None:
+            say(f"number of clusters: graph {len(values)} of {len(graphs)}")
+    found = {}
+    for k in numbers:
+        tables = [embedded(small, V, "unit", k) for small, V in zip(values, vectors, strict=True)]
+        found[k] = partitions(tables, order, k, n_init=_QUICK_STARTS, rng=rng)
+    return values, found
 
 
 def partitions(

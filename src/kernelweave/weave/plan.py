@@ -13,6 +13,7 @@ from sklearn.utils import check_scalar
 
 from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
+from kernelweave.core.graphs.coordinates import EmbeddingKind
 from kernelweave.kernels.view_bank import KernelsLike
 from kernelweave.samples.scaling import Scale
 from kernelweave.select import ClusterEvidence
@@ -20,7 +21,6 @@ from kernelweave.weave.graph_model import GraphModel
 
 __all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading", "check_count"]
 
-EmbeddingKind: TypeAlias = Literal["auto", "merged", "raw", "soft", "unit", "commute"]
 Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
 
 

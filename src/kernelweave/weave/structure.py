@@ -9,14 +9,17 @@ from scipy import sparse
 
 from kernelweave._types import Vector
 from kernelweave.core.graphs.affinity import Cut, Kind, cut_graphs
+from kernelweave.core.graphs.coordinates import eigenvalue_gaps
+from kernelweave.core.partitions.agreement import mean_agreement
+from kernelweave.samples.prepared import Compared, compared_again
 from kernelweave.samples.scaling import Version
+from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
-from kernelweave.select import CLEAR, eigenvalue_gaps
-from kernelweave.weave.cluster_number import tried
+from kernelweave.select import CLEAR
 from kernelweave.weave.consensus_kernel import combine
 from kernelweave.weave.dense_graphs import affinity_of
+from kernelweave.weave.graph_partitions import unit_partitions
 from kernelweave.weave.plan import Plan
-from kernelweave.weave.structureless import without_structure
 
 __all__ = ["clarity"]
 
@@ -38,15 +41,15 @@ def clarity(
     the agreement is little above chance, samples without structure are drawn again, and the largest chance counts.
     """
     drawn = np.sort(rng.choice(views.n_samples, min(views.n_samples, _SAMPLED), replace=False))
-    sample = views.select(drawn)
-    c = min(n_clusters, sample.n_samples // _FEWEST_MEMBERS)
+    c = min(n_clusters, len(drawn) // _FEWEST_MEMBERS)
     if c < 2:
         return 1.0
-    values, agreement = _measured(sample, versions, plan, c, rng)
+    sample = views.select(drawn)
+    values, agreement = _measured(compared_again(versions, sample), plan, c, rng)
     chance, gap, beyond = 0.0, np.inf, np.inf
     for _ in range(_DRAWS):
-        cloud, normal = _measured(without_structure(sample, rng, "normal"), versions, plan, c, rng)
-        _, permuted = _measured(without_structure(sample, rng, "permuted"), versions, plan, c, rng)
+        cloud, normal = _measured(compared_again(versions, without_structure(sample, rng, "normal")), plan, c, rng)
+        _, permuted = _measured(compared_again(versions, without_structure(sample, rng, "permuted")), plan, c, rng)
         gap = min(gap, float(eigenvalue_gaps(values, cloud, np.arange(2, c + 1)).max()))
         chance = max(chance, normal, permuted)
         beyond = (agreement - chance) / _ENOUGH
@@ -56,13 +59,13 @@ def clarity(
 
 
 def _measured(
-    views: Views, versions: Sequence[Version], plan: Plan, c: int, rng: np.random.RandomState
+    compared: Sequence[Compared], plan: Plan, c: int, rng: np.random.RandomState
 ) -> tuple[list[Vector], float]:
     """Return the eigenvalues of two graphs of each version, and how far their partitions agree."""
     graphs: list[sparse.csr_array] = []
-    for version in versions:
-        K = combine(views, version.refitted(views), plan.kernels, plan.weights).matrix
+    for one in compared:
+        K = combine(one, plan.kernels, plan.weights).matrix
         for kind in _KINDS:
             graphs += cut_graphs(affinity_of(K, plan.rule.gamma, kind), [Cut(10)], len(K))
-    values, agreement, _ = tried(graphs, np.ones(len(graphs)), [c], rng)
-    return values, agreement[c]
+    values, found = unit_partitions(graphs, [c], rng)
+    return values, mean_agreement(found[c])

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from kernelweave._types import Labels, Vector
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.structureless import Kind
 from kernelweave.weave.graph_model import Joiner
-from kernelweave.weave.structureless import Kind
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
 

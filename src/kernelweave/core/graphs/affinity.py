@@ -32,12 +32,14 @@ __all__ = [
     "cut_graphs",
     "join_pieces",
     "kernel_sqdist",
+    "mean_degree",
     "neighbour_scales",
     "ridge_affinity",
     "row_blocks",
     "self_tuned",
     "shared_neighbours",
     "top_rows",
+    "weighted_sum",
 ]
 
 GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
@@ -260,6 +262,22 @@ class KernelAffinities:
         D = kernel_sqdist(self.K)
         scales = neighbour_scales(D, len(D) - 1)
         return Affinity(self_tuned(D, scales, scales))
+
+
+def mean_degree(S: sparse.csr_array) -> float:
+    """Return the mean degree of a graph, 1 for one without edges, or with edges too weak to divide by."""
+    degree = float(S.sum(dtype=np.float64)) / S.shape[0]
+    return degree if degree > np.finfo(S.dtype).tiny else 1.0
+
+
+def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> sparse.csr_array:
+    """Return Σ w_g S_g / (mean degree of S_g), or the only graph as it is."""
+    if len(graphs) == 1:
+        return graphs[0]
+    parts = (S * S.dtype.type(w / mean_degree(S)) for S, w in zip(graphs, weights, strict=True) if w > 0)
+    total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
+    total.sort_indices()
+    return total
 
 
 def join_pieces(S: sparse.csr_array, affinity: Affinity) -> sparse.csr_array:

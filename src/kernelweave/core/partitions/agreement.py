@@ -16,12 +16,24 @@ from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
 
-__all__ = ["Merged", "Partitions", "co_association", "cut_tree", "mean_agreement", "merge", "modularity", "rand_index"]
+__all__ = [
+    "Merged",
+    "Partitions",
+    "co_association",
+    "cut_tree",
+    "mean_agreement",
+    "merge",
+    "modularity",
+    "rand_index",
+    "trusted",
+]
 
 Partitions = NDArray[np.int32]  # z (R, n): a row per partition
 
 _MOST_TUPLES = 3000  # that are merged; others join the cluster that they agree with most
 _NEGLIGIBLE = 1e-3  # of the largest weight: partitions with less are left out
+_LEAST_AGREEMENT = 1e-3
+_POWER, _POWER_OF_FEW = 8.0, 16.0  # of the agreement; with few columns there are more graphs to choose from
 _SMALL = 20  # a cluster smaller than the mean size divided by this needs a reason
 
 
@@ -50,6 +62,11 @@ def mean_agreement(z: Partitions) -> float:
     """Return the mean adjusted Rand index of all pairs of partitions, 1 for a single one."""
     pairs = [rand_index(a, b) for a, b in combinations(z, 2)]
     return float(np.mean(pairs)) if pairs else 1.0
+
+
+def trusted(agreement: float, *, few_columns: bool = False) -> float:
+    """Return how much a graph counts whose partitions agree this well: a power of the mean adjusted Rand index."""
+    return float(max(agreement, _LEAST_AGREEMENT) ** (_POWER_OF_FEW if few_columns else _POWER))
 
 
 def co_association(z: Partitions, w: Vector) -> Matrix:

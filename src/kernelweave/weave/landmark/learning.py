@@ -31,10 +31,10 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.bank import limited, weighted_products
 from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
-from kernelweave.samples.magnitudes import cast, limited
-from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view
+from kernelweave.samples.magnitudes import cast
+from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view, shrunk
 from kernelweave.samples.views import Views
 from kernelweave.weave.plan import Propagation
 
@@ -197,7 +197,7 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
     rng = np.random.RandomState(settings.seed)
     views = Views.of_table(sample)
-    version = _shrunk(fit_by_view(views, settings.scale))
+    version = shrunk(fit_by_view(views, settings.scale))
     scaling = version.scalings["X"]
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
@@ -235,17 +235,6 @@ def _enough(graph: LandmarkRows, rows: Samples) -> int:
     rank = pair.sqdist.argsort(axis=1, kind="stable").argsort(axis=1)
     farthest = int(np.take_along_axis(rank, J, axis=1).max()) + 1
     return next((enough for enough in _COMPARED if farthest <= 0.75 * enough and enough < graph.m / 2), graph.m)
-
-
-def _shrunk(version: Version) -> Version:
-    """Return the version with rows that keep their length in a unit in which they are as large as clipped z-scores.
-
-    Products of larger ones tell directions apart rather than samples, which costs accuracy where landmarks are few.
-    """
-    scaling = version.scalings["X"]
-    if scaling.method != "none" or scaling.unit is None:
-        return version
-    return replace(version, scalings={"X": replace(scaling, unit=2 * scaling.unit)})
 
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:

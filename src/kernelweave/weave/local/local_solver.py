@@ -13,9 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Samples, Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
+from kernelweave.kernels.bank import limited
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.magnitudes import cast, limited
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers

@@ -17,6 +17,8 @@ __all__ = ["Kind", "without_structure"]
 
 Kind: TypeAlias = Literal["normal", "permuted"]
 
+_NO_MEANS = ("categories", "graph")  # kinds of views that lose their meaning in combinations
+
 
 def without_structure(views: Views, rng: np.random.RandomState, kind: Kind) -> Views:
     """Return samples that look like these, but without clusters.
@@ -27,16 +29,11 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: Kind) -> V
     """
     seed = rng.randint(np.iinfo(np.int32).max)
     functions = {
-        name: partial(_permuted if "permuted" in (kind, _only(own, table)) else _normal, seed=seed)
+        name: partial(_permuted if kind == "permuted" or own in _NO_MEANS or is_thin(table) else _normal, seed=seed)
         for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
     order = _order(views)
     return views.select(order).map(functions).select(np.argsort(order))
-
-
-def _only(kind: str, table: Samples) -> Kind | None:
-    """Return the only kind of samples without structure that a view can have, None if it can have both."""
-    return "permuted" if kind in ("categories", "graph") or is_thin(table) else None
 
 
 def _order(views: Views) -> NDArray[np.intp]:
