@@ -90,8 +90,8 @@ def shifted_cosines(products: HasProducts, a: float) -> Matrix:
     if K is None:
         offset = products.inner.dtype.type(a)
         K = products.inner + offset
-        K *= inverse_roots(products.x + offset)
-        K *= inverse_roots(products.y + offset)
+        for lengths in (products.x, products.y):
+            K *= inverse_roots(lengths + offset) + 0 * lengths  # 0 · inf is NaN, which a bank refuses
         if K.size <= _SHARED:
             products.cosines[a] = K
     return K
