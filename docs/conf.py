@@ -43,6 +43,7 @@ html_title = f"kernelweave {version}"
 
 autosummary_generate = True
 autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_typehints = "none"  # the docstrings name the types; a signature with all of them cannot be read
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {

@@ -48,6 +48,16 @@ def test_every_formula_can_be_shown(found):
             pytest.fail(f"{where}: {formula}: {error}")
 
 
+@pytest.mark.parametrize("found", [in_pages, in_docstrings], ids=["pages", "docstrings"])
+def test_fractions_have_braces_since_digits_in_a_row_are_read_as_one_number(found):
+    without = [
+        (where, formula)
+        for where, formula in found()
+        if re.search(r"\\[dt]?frac(?!\{[^{}]*(\{[^{}]*\}[^{}]*)*\}\{)", formula)
+    ]
+    assert not without
+
+
 def test_the_documentation_asks_for_no_script_of_another_server():
     conf = (ROOT / "docs" / "conf.py").read_text()
     assert 'html_math_renderer = "mathml"' in conf

@@ -50,3 +50,17 @@ def test_embedding_is_accurate_to_a_millionth_where_the_next_eigenvalue_is_near(
 
 def test_embedding_of_a_graph_without_edges_is_the_first_unit_vectors():
     assert_array_equal(embedding(np.eye(5), 2), np.eye(5, 2))
+
+
+def random_graph(n, c, within, between):
+    rng, groups = np.random.default_rng(0), np.arange(n) % c
+    chance = np.where(groups[:, None] == groups, within, between)
+    S = np.triu(np.where(rng.random((n, n)) < chance, rng.random((n, n)), 0), 1)
+    return S + S.T
+
+
+@pytest.mark.parametrize(("within", "between"), [(0.1, 0.05), (0.05, 0.03), (0.3, 0)])
+def test_embedding_of_many_samples_spans_the_eigenvectors_that_lapack_finds(within, between):
+    S = random_graph(420, 3, within, between)  # without edges between groups, 0 is an eigenvalue three times
+    P, V = embedding(S, 3), linalg.eigh(laplacian(S))[1][:, :3]
+    assert_allclose(P @ P.T, V @ V.T, atol=1e-9)

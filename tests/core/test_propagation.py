@@ -288,3 +288,10 @@ def test_conjugate_gradients_say_if_they_did_not_converge():
     _, converged, steps = conjugate_gradients(lambda V: A @ V, np.ones((50, 1)), np.ones(50), max_iter=3)
     assert not converged
     assert steps == 3
+
+
+def test_a_system_that_is_singular_in_floating_point_is_solved_with_a_ridge():
+    edges = np.array([[0, 1e-30, 0], [1e-30, 0, 1], [0, 1, 0]])  # the edge to the label is lost beside the other one
+    labelled = np.array([True, False, False])
+    for S in (edges, sparse.csr_array(edges)):
+        assert_allclose(harmonic(S, np.array([[1.0, 0], [0, 0], [0, 0]]), labelled), [[1, 0]] * 3, atol=1e-6)

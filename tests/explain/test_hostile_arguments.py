@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -88,6 +90,14 @@ def test_every_sparse_format_is_explained_like_the_dense_table(form):
     assert found.to_json() == explain_clusters(KIND, X).to_json()
     views = {"a": sparse.csr_matrix(X).asformat(form), "b": X}
     assert len(explain_clusters(KIND, views).features) == 18
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_features_of_every_kind_of_frame_can_be_held_out(make):
+    wide = {f"c{j}": X[:, j % 3] + np.random.default_rng(j).normal(size=24) for j in range(4)}
+    model = WeaveClustering(3, random_state=0).fit(make(wide))
+    found = explain_clusters(model, make(wide), test=True, n_splits=2).features
+    assert found["p_value"].between(0, 1).all()
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array, pd.DataFrame, lambda x: {"a": x, "b": X}])

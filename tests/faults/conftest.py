@@ -1,8 +1,10 @@
 """Processes that are killed: at each of their file operations in turn, or by a signal while they work."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,7 +71,7 @@ def killed_at_every_file_operation(tmp_path):
 
 
 @pytest.fixture
-def started(tmp_path):
+def started(tmp_path, session):
     """Start `kernelweave` after some code of the test, in a session of its own; whatever is left of it ends after."""
     running = []
 
@@ -89,7 +91,50 @@ def started(tmp_path):
     yield call
     for process in running:
         process.kill()
+        for member in session(process.pid):  # what it left behind, if the test failed
+            os.kill(member, signal.SIGKILL)
         process.communicate()
+
+
+_LOOKS = 60_000  # a hundredth of a second apart, or more: a busy machine makes them take longer
+
+
+@pytest.fixture
+def eventually():
+    """Wait until something holds; fail, rather than hang, if it still does not after very many looks."""
+
+    def wait(holds, what: str) -> None:
+        for _ in range(_LOOKS):
+            if holds():
+                return
+            time.sleep(0.01)
+        pytest.fail(f"never came: {what}")
+
+    return wait
+
+
+@pytest.fixture
+def ended(eventually, session):
+    """Wait until a process and all that it started have ended; return its code and what it said on standard error."""
+
+    def wait(process: subprocess.Popen) -> tuple[int, str]:
+        eventually(lambda: process.poll() is not None, "the end of the command")
+        # processes that stay would hold the pipe, and reading to its end would wait for them
+        eventually(lambda: not session(process.pid), "the end of its workers")
+        return process.returncode, process.communicate()[1]
+
+    return wait
+
+
+@pytest.fixture
+def reached(eventually):
+    """Wait until a running process has come so far that something holds."""
+
+    def wait(process: subprocess.Popen, holds, what: str) -> None:
+        eventually(lambda: holds() or process.poll() is not None, what)
+        assert process.poll() is None, process.communicate()
+
+    return wait
 
 
 @pytest.fixture

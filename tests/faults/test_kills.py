@@ -168,3 +168,54 @@ with tempfile.TemporaryDirectory() as place:  # whatever is imported or cached i
 @pytest.mark.slow
 def test_a_killed_cluster_command_leaves_all_its_results_or_none(killed_at_every_file_operation):
     assert killed_at_every_file_operation(CLUSTER) >= 10
+
+
+BENCHMARK = """
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+import pandas as pd
+
+from kernelweave.cli import main
+
+VARY = ["seconds", "mib", "created"]
+
+
+def prepare(folder):
+    pass
+
+
+def job(folder):
+    sys.argv = ["kernelweave", "benchmark", "--datasets", "iris", "--methods", "KMeans,MKKM", "--seeds", "2"]
+    sys.argv += ["--max-samples", "60", "--out", str(folder / "out")]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, end.code
+
+
+def figures(folder):
+    rows = pd.read_parquet(folder / "out" / "results.parquet").sort_values("key")
+    return rows.drop(columns=[name for name in VARY if name in rows]).to_csv(index=False)
+
+
+def check(folder, whole):
+    kept = {path: path.read_text() for path in folder.glob("out/rows/*.jsonl")}
+    job(folder)
+    assert figures(folder) == expected, figures(folder)
+    assert all(path.read_text() == text for path, text in kept.items())  # nothing was computed twice
+    assert not list(folder.rglob(".*")), list(folder.rglob(".*"))
+
+
+import tempfile
+
+with tempfile.TemporaryDirectory() as place:  # whatever is imported or cached is, before the first kill
+    job(Path(place))
+    expected = figures(Path(place))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_benchmark_loses_no_finished_trial(killed_at_every_file_operation):
+    assert killed_at_every_file_operation(BENCHMARK, every=2) >= 8

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -35,23 +34,15 @@ def table(tmp_path):
     return "data.csv"
 
 
-def wait_for(found, process):
-    while not found() and process.poll() is None:
-        time.sleep(0.01)
-    assert process.poll() is None, process.communicate()
-
-
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_the_workers_too_and_finished_tasks_are_kept(started, session, spec, tmp_path, sent, code):
+def test_a_signal_ends_the_workers_too_and_finished_tasks_are_kept(started, reached, ended, spec, tmp_path, sent, code):
     process = started("", "reproduce", spec, "--jobs", "2", "--out", "out")
-    wait_for(lambda: len(list(tmp_path.glob("out/rows/*.jsonl"))) >= 2, process)
+    reached(process, lambda: len(list(tmp_path.glob("out/rows/*.jsonl"))) >= 2, "two finished tasks")
     process.send_signal(sent)
-    _, said = process.communicate()
-    assert process.returncode == code, said
+    found, said = ended(process)
+    assert found == code, said
     assert "Finished tasks are kept in out" in said
     assert "Traceback" not in said
-    while session(process.pid):  # the workers were told to end, and need a moment
-        time.sleep(0.01)
     assert len(list(tmp_path.glob("out/rows/*.jsonl"))) >= 2
     assert not list(tmp_path.glob("out/.*"))
 
@@ -73,12 +64,12 @@ _outcome.frame_writer = frame_writer
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_while_results_are_written_leaves_no_folder(started, table, tmp_path, sent, code):
+def test_a_signal_while_results_are_written_leaves_no_folder(started, reached, ended, table, tmp_path, sent, code):
     process = started(PAUSED, "cluster", table, "-k", "3", "--out", "out")
-    wait_for((tmp_path / "paused").exists, process)
+    reached(process, (tmp_path / "paused").exists, "the second file")
     process.send_signal(sent)
-    _, said = process.communicate()
-    assert process.returncode == code, said
+    found, said = ended(process)
+    assert found == code, said
     assert "Traceback" not in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "paused"]
 
@@ -138,7 +129,7 @@ def test_a_lack_of_memory_is_a_message(tmp_path, table):
     assert "Traceback" not in done.stderr
 
 
-def test_of_two_commands_that_write_one_folder_the_first_wins(started, table, tmp_path):
+def test_of_two_commands_that_write_one_folder_the_first_wins(started, reached, ended, table, tmp_path):
     slow = started(
         "from pathlib import Path\nimport time\n"
         "from kernelweave.cli import _outcome\n"
@@ -151,11 +142,11 @@ def test_of_two_commands_that_write_one_folder_the_first_wins(started, table, tm
         "_outcome.write_all = wait\n",
         "cluster", table, "-k", "2", "--out", "out",
     )  # fmt: skip
-    wait_for((tmp_path / "ready").exists, slow)
+    reached(slow, (tmp_path / "ready").exists, "the results")
     assert run(tmp_path, "cluster", table, "-k", "3", "--out", "out", stdout=subprocess.DEVNULL).returncode == 0
     first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     (tmp_path / "go").touch()
-    _, said = slow.communicate()
-    assert slow.returncode == 2
+    code, said = ended(slow)
+    assert code == 2
     assert "out holds results already" in said
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first

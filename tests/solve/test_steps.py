@@ -7,7 +7,18 @@ from numpy.testing import assert_array_equal
 from kernelweave.core.paper import nonnegative
 from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
-from kernelweave.solve.steps import LearnExactGraph, SmootherLabels, StopIfFar, embed, propagate
+from kernelweave.solve.steps import (
+    Beta,
+    LearnExactGraph,
+    LearnFreeGraph,
+    LearnGraph,
+    PerturbSafely,
+    SmootherLabels,
+    StopIfFar,
+    embed,
+    propagate,
+    uniform_theta,
+)
 
 MODELS = {
     "SMKL": lambda version, classify: smkl(version, alpha=1e-3, beta=50, gamma=1, classify=classify),
@@ -115,3 +126,47 @@ def test_smoother_labels_replace_none_but_not_smoother_ones(clustering):
     assert_array_equal(first.P, embed(clustering, S))
     smooth = replace(given, P=np.full((clustering.n, 3), 1.0))  # constant: q = 0
     assert SmootherLabels(embed)(clustering, smooth, Workspace()) is smooth
+
+
+def test_a_consensus_below_half_of_gamma_is_projected_on_the_bound(clustering):
+    state = State(S=np.zeros((clustering.n, clustering.n)), K=clustering.H[0], w=np.ones(clustering.r), P=None)
+    beta = Beta(beta=1.001 * np.sqrt(clustering.n) / clustering.r)  # barely enough for an optimum over all K
+    free = PerturbSafely(beta, 1e6)(clustering, state, Workspace())
+    least = np.linalg.eigvalsh(free.K)[0]
+    assert least < 0
+    assert not free.on_bound
+    gamma = -1.5 * least  # K + gamma I is positive definite, but K is below -gamma/2
+    bound = PerturbSafely(beta, gamma)(clustering, state, Workspace())
+    assert bound.on_bound
+    assert np.linalg.eigvalsh(bound.K)[0] >= -gamma / 2 * (1 + 1e-9)
+    inside = PerturbSafely(beta, -2.5 * least)(clustering, state, Workspace())
+    assert not inside.on_bound
+    assert_array_equal(inside.K, free.K)
+
+
+def test_the_uniform_weights_of_a_parametrised_kernel_are_feasible(clustering):
+    K, theta = uniform_theta(clustering)
+    assert np.sqrt(theta).sum() == pytest.approx(1)
+    assert_array_equal(theta, theta[0])
+    assert np.allclose(K, clustering.H.mean(axis=0) / clustering.r)
+
+
+def test_labels_are_smooth_on_the_graph_they_were_inferred_on_alone(clustering):
+    work = Workspace()
+    state = kgl("released", alpha=1e-3, gamma=1, classify=False).start(clustering, np.random.default_rng(0), work)
+    state = replace(state, P=np.eye(clustering.n, clustering.c), q=0.5)
+    steps = [LearnGraph(1e-3, 1.0, False, False, False), LearnFreeGraph(1e-3, 1.0, False), LearnExactGraph(1e-3, 1.0)]
+    for step in steps:
+        assert step(clustering, state, work).q is None
+
+
+def test_weights_at_the_mean_of_equal_kernels_are_finite(clustering):
+    H = clustering.H[:1]
+    for r in (1, 4):
+        expected = r * 0.5 / (0.01 * np.linalg.norm(H[0]))
+        assert replace(clustering, H=np.repeat(H, r, axis=0)).mean_weight == pytest.approx(expected)
+
+
+def test_the_relative_beta_is_thirty_times_what_the_paper_needs(clustering):
+    assert Beta().value(clustering) == pytest.approx(30 / clustering.mean_weight)
+    assert Beta(beta=3.0).value(clustering) == 3

@@ -11,7 +11,7 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from tools.mutants.changes import mutants_of
+from tools.mutants.changes import Mutant, mutants_of
 from tools.mutants.reach import Reach, coverage_page, measure
 from tools.mutants.trial import try_mutant
 
@@ -45,24 +45,32 @@ def main() -> int:
 
 
 def _try(rooms: list[str], number: int, seed: int) -> None:
-    import numpy  # noqa: F401  # forks need not import them again
-
     files = sorted(file for room in rooms for file in Path("src/kernelweave", room).rglob("*.py"))
     every = [mutant for file in files for mutant in mutants_of(file, Path())]
     drawn = random.Random(seed).sample(every, min(number, len(every)))
     done = {row["name"] for row in _stored()}
     reach = Reach(FOLDER)
     seconds = json.loads((FOLDER / "seconds.json").read_text())
+    checked = False
     for count, mutant in enumerate(drawn, start=1):
         if mutant.name in done:
             continue
         tests = reach.tests(mutant.path, mutant.line)
+        if tests and not checked:
+            _check_unchanged(mutant, tests)
+            checked = True
         outcome = try_mutant(mutant, tests, sum(seconds.get(test, 0.0) for test in tests))
         row = {"name": mutant.name, "outcome": outcome, "tests": len(tests), "seed": seed, "commit": _commit()}
         with (FOLDER / "outcomes.jsonl").open("a") as file:
             file.write(json.dumps(row) + "\n")
         if sys.stderr.isatty() or outcome in ("survived", "not reached"):
             print(f"{count} of {len(drawn)}: {outcome:12} {mutant.name}", flush=True)
+
+
+def _check_unchanged(mutant: Mutant, tests: list[str]) -> None:
+    """End the command if the tests fail for the module as it is: then they would notice every change."""
+    if try_mutant(mutant._replace(place=-1), tests, 0.0) != "survived":
+        sys.exit(f"The tests of {mutant.path} fail without any change: {' '.join(tests[:5])} ...")
 
 
 def _commit() -> str:

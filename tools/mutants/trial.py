@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import os
+import resource
 import signal
 import sys
 import time
@@ -17,6 +19,13 @@ __all__ = ["try_mutant"]
 
 _MOST = 40  # tests per mutant, the quickest ones
 _SLOWER = 20.0  # a mutant that makes the tests take so many times longer is noticed
+_PATIENCE = 10.0  # how many times the limit of processor time a mutant may take by the clock: it may wait for ever
+# what every fork would import again; none imports the package, and none is a plugin of pytest, which says so
+_COMMON = (
+    "numpy", "scipy.linalg", "scipy.optimize", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial",
+    "scipy.special", "scipy.stats", "sklearn.cluster", "sklearn.metrics", "sklearn.model_selection", "sklearn.utils",
+    "sklearn.datasets", "pandas", "joblib", "narwhals", "pyarrow.parquet", "pytest",
+)  # fmt: skip
 
 
 class _Changed(SourceFileLoader):
@@ -51,18 +60,28 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
     """Return "killed", "survived", "slower" or "not reached"."""
     if not tests:
         return "not reached"
+    for name in _COMMON:
+        importlib.import_module(name)
+    limit = 60 + _SLOWER * seconds  # of processor time
     pid = os.fork()
     if pid == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
         os._exit(_run(mutant, tests[:_MOST]))
-    end = time.monotonic() + 60 + _SLOWER * seconds
+    end = time.monotonic() + _PATIENCE * limit
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return "survived" if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 else "killed"
+            return _outcome(status)
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     return "slower"
+
+
+def _outcome(status: int) -> str:
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return "slower"
+    return "survived" if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 else "killed"
 
 
 def _run(mutant: Mutant, tests: list[str]) -> int:

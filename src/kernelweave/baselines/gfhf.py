@@ -18,7 +18,7 @@ __all__ = ["GFHF"]
 class GFHF(TransductiveClassifier):
     r"""Classes from a few labels by harmonic functions: every unlabelled score is the mean of its neighbours'.
 
-    .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
+    .. math:: \min_F\ \tfrac{1}{2} \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
 
     solved by :math:`(D_{uu} - W_{uu}) F_u = W_{ul} Y_l`, with W the kernel matrix, negative similarities set to 0. The
     diagonal of W plays no part. This is also called Laplace learning, mostly on a sparse graph of nearest neighbours

@@ -15,7 +15,7 @@ __all__ = ["LaplaceLearning"]
 class LaplaceLearning(NeighbourClassifier):
     r"""Classes from a few labels by harmonic functions on the graph of nearest neighbours.
 
-    .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
+    .. math:: \min_F\ \tfrac{1}{2} \sum_{ij} W_{ij} \|f_i - f_j\|^2 \quad \text{s.t. } F_l = Y_l,
 
     with :math:`W = (C + C^\top)/2`, :math:`C_{ij} = \exp(-4 \|x_i - x_j\|^2 / d_i^2)` for the `n_neighbors` nearest
     samples j of i, and 0 otherwise, where :math:`d_i` is the distance of the farthest of them. The problem is that of

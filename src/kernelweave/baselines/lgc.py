@@ -19,7 +19,7 @@ __all__ = ["LGC"]
 class LGC(TransductiveClassifier):
     r"""Classes from a few labels by local and global consistency: scores near the labels, and smooth on the graph.
 
-    .. math:: \min_F\ \tfrac12 \sum_{ij} W_{ij} \Bigl\| \frac{f_i}{\sqrt{d_i}} - \frac{f_j}{\sqrt{d_j}} \Bigr\|^2
+    .. math:: \min_F\ \tfrac{1}{2} \sum_{ij} W_{ij} \Bigl\| \frac{f_i}{\sqrt{d_i}} - \frac{f_j}{\sqrt{d_j}} \Bigr\|^2
               + \frac{1 - \alpha}{\alpha} \|F - Y\|_F^2,
 
     solved, up to a factor, by :math:`F = (I - \alpha D^{-1/2} W D^{-1/2})^{-1} Y`, with W the kernel matrix, negative

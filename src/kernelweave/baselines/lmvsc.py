@@ -83,8 +83,8 @@ class LMVSC(TableClusterer):
     Notes
     -----
     The released program leaves out the scaling by column sums. Published figures differ by a factor of two
-    between papers, depend on α and the number of anchors chosen with the labels, and on preprocessing that is not
-    stated: none was checked.
+    between papers, depend on α and the number of anchors chosen with the labels, and on preprocessing that is mostly
+    not stated. Two of them are compared in benchmarks/published_figures.py.
 
     References
     ----------

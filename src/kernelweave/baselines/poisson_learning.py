@@ -22,7 +22,7 @@ __all__ = ["PoissonLearning", "label_sources", "poisson_scores"]
 class PoissonLearning(NeighbourClassifier):
     r"""Classes from very few labels by the Poisson equation on the graph of nearest neighbours.
 
-    .. math:: \min_F\ \tfrac14 \sum_{ij} W_{ij} \|f_i - f_j\|^2 - \sum_{i \in l} (y_i - \bar y)^\top f_i
+    .. math:: \min_F\ \tfrac{1}{4} \sum_{ij} W_{ij} \|f_i - f_j\|^2 - \sum_{i \in l} (y_i - \bar y)^\top f_i
               \quad \text{s.t. } \sum_i d_i f_i = 0,
 
     solved by :math:`L f_i = y_i - \bar y` on the labelled samples and :math:`L f_i = 0` on all others, with

@@ -20,7 +20,7 @@ _SINGLE_TOL = 1e-4  # residuals in single precision reach 1e-5 or so
 class S2LRR(SelfExpressiveClassifier):
     r"""Classes from a few labels and a graph of low-rank codes: who helps to express whom, learned with the labels.
 
-    .. math:: \min_{C, F}\ \|C\|_* + \alpha \sum_{ij} |C_{ij}| \tfrac12 \|f_i - f_j\|^2
+    .. math:: \min_{C, F}\ \|C\|_* + \alpha \sum_{ij} |C_{ij}| \tfrac{1}{2} \|f_i - f_j\|^2
               + \tfrac{\lambda}{2} \|X - XC\|_F^2 \quad \text{s.t. } \mathrm{diag}\, C = 0,\ F_l = Y_l,
 
     in turns: C by ADMM; F harmonic on a graph of the strongest entries of C. X enters by its Gram matrix only.

@@ -28,7 +28,7 @@ class SNF(SpectralClusterer):
     of the mean distances of i and j to their nearest neighbours, and :math:`\sigma = \mu \varepsilon`,
 
     .. math:: W_{ij} = \frac{1}{\sqrt{2 \pi} \sigma_{ij}} \exp\left( -\frac{\rho_{ij}^2}{2 \sigma_{ij}^2} \right), \quad
-              P_{ij} = \frac{W_{ij}}{2 \sum_{k \ne i} W_{ik}},\ P_{ii} = \tfrac12, \quad
+              P_{ij} = \frac{W_{ij}}{2 \sum_{k \ne i} W_{ik}},\ P_{ii} = \tfrac{1}{2}, \quad
               S_{ij} = \frac{P_{ij}}{\sum_{k \in N_i} P_{ik}},\ j \in N_i,
 
     where :math:`N_i` holds the `n_neighbors` largest entries of row i, that of i among them. Then all views at once,

@@ -23,7 +23,7 @@ _FORBIDDEN = 1e300  # the gradient of a sample's own entry, which must stay 0
 class SSR(SpectralClusterer):
     r"""Clusters from a graph in which every sample is a convex combination of the others.
 
-    .. math:: \min_A\ \tfrac12 \sum_i \Bigl\| \phi(x_i) - \sum_j A_{ji} \phi(x_j) \Bigr\|^2
+    .. math:: \min_A\ \tfrac{1}{2} \sum_i \Bigl\| \phi(x_i) - \sum_j A_{ji} \phi(x_j) \Bigr\|^2
               \quad \text{s.t. } A \ge 0,\ \mathbf 1^\top A = \mathbf 1^\top,\ A_{ii} = 0,
 
     where :math:`\phi` is the identity for the default kernel; then spectral clustering of :math:`(A + A^\top)/2`.

@@ -22,13 +22,13 @@ from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
+from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
-from kernelweave.samples.readings import TableReading, column_choices
+from kernelweave.samples.readings import TableReading
 from kernelweave.samples.views import Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
@@ -151,7 +151,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Return the samples of `fit`."""
         pairwise = get_tags(self).input_tags.pairwise
         reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
-        return read_samples(reader, X, precomputed=pairwise, choices=column_choices(getattr(self, "kernels", None)))
+        return read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
 
     def _read_in_memory(self, X: SamplesLike, *, again: bool = False) -> Views | KernelStack:
         """Return samples that can be compared each with all others, those of `fit` or others; chunks are refused."""
@@ -167,7 +167,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
         samples = read_like(self, X, kernel_names=self.kernel_names_ if get_tags(self).input_tags.pairwise else None)
-        if isinstance(samples, Views) and hasattr(self, "solver_"):
+        if isinstance(samples, Views) and not samples.complete and hasattr(self, "solver_"):
             refuse_gaps(self.solver_, samples)
         return samples
 
@@ -233,8 +233,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
         H = bank.fit_grams(samples)
-        for name, K in zip(bank.names, H, strict=True):
-            check_kernel(K, f"Kernel {name!r}", training=True)
+        check_stack(H, bank.names, training=True)
         return bank, H
 
     def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:

@@ -132,11 +132,11 @@ class WeaveClassifier(GraphClassifier):
         """
         self._check_parameters()
         samples = self._read(X)
+        if isinstance(samples, Chunks):  # counted while they are read
+            classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
+        else:
+            classes, codes = read_labels(y, samples)
         with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
-            if isinstance(samples, Chunks):  # counted while they are read
-                classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
-            else:
-                classes, codes = read_labels(y, samples)
             choice, plan = choose(self, samples, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))

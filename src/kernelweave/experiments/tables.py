@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from kernelweave.experiments.render import Table, to_html, to_latex, to_markdown
 from kernelweave.experiments.selection import select_cells
 from kernelweave.experiments.spec import Spec, available_specs, load_spec
 from kernelweave.experiments.tasks import n_settings
+from kernelweave.files.replace import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,18 +106,10 @@ def _pictures(rows: pd.DataFrame, name: str) -> dict[str, bytes]:
 def write_atomically(path: Path, content: bytes) -> Path:
     """Write a file atomically: a reader sees the old content or the new, never a part."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            partial = Path(file.name)
-            try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                partial.chmod(0o644)
-                partial.replace(path)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        msg = f"{path} could not be written ({error.strerror}), and nothing was changed: choose another folder."
+        with replacing(path) as file:
+            file.write(content)
+    except (InvalidInputError, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        msg = f"{path} could not be written ({why}), and nothing was changed: choose another folder."
         raise ResultsError(msg) from error
     return path

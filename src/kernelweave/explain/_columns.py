@@ -128,7 +128,10 @@ def some_columns(table: Any, at: NDArray[np.intp]) -> Any:
     """Return some columns of a table of any type."""
     if hasattr(table, "iloc"):
         return table.iloc[:, at]
-    return sparse.csr_array(table)[:, at] if sparse.issparse(table) else table[:, at]
+    if sparse.issparse(table):
+        return sparse.csr_array(table)[:, at]
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    return nw.to_native(frame[:, at.tolist()]) if isinstance(frame, nw.DataFrame) else table[:, at]
 
 
 def _several(X: Any) -> bool:

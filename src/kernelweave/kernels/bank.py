@@ -20,7 +20,7 @@ from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "limited", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "limited", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -230,14 +230,19 @@ def limited(tile: TileOf, names: Sequence[str]) -> TileOf:
 
     def checked(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
         H = tile(rows, cols, dtype)
-        flat, limit = H.reshape(len(H), -1), LARGEST[H.dtype.itemsize]
-        largest = np.maximum(flat.max(axis=1, initial=0), -flat.min(axis=1, initial=0))
-        if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
-            for name, K in zip(names, H, strict=True):
-                check_kernel(K, f"Kernel {name!r}", training=rows == cols)
+        check_stack(H, names, training=rows == cols)
         return H
 
     return checked
+
+
+def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
+    """Refuse kernel matrices (r, n, m) of values too large or too small to be computed with, as `check_kernel`."""
+    flat, limit = H.reshape(len(H), -1), LARGEST[H.dtype.itemsize]
+    largest = np.maximum(flat.max(axis=1, initial=0), -flat.min(axis=1, initial=0))
+    if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
+        for name, K in zip(names, H, strict=True):
+            check_kernel(K, f"Kernel {name!r}", training=training)
 
 
 def weighted_products(

@@ -83,7 +83,8 @@ class CosineNormalized(Kernel):
 class Centered(Kernel):
     r"""A kernel whose features have mean zero over the training samples :math:`x_1, \ldots, x_n`.
 
-    .. math:: k(x, y) - \tfrac1n\sum_j k(x, x_j) - \tfrac1n\sum_j k(x_j, y) + \tfrac1{n^2}\sum_{ij} k(x_i, x_j)
+    .. math:: k(x, y) - \tfrac{1}{n}\sum_j k(x, x_j) - \tfrac{1}{n}\sum_j k(x_j, y)
+              + \tfrac{1}{n^2}\sum_{ij} k(x_i, x_j)
     """
 
     kernel: Kernel

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -20,6 +19,7 @@ from kernelweave._plural import plural
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck, explain_clusters
+from kernelweave.files.replace import replacing
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
@@ -216,15 +216,8 @@ def write_report(
         msg = f"There is no folder {path.parent} for {path.name}: make it first."
         raise InvalidInputError(msg)
     page = model_report(model, **content)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        os.chmod(name, 0o644)  # mkstemp makes files that only their owner can read
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.write(page.encode())
     return path
 
 

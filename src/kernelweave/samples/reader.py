@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,14 @@ from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.magnitudes import check_samples
-from kernelweave.samples.mixed_table import MixedTable, as_frame
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame
 from kernelweave.samples.named_columns import in_fitted_order
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
 from kernelweave.samples.readings import Choices, TableReading, is_mixed
 from kernelweave.samples.table import is_frame, is_lazy, is_table
 from kernelweave.samples.views import Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "read_like", "read_samples", "view_columns"]
+__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
@@ -37,7 +37,16 @@ SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterato
 ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
 
 
-def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool, choices: Choices = None) -> SampleSet:
+@runtime_checkable
+class HasChoices(Protocol):
+    """Kernels for mixed tables: they say how data frames are read."""
+
+    @property
+    def choices(self) -> ColumnChoices:
+        """How data frames are read."""
+
+
+def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool, kernels: object = None) -> SampleSet:
     """Return the samples of `fit`, checked.
 
     Parameters
@@ -50,10 +59,12 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         function and `Chunks` are read in chunks; anything else is one table.
     precomputed : bool
         Whether X holds kernel matrices.
-    choices : ColumnChoices, or mapping of table name to ColumnChoices, optional
-        How data frames are read as mixed tables. Without, those that have columns other than numbers are.
+    kernels : kernels, optional
+        As the estimators' parameter: those for mixed tables say how data frames are read. With others, data frames
+        that have columns other than numbers are mixed tables.
     """
     dtype = getattr(estimator, "dtype", None)
+    choices = column_choices(kernels)
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X))
@@ -70,6 +81,18 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if not several:
         views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
     return views
+
+
+def column_choices(kernels: object) -> Choices:
+    """Return how `kernels` ask data frames to be read: all of them, some by their names, or None."""
+    given = kernels if isinstance(kernels, Mapping) else {"": kernels}
+    found: dict[str, ColumnChoices] = {}
+    for name, one in given.items():
+        if isinstance(one, HasChoices):
+            found[str(name)] = one.choices
+        elif isinstance(one, str) and one == "mixed":
+            found[str(name)] = ColumnChoices()
+    return (found or None) if isinstance(kernels, Mapping) else found.get("")
 
 
 def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[str, ...] | None) -> SampleSet:
@@ -172,10 +195,10 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
     readings = {} if reset else _readings(estimator)
-    _check_frame(X)
-    if is_frame(X) and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
+    frame = _is_frame(X)
+    if frame and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
         return _mixed_table(estimator, X, choices, readings)
-    if not reset and is_frame(X) and hasattr(estimator, "feature_names_in_"):
+    if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
@@ -199,14 +222,17 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
     return views
 
 
-def _check_frame(X: Any) -> None:
-    """Refuse data frames that scikit-learn would read as something else."""
+def _is_frame(X: Any) -> bool:
+    """Return whether X is a data frame; those that scikit-learn would read as something else are refused."""
+    if not hasattr(type(X), "columns"):
+        return False
     if is_lazy(X):
         msg = f"X is a {type(X).__name__}, which is not in memory: pass X.collect()."
         raise InvalidInputError(msg)
     if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
         raise InvalidInputError(msg)
+    return is_frame(X)
 
 
 def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -15,7 +15,7 @@ from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed
 from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain, read_table
 
-__all__ = ["Choices", "TableReading", "choices_for", "column_choices", "is_mixed", "read_tables", "same_reading"]
+__all__ = ["Choices", "TableReading", "choices_for", "is_mixed", "read_tables", "same_reading"]
 
 TableReading: TypeAlias = NamedColumns | MixedTable | Placement | Neighbourhoods
 Choices: TypeAlias = ColumnChoices | Mapping[str, ColumnChoices] | None  # for all data frames, or by table
@@ -44,27 +44,6 @@ def read_tables(
                 raise InvalidInputError(msg)
             blocks[title], sources[title] = table, name
     return blocks, sources, found
-
-
-@runtime_checkable
-class HasChoices(Protocol):
-    """Kernels for mixed tables: they say how data frames are read."""
-
-    @property
-    def choices(self) -> ColumnChoices:
-        """How data frames are read."""
-
-
-def column_choices(kernels: object) -> Choices:
-    """Return how `kernels` ask data frames to be read: all of them, some by their names, or None."""
-    given = kernels if isinstance(kernels, Mapping) else {"": kernels}
-    found: dict[str, ColumnChoices] = {}
-    for name, one in given.items():
-        if isinstance(one, HasChoices):
-            found[str(name)] = one.choices
-        elif isinstance(one, str) and one == "mixed":
-            found[str(name)] = ColumnChoices()
-    return (found or None) if isinstance(kernels, Mapping) else found.get("")
 
 
 def choices_for(name: str, choices: Choices) -> ColumnChoices | None:

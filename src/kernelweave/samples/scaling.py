@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -18,6 +19,8 @@ from scipy import sparse
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
+from kernelweave.samples.directions import directions
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "is_thin",
     "scale_methods",
     "scaled",
+    "scaled_to_single",
     "scaling_words",
     "shrunk",
 ]
@@ -49,6 +53,7 @@ _FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its infor
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
 _LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
+_BLOCK = 65_536  # rows that are scaled at once
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
 
@@ -84,7 +89,7 @@ class Scaling:
         if self.unit is not None:
             X = _in_unit(X, self.unit)
         if self.method == "unit":
-            return _unit(X)
+            return directions(X)
         if self.method == "zscore":
             Z = _dense(X) - self.mean
             Z /= self.deviation
@@ -309,6 +314,20 @@ def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
     return views.map({name: one.transform for name, one in scalings.items()})
 
 
+def scaled_to_single(views: Views, scalings: Mapping[str, Scaling]) -> Views:
+    """Return the views, each scaled, in single precision, converted block by block to save memory."""
+    return views.map({name: partial(_single, one) for name, one in scalings.items()})
+
+
+def _single(scaling: Scaling, X: Samples) -> Samples:
+    if sparse.issparse(X):
+        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
+    rows = np.empty(X.shape, dtype=np.float32)
+    for i in range(0, len(X), _BLOCK):
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
+    return rows
+
+
 def scaling_words(versions: Sequence[Version]) -> list[str]:
     """Return sentences that say how samples were scaled: what each version counted, or the reason for the only one."""
     if not versions:  # of models that do not scale
@@ -369,38 +388,3 @@ def _in_unit(X: Samples, unit: float) -> Samples:
     X = X.copy()
     X.data = found
     return X
-
-
-def _unit(X: Samples) -> Samples:
-    with np.errstate(over="ignore", under="ignore"):
-        squares = _row_squares(X)
-    limits = np.finfo(X.dtype)
-    odd = np.flatnonzero(~((squares > limits.tiny / limits.eps) & (squares < np.inf)))
-    if len(odd):  # too long or too short to be squared, or 0
-        X = _with_largest_one(X, odd)
-        squares[odd] = _row_squares(X[odd])
-    if sparse.issparse(X):
-        return sparse.csr_array(sparse.diags_array(_inverse(np.sqrt(squares))) @ X)
-    return X * _inverse(np.sqrt(squares))[:, None]
-
-
-def _row_squares(X: Samples) -> npt.NDArray[Any]:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
-def _with_largest_one(X: Samples, rows: npt.NDArray[np.intp]) -> Samples:
-    """Return the table with the largest absolute value of some rows 1; rows of zeros stay."""
-    X = sparse.csr_array(X, copy=True) if sparse.issparse(X) else X.copy()
-    for i in rows:
-        values = X.data[X.indptr[i] : X.indptr[i + 1]] if sparse.issparse(X) else X[i]
-        largest = np.abs(values).max(initial=0)
-        if largest > 0:
-            values /= largest
-    return X
-
-
-def _inverse(norms: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return 1/norm, and 0 for a row of zeros, which has no direction."""
-    return np.asarray(np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0))

@@ -135,8 +135,8 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
 
 
 def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
-    """Refuse new samples that lack a view, if the solver of the fit does not take them, and name one that does."""
-    if not samples.complete and "gaps" not in choice.solver.supports:
+    """Refuse new samples that lack a view if the solver of the fit does not take them, and name one that does."""
+    if "gaps" not in choice.solver.supports:
         able = " or ".join(f'"{one.name}"' for one in SOLVERS.values() if "gaps" in one.supports)
         lacking = [name for name, known in zip(samples.names, samples.present, strict=True) if not known.all()]
         msg = (

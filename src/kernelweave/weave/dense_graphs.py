@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
-from scipy import linalg, sparse
+from scipy import sparse
 
 from kernelweave._types import Matrix
 from kernelweave.core.graphs.affinity import (
-    Affinity,
     Cut,
     GraphRule,
     KernelAffinities,
@@ -18,10 +16,9 @@ from kernelweave.core.graphs.affinity import (
     join_pieces,
     mean_degree,
 )
-from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.weave.dense_rows import RowPart
 
-__all__ = ["Family", "affinity_of", "one_graph", "several_cuts"]
+__all__ = ["Family", "one_graph", "several_cuts"]
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
@@ -43,7 +40,7 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
     """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece."""
     found = []
     for kind in kinds:
-        affinity = affinity_of(K, gamma, kind)
+        affinity = KernelAffinities(K, gamma)(kind)
         graphs = cut_graphs(affinity, _CUTS[kind], len(K))
         plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
         found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1.0),), mean_degree(plain)))
@@ -52,23 +49,8 @@ def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Famil
 
 def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
     """Return the graph of a kernel matrix by the rule, in one piece if `join`."""
-    S, degrees, last = rule.weave(partial(affinity_of, K, rule.gamma), len(K))
+    S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
     weights = [1.0] if len(degrees) == 1 else [1 / d for d in degrees]  # as in the graph
     parts = tuple(RowPart(kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True))
     S = join_pieces(S, last) if join else S
     return Family((S,), parts, mean_degree(S))
-
-
-def affinity_of(K: Matrix, gamma: float, kind: Kind) -> Affinity:
-    """Return the affinities of one kind of all pairs of samples in a kernel matrix, which is checked."""
-    if K.trace() <= 0:
-        msg = (
-            f"The kernels add up to a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a "
-            "positive diagonal."
-        )
-        raise InvalidInputError(msg)
-    try:
-        return KernelAffinities(K, gamma)(kind)
-    except linalg.LinAlgError as error:
-        msg = f"K + gamma I is singular at gamma={gamma:g}: raise gamma, or pass kernels that are positive definite."
-        raise NotFiniteError(msg) from error

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernelweave._types import Graph, Mask, Matrix
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
-from kernelweave.core.graphs.new_rows import harmonic_rows
+from kernelweave.core.graphs.new_rows import distributions, harmonic_rows
 from kernelweave.errors import NotFiniteError
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
@@ -158,11 +158,3 @@ class GraphModel:
         """Yield the positions in blocks that fit in the budget, so that memory does not depend on their number."""
         size = min(max(_BUDGET // self.joiner.row_bytes, _LEAST), _MOST)
         return (rows[i : i + size] for i in range(0, len(rows), size))
-
-
-def distributions(F: Matrix) -> tuple[Matrix, Mask]:
-    """Scale the rows of F to sum to one, in place, and return F and which rows were 0; these become uniform."""
-    empty = F.sum(axis=1) <= 0
-    F[empty] = 1
-    F /= F.sum(axis=1, keepdims=True)
-    return F, empty

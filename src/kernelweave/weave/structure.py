@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Vector
-from kernelweave.core.graphs.affinity import Cut, Kind, cut_graphs
+from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
 from kernelweave.samples.prepared import Compared, compared_again
@@ -17,7 +17,6 @@ from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
 from kernelweave.select import CLEAR
 from kernelweave.weave.consensus_kernel import combine
-from kernelweave.weave.dense_graphs import affinity_of
 from kernelweave.weave.graph_partitions import unit_partitions
 from kernelweave.weave.plan import Plan
 
@@ -65,7 +64,8 @@ def _measured(
     graphs: list[sparse.csr_array] = []
     for one in compared:
         K = combine(one, plan.kernels, plan.weights).matrix
+        affinities = KernelAffinities(K, plan.rule.gamma)
         for kind in _KINDS:
-            graphs += cut_graphs(affinity_of(K, plan.rule.gamma, kind), [Cut(10)], len(K))
+            graphs += cut_graphs(affinities(kind), [Cut(10)], len(K))
     values, found = unit_partitions(graphs, [c], rng)
     return values, mean_agreement(found[c])

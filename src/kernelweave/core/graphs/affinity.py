@@ -13,12 +13,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
 from kernelweave.core.graphs.largest import kth_largest, largest_columns
+from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
     "SCALE_RANK",
@@ -256,9 +257,20 @@ class KernelAffinities:
     gamma: float
 
     def __call__(self, kind: Kind) -> Affinity:
-        """Return ridge affinities, or self-tuned similarities."""
+        """Return ridge affinities, or self-tuned similarities; a kernel that has none is an error."""
+        if self.K.trace() <= 0:
+            msg = (
+                f"The kernels add up to a matrix with trace {self.K.trace():g}, but k(x, x) is positive: pass kernels "
+                "with a positive diagonal."
+            )
+            raise InvalidInputError(msg)
         if kind == "ridge":
-            return Affinity(ridge_affinity(self.K, gamma=self.gamma))
+            try:
+                return Affinity(ridge_affinity(self.K, gamma=self.gamma))
+            except linalg.LinAlgError as error:
+                msg = f"K + gamma I is singular at gamma={self.gamma:g}: raise gamma, or pass kernels that are "
+                msg += "positive definite."
+                raise NotFiniteError(msg) from error
         D = kernel_sqdist(self.K)
         scales = neighbour_scales(D, len(D) - 1)
         return Affinity(self_tuned(D, scales, scales))

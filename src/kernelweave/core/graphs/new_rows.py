@@ -12,6 +12,7 @@ from kernelweave._types import Graph, Mask, Matrix, Vector
 
 __all__ = [
     "bordered_rows",
+    "distributions",
     "graph_rows",
     "harmonic_rows",
     "row_sqdist",
@@ -74,3 +75,11 @@ def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
     reached = d > 0
     sums = np.asarray(S @ P)
     return np.divide(sums, d[:, None], out=np.zeros_like(sums), where=reached[:, None]), reached
+
+
+def distributions(F: Matrix) -> tuple[Matrix, Mask]:
+    """Scale the rows of F to sum to one, in place, and return F and which rows were 0; these become uniform."""
+    empty = F.sum(axis=1) <= 0
+    F[empty] = 1
+    F /= F.sum(axis=1, keepdims=True)
+    return F, empty

@@ -11,13 +11,12 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from kernelweave._types import Samples, Vector
+from kernelweave._types import Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
 from kernelweave.kernels.bank import limited
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.magnitudes import cast
-from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
+from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
@@ -34,7 +33,6 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 __all__ = ["Local", "LocalRows"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
-_BLOCK = 65_536
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
 _FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equal for all classes far from the labels
@@ -100,8 +98,8 @@ class Local:
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        bank, shares, kernels = _weighed(plan, scaled(samples.select(drawn), scalings), labelled=not join)
-        training = _scaled(samples, scalings)
+        training, weighed = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
+        bank, shares, kernels = _weighed(plan, weighed, labelled=not join)
         found, near = weave_local(
             training.tables,
             kernels,
@@ -154,7 +152,7 @@ class LocalRows:
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return the rows of the graph."""
-        tables = _scaled(new, self.scalings).tables
+        tables = scaled_to_single(new, self.scalings).tables
         return new_rows(self.training.tables, tables, self.woven, self._searches)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,17 +185,3 @@ def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Ve
         for name, table, kernels in zip(sample.names, sample.tables, fixed, strict=True)
     ]
     return bank, p, tuple(parts)
-
-
-def _scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return scaled samples in single precision, converted block by block to save memory."""
-    return views.map({name: partial(_single, one) for name, one in scalings.items()})
-
-
-def _single(scaling: Scaling, X: Samples) -> Samples:
-    if sparse.issparse(X):
-        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
-    rows = np.empty(X.shape, dtype=np.float32)
-    for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
-    return rows
