@@ -148,3 +148,8 @@ def test_numbers_are_tried_as_far_as_clusters_would_have_eight_members(n, last):
     assert numbers[0] == 2
     assert numbers[-1] == last
     assert numbers == sorted(set(numbers))
+
+
+def test_partitions_without_modularity_have_no_score_rather_than_a_negative_one():
+    found = weighed(flat(0.4), [spectrum(3, 1.1)], modularity=flat(-0.2))
+    assert_allclose(found.score, 0)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import normalized_mutual_info_score
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.labels import encode_labels
@@ -38,6 +36,8 @@ def clustering_accuracy(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     >>> clustering_accuracy(["cat", "cat", "dog", "dog"], [1, 1, 0, 1])
     0.75
     """
+    from scipy.optimize import linear_sum_assignment
+
     counts = _counts(y_true, y_pred)
     matched = linear_sum_assignment(counts, maximize=True)
     return float(counts[matched].sum() / counts.sum())
@@ -68,6 +68,8 @@ def normalized_mutual_information(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) 
     >>> round(normalized_mutual_information([0, 0, 1, 1], [0, 0, 1, 2]), 4)
     0.6667
     """
+    from sklearn.metrics import normalized_mutual_info_score
+
     codes_true, codes_pred = _codes(y_true, y_pred)
     nmi = normalized_mutual_info_score(codes_true, codes_pred, average_method="max")
     return float(np.clip(nmi, 0.0, 1.0))  # rounding errors can give 1 + 4e-16

@@ -186,3 +186,14 @@ def test_the_published_accuracy_is_reached(name, shared_data):
     model = GMC(len(np.unique(y))).fit([standardised(X) for X in views])
     assert model.n_components_ == len(np.unique(y))
     assert abs(clustering_accuracy(y, model.labels_) - PUBLISHED[name]) < 0.03
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_sample_far_from_all_others_has_equal_shares_of_them():
+    D = np.zeros((20, 20))
+    D[0, 1:] = D[1:, 0] = 1e76  # k times this number less k such numbers is not 0 in floating point
+    S = view_step(D, np.where(np.eye(20), 0, 1 / 19), 1.0, 15)
+    assert_allclose(S.sum(axis=1), 1)
+    assert_allclose(S[0, 1:], 1 / 19)
+    labels = GMC(2, random_state=0).fit_predict(np.r_[1e38, np.zeros(19)][:, None])
+    assert labels.shape == (20,)

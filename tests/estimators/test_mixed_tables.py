@@ -356,3 +356,10 @@ def test_a_model_of_one_kernel_says_that_it_takes_one_table():
 def test_one_sample_is_too_few():
     with pytest.raises(InvalidInputError, match=r"Found 1 sample\(s\) in X"):
         WeaveClustering(1).fit(PENGUINS[:1])
+
+
+def test_columns_named_by_numbers_are_those_of_new_samples_too():
+    frame = pd.DataFrame({0: [3, 1, 2, 9, 7, 8] * 2, 1: ["a", "b", "b"] * 4, 2: [*range(0, 24, 2)]})
+    model = WeaveClustering(2, kernels="mixed", random_state=0).fit(frame)
+    assert_array_equal(model.predict(frame), model.labels_)
+    assert_array_equal(model.predict(frame[[2, 1, 0]].iloc[:5]), model.labels_[:5])

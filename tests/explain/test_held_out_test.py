@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact, kruskal, mannwhitneyu
+from scipy.stats import false_discovery_control, fisher_exact, kruskal, mannwhitneyu
 from sklearn.cluster import KMeans
 
 from kernelweave.explain import explain_clusters
@@ -69,3 +69,14 @@ def test_categories_allow_for_their_number():
 def test_adjusted_values_leave_out_what_was_not_tested():
     p = np.array([[0.01, np.nan], [0.04, 0.03]])
     np.testing.assert_allclose(adjusted(p), [[0.03, np.nan], [0.04, 0.04]])
+
+
+@pytest.mark.parametrize("missing", [0, 7, 40])
+def test_adjusted_p_values_are_those_of_benjamini_and_hochberg(missing):
+    p = np.random.RandomState(3).uniform(size=(4, 10)) ** 2
+    p.flat[np.random.RandomState(0).permutation(40)[:missing]] = np.nan
+    known = ~np.isnan(p)
+    expected = np.full(p.shape, np.nan)
+    if known.any():
+        expected[known] = false_discovery_control(p[known])
+    np.testing.assert_allclose(adjusted(p), expected, rtol=1e-14)

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from kernelweave import WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import (
     Centered,
@@ -386,3 +387,9 @@ def test_a_kernel_that_gives_a_matrix_of_the_wrong_shape_is_named(X):
 
     with pytest.raises(InvalidInputError, match=r"Kernel 'flat' gave a matrix of shape \(17,\); expected \(17, 17\)"):
         KernelBank([Flat()]).fit_grams(X)
+
+
+def test_samples_whose_products_overflow_in_single_precision_are_refused_without_a_warning_of_numpy():
+    X = np.sign(np.random.default_rng(0).normal(size=(16, 3))) * 1e38
+    with pytest.raises(InvalidInputError, match="gave inf or NaN for these samples"):
+        WeaveClustering(3, scale="none").fit(X)

@@ -272,3 +272,10 @@ def test_the_smallest_numbers_have_a_unit(dtype, value):
     found = scaling.transform(X)
     assert np.isfinite(found).all()
     assert found.max() >= 1
+
+
+@pytest.mark.parametrize(("columns", "few"), [(9, True), (10, False)])
+def test_fewer_than_ten_columns_are_few(rng, columns, few):
+    first = versions(rng.normal(size=(60, columns)))[0]
+    assert first.few_columns == few
+    assert first.scalings["X"].method == ("none" if few else "unit")

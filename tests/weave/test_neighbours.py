@@ -142,3 +142,8 @@ def test_a_missing_package_names_the_extra(X, many, monkeypatch):
 def test_new_samples_are_searched_exactly_without_the_package(X, many, monkeypatch):
     monkeypatch.setattr(inverted_lists, "find_spec", lambda name: None)
     assert_array_equal(search_new(X, 3, seed=0).nearest(X[:5], 3), by_hand(X, X[:5], 3))
+
+
+def test_a_sample_that_copies_crowd_out_of_its_own_list_loses_the_last_neighbour():
+    near = np.array([[1, 5, 6], [7, 8, 9], [4, 3, 2]], dtype=np.int32)
+    assert_array_equal(inverted_lists.without_itself(near, np.array([1, 2, 2])), [[5, 6], [7, 8], [4, 3]])

@@ -270,7 +270,8 @@ def view_step(D: Matrix, U: Matrix, w: float, k: int) -> Matrix:
     E = D - 2 * w * U
     gaps, nearest, reach = neighbour_gaps(E, k)
     S = shares_of(E, gaps, nearest, reach)
-    near = gaps < 2 * w
+    rounding = 8 * k * np.finfo(E.dtype).eps * np.abs(reach[:, 0])  # of a sum of k distances
+    near = gaps < np.maximum(2 * w, rounding)
     if near.any():
         others = ~np.eye(len(E), dtype=bool)
         S[near] = project_simplex(E[near].T / (-2 * w), free=others[near].T).T

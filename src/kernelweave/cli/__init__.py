@@ -22,6 +22,7 @@ from kernelweave.cli import (
     report_command,
     reproduce,
 )
+from kernelweave.cli._deferred import defer
 from kernelweave.cli._ending import orderly
 
 __all__ = ["COMMANDS", "build_app", "main"]
@@ -63,6 +64,7 @@ def build_app() -> typer.Typer:
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(*_RARELY)
+    defer("scipy.stats")
     with orderly():
         build_app()()
 

@@ -97,7 +97,7 @@ class PageContent:
             "source": beside.source,
             "command": self.command,
         }
-        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def need_report_packages() -> None:

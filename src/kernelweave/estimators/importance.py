@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
@@ -137,6 +136,8 @@ def view_importance(
     >>> found.view_names, found.agreement.shape, found.resampled_shares.shape
     (('sepal', 'petal'), (2,), (2, 2))
     """
+    from sklearn.metrics import adjusted_rand_score
+
     _check(n_resamples, fraction)
     rng = check_random_state(random_state)
     classes = is_classifier(model)
@@ -222,6 +223,8 @@ def _labels(model: BaseEstimator) -> NDArray[Any]:
 
 
 def _score(y: Array, labels: Array) -> float:
+    from sklearn.metrics import normalized_mutual_info_score
+
     return float(normalized_mutual_info_score(y, labels))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, clone
 
 from kernelweave._types import Array, LabelsLike, Tables
@@ -131,6 +130,8 @@ def _matched(
     labels: Array, names: Array, codes: NDArray[np.intp], *, by_name: bool
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
     """Return the codes of new groups, the new group that matches each reported one (-1: none), and their overlaps."""
+    from scipy.optimize import linear_sum_assignment
+
     found, again = encode_labels(labels, "labels_")
     both = np.zeros((len(names), len(found)))
     np.add.at(both, (codes, again), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from kernelweave.explain._effects import Floats, Ranked, ranked
 
@@ -60,10 +60,11 @@ def exact_p_values(marks: Floats, Y: Floats) -> Floats:
 
 def adjusted(p: Floats) -> Floats:
     """Return p-values adjusted by Benjamini and Hochberg for the number of those that are not NaN."""
-    tested = np.flatnonzero(~np.isnan(p.ravel()))
+    flat = p.ravel()
+    order = np.argsort(flat)[: int((~np.isnan(flat)).sum())]  # NaN is last
     found = np.full(p.size, np.nan)
-    if len(tested):
-        found[tested] = stats.false_discovery_control(p.ravel()[tested])
+    raised = flat[order] * len(order) / np.arange(1, len(order) + 1)
+    found[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1)
     return found.reshape(p.shape)
 
 
@@ -76,7 +77,7 @@ def _rank_sum(r: Ranked, Y: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = inside * outside / 12 * (n + 1 - r.ties / (n * (n - 1)))
         z = np.maximum(np.abs(U - inside * outside / 2) - 0.5, 0) / np.sqrt(variance)
-        p = 2 * stats.norm.sf(z)
+        p = 2 * special.ndtr(-z)
     return np.where(variance > 0, p, 1.0)
 
 

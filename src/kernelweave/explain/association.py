@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from kernelweave._types import LabelsLike, Table
 from kernelweave.errors import InvalidInputError
@@ -343,6 +341,8 @@ def compare_clusterings(
     >>> compare_clusterings([0, 0, 1, 1], ["b", "b", "a", "a"]).columns
     ('b', 'a')
     """
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
     if not (isinstance(names, list | tuple) and len(names) == 2 and all(isinstance(name, str) for name in names)):
         msg = f"names must be two texts, one for each clustering; got {names!r}."
         raise InvalidInputError(msg)
@@ -364,6 +364,8 @@ def compare_clusterings(
 
 def _matching(counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the columns in the order of the rows that they match best; those that match none come last."""
+    from scipy.optimize import linear_sum_assignment
+
     _, matched = linear_sum_assignment(counts, maximize=True)
     order: NDArray[np.intp] = np.r_[matched, np.setdiff1d(np.arange(counts.shape[1]), matched)]
     return order

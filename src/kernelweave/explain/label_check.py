@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _num_samples
 
 from kernelweave._plural import counted
@@ -130,6 +129,8 @@ def check_labels(
     >>> found.n_labels, found.accuracy > 0.8
     (75, True)
     """
+    from sklearn.model_selection import StratifiedKFold
+
     check_whole(n_splits, "n_splits", 2)
     check_seed(random_state)
     if not is_classifier(model):

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
-from kernelweave.kernels.pairwise import Pairwise
+from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
@@ -27,7 +26,7 @@ KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
 def as_kernel(spec: KernelLike) -> Kernel:
     """Return a kernel from a kernel, a function of two samples, or the name of a scikit-learn metric or a plugin."""
-    if isinstance(spec, str) and spec not in PAIRWISE_KERNEL_FUNCTIONS:
+    if isinstance(spec, str) and not is_metric(spec):
         spec = plugin_kernel(spec) or spec
     return spec if isinstance(spec, Kernel) else Pairwise(spec)
 

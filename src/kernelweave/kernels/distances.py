@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
@@ -118,6 +117,8 @@ class Laplacian(_OfDiameter):
 
 
 def _cityblock(pair: Pair) -> Matrix:
+    from sklearn.metrics.pairwise import manhattan_distances
+
     return np.asarray(manhattan_distances(pair.X, pair.Y), dtype=pair.dtype)
 
 
@@ -146,6 +147,8 @@ class Chi2(_OfDiameter):
 
 
 def _chi2(pair: Pair) -> Matrix:
+    from sklearn.metrics.pairwise import additive_chi2_kernel
+
     for X in (pair.X, pair.Y):
         if sparse.issparse(X):
             msg = "Chi2 takes dense samples; got a sparse matrix. Pass X.toarray() if it fits, or use Cosine."

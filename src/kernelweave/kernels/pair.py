@@ -156,7 +156,8 @@ class Tile(Pair):
         self.same = whole.same and rows == cols
         self.shape = (len(range(whole.shape[0])[rows]), len(range(whole.shape[1])[cols]))
         self.dtype = np.dtype(dtype or whole.dtype)
-        self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
+        with np.errstate(over="ignore"):  # kernels of what overflows are not finite, and refused by name
+            self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
         self.cosines = {}
 
     @cached_property

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
@@ -16,7 +15,7 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.pair import Pair, as_writable
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Pairwise"]
+__all__ = ["Pairwise", "is_metric"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ class Pairwise(Kernel):
             name = self.metric.__name__
             msg = f"A kernel is expected, but the class {name} was given: write {name}(...) to make one."
             raise InvalidInputError(msg)
-        if isinstance(self.metric, str) and self.metric not in PAIRWISE_KERNEL_FUNCTIONS:
-            known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+        if isinstance(self.metric, str) and not is_metric(self.metric):
+            known = ", ".join(sorted(_metrics()))
             msg = f"Unknown kernel {self.metric!r}: scikit-learn has {known}."
             raise InvalidInputError(msg)
         if not isinstance(self.metric, str) and not callable(self.metric):
@@ -51,6 +50,8 @@ class Pairwise(Kernel):
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Call scikit-learn."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         self._need_samples(pair.X, pair.Y)
         X = as_writable(pair.X)
         Y = X if pair.same else as_writable(pair.Y)
@@ -60,6 +61,8 @@ class Pairwise(Kernel):
 
     def diag(self, X: Samples) -> Vector:
         """Return the kernel of each sample with itself, one sample at a time."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         X = as_samples(X)
         self._need_samples(X)
         rows = (X[[i]] for i in range(X.shape[0]))
@@ -79,3 +82,14 @@ class Pairwise(Kernel):
         name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "callable")
         shown = ", ".join(f"{key}={value}" for key, value in self.params.items())
         return f"{name}({shown})" if shown else name
+
+
+def is_metric(name: str) -> bool:
+    """Return whether scikit-learn has a kernel of this name."""
+    return name in _metrics()
+
+
+def _metrics() -> Mapping[str, Callable[..., Any]]:
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS  # slow to import, and few models need it
+
+    return PAIRWISE_KERNEL_FUNCTIONS  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-__all__ = ["plot_graph"]
+__all__ = ["mean_edges", "plot_graph"]
 
 _MAX_SAMPLES = 1500  # above this number, several samples share a cell
 _MAX_CELLS = 1000  # cells per side, about the resolution of a printed column
@@ -60,7 +60,7 @@ def plot_graph(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
         msg = f"graph_ must join the model's {counted(n, 'sample')}, got shape {S.shape}: fit the model again."
         raise InvalidInputError(msg)
     block = 1 if n <= _MAX_SAMPLES else -(-n // _MAX_CELLS)
-    image = _mean_edges(S, np.argsort(codes, kind="stable"), block)
+    image = mean_edges(S, np.argsort(codes, kind="stable"), block)
     if ax is None:
         ax = new_axes(7.0, 5.2)
 
@@ -82,7 +82,7 @@ def plot_graph(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _mean_edges(S: Graph, order: npt.NDArray[np.intp], block: int) -> npt.NDArray[np.float64]:
+def mean_edges(S: Graph, order: npt.NDArray[np.intp], block: int) -> npt.NDArray[np.float64]:
     """Return the mean edge between every two cells of `block` samples in this order, without the diagonal of S."""
     n = len(order)
     cell = np.arange(n) // block

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelweave import plots
 from kernelweave._plural import plural
 from kernelweave.explain import Associations, Comparison, Explanation
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
-from kernelweave.report._figures import Figure, Numbers, image_of
+from kernelweave.report._cells import counts_picture, feature_picture, rows_picture
+from kernelweave.report._figures import Figure, Numbers
 
 __all__ = ["draw_beside"]
 
@@ -66,10 +66,7 @@ def _features(explanation: Explanation) -> Figure:
         "deviations from the mean of all samples. The table of every group holds the numbers."
     )
     reading = f"The most telling features of every {explanation.kind}. Red: above the mean of all samples; blue: below."
-    height = min(14.0, 1.2 + 0.24 * rows)
-    image = image_of(
-        lambda ax: plots.plot_features(explanation, ax=ax), max(7.0, min(10.0, 3.6 + 0.4 * columns)), height
-    )
+    image = feature_picture(explanation)
     return Figure("features", f"Features in all {plural(explanation.kind)}", image, alt, reading)
 
 
@@ -78,8 +75,11 @@ def _metadata(name: str, metadata: Associations, column: str) -> Figure:
     what = "Counts of the categories" if found.type == "category" else "Medians and middle halves"
     alt = f"{what} of {column} in every {metadata.kind}: {found.measure} {found.value:.2f}, p = {found.p_value:.3g}."
     reading = f"{found.measure} {found.value:.2f}, p = {found.p_value:.3g}, from permutations of the column."
-    height = min(12.0, 1.4 + 0.3 * len(found.cells))
-    image = image_of(lambda ax: plots.plot_metadata(metadata, column, ax=ax), 5.2, height)
+    if found.type == "category":
+        image = counts_picture(found.cells.astype(int), metadata.names, found.levels, column, metadata.kind)
+    else:
+        limits = (float(np.nanmin(found.cells)), float(np.nanmax(found.cells)))
+        image = rows_picture(found.cells, metadata.names, column, metadata.kind, limits)
     return Figure(name, column, image, alt, reading)
 
 
@@ -90,8 +90,9 @@ def _comparison(comparison: Comparison) -> Figure:
         f"of {comparison.names[1]}: adjusted Rand index {comparison.ari:.2f}."
     )
     reading = "Every cell has the number of samples in both. The darker, the larger its share of the row."
-    width, height = max(5.2, min(11.0, 2.4 + 0.42 * columns)), min(12.0, 1.6 + 0.3 * rows)
-    image = image_of(lambda ax: plots.plot_contingency(comparison, ax=ax), width, height)
+    image = counts_picture(
+        comparison.counts, comparison.rows, comparison.columns, comparison.names[1], comparison.names[0]
+    )
     rows_of = zip(comparison.rows, comparison.counts, strict=True)
     table = Numbers(("cluster", *comparison.columns), tuple((row, *map(str, counts)) for row, counts in rows_of))
     return Figure("comparison", f"Compared with {comparison.names[1]}", image, alt, reading, table)

@@ -1,28 +1,23 @@
-"""The pictures of the page, drawn by the plots and stored in it, each with a text alternative."""
+"""The pictures of the page, each with a text alternative, how to read it, and its numbers."""
 
 from __future__ import annotations
 
-import base64
-import io
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelweave import plots
 from kernelweave._plural import plural
 from kernelweave.plots._fitted import fits
 from kernelweave.plots._style import counted
+from kernelweave.report._cells import graph_picture, histogram_picture, rows_picture
+from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
 from kernelweave.report._facts import Facts
+from kernelweave.report._svg import Image
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = ["Figure", "Numbers", "draw_figures"]
 
-__all__ = ["Figure", "Image", "Numbers", "draw_figures", "image_of"]
-
-_DPI = 150  # of pictures that are not vectors
+_ROWS = 40  # up to this number every group has a row; more share one histogram
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +26,6 @@ class Numbers:
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """The data URI of a picture, and its width in inches, at which its text has the size that it was drawn with."""
-
-    address: str
-    width: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ def _graph(model: BaseEstimator, facts: Facts) -> Figure | None:
         f"Dark squares on the diagonal are well separated {plural(facts.kind)}; dark spots elsewhere are edges between "
         f"two {plural(facts.kind)}."
     )
-    return Figure("graph", "Graph", _image(plots.plot_graph, model, 5.6, 4.6, vector=False), alt, reading)
+    return Figure("graph", "Graph", graph_picture(model, facts.kind), alt, reading)
 
 
 def _spectrum(model: BaseEstimator, facts: Facts) -> Figure | None:
@@ -85,7 +72,7 @@ def _spectrum(model: BaseEstimator, facts: Facts) -> Figure | None:
     rows = tuple((str(i + 1), f"{value:.4g}") for i, value in enumerate(values))
     groups = counted(c, facts.kind)
     reading = f"The larger the gap after number {c}, the more clearly the graph separates into {groups}."
-    image = _image(plots.plot_spectrum, model, 5.2, 3.4)
+    image = spectrum_picture(np.asarray(values, dtype=float), c)
     return Figure("spectrum", "Spectrum", image, alt, reading, Numbers(("number", "eigenvalue"), rows))
 
 
@@ -103,7 +90,7 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
         f"A gap of {evidence.clear:g} or more decides. Otherwise it is what different graphs of the samples agree on, "
         "if they agree more than graphs of samples without structure do."
     )
-    image = _image(plots.plot_evidence, model, 5.2, 3.4)
+    image = evidence_picture(evidence)
     table = Numbers(("clusters", "gap", "agreement", "by chance", "modularity"), rows)
     return Figure("evidence", "Number of clusters", image, alt, reading, table)
 
@@ -117,9 +104,15 @@ def _confidence(model: BaseEstimator, facts: Facts) -> Figure | None:
         f"the median is {middle:.2f}."
     )
     rows = tuple((group.name, str(group.size), f"{group.confidence:.3f}") for group in facts.groups)
-    height = 1.4 + 0.24 * len(facts.names) if len(facts.names) <= 40 else 3.4
-    image = _image(plots.plot_confidence, model, 5.2, height)
-    reading = "Dot: the median. Thick line: the middle half of the samples. Thin line: the middle 90 %."
+    if len(facts.names) > _ROWS:
+        image, reading = histogram_picture(facts.confidence, "confidence"), "How many samples have which confidence."
+    else:
+        each = [facts.confidence[facts.codes == k] for k in range(len(facts.names))]
+        quantiles = np.array([np.quantile(own, (0.05, 0.25, 0.5, 0.75, 0.95)) for own in each])
+        order = np.argsort(-quantiles[:, 2], kind="stable")
+        names = [facts.names[k] for k in order]
+        image = rows_picture(quantiles[order], names, "confidence", facts.kind, (0, 1.02))
+        reading = "Dot: the median. Thick line: the middle half of the samples. Thin line: the middle 90 %."
     return Figure("confidence", "Confidence", image, alt, reading, Numbers((facts.kind, "samples", "median"), rows))
 
 
@@ -136,31 +129,6 @@ def _convergence(model: BaseEstimator, facts: Facts) -> Figure | None:
     columns = [total, *history.terms.values(), history.change]
     rows = tuple((str(i + 1), *(f"{column[i]:.4g}" for column in columns)) for i in shown)
     head = ("iteration", "objective", *history.terms, "change of the graph")
-    image = _image(plots.plot_convergence, model, 6.2, 3.9)
+    image = convergence_picture(history)
     reading = "The terms add up to the objective; the dashed line is the relative change of the graph."
     return Figure("convergence", "Convergence", image, alt, reading, Numbers(head, rows))
-
-
-def _image(
-    plot: Callable[..., Axes], model: BaseEstimator, width: float, height: float, *, vector: bool = True
-) -> Image:
-    return image_of(lambda ax: plot(model, ax=ax), width, height, vector=vector)
-
-
-def image_of(draw: Callable[[Axes], Axes], width: float, height: float, *, vector: bool = True) -> Image:
-    """Return a picture as a data URI; drawn without pyplot, which would keep the figure alive."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(width, height), dpi=_DPI, layout="constrained")
-    draw(canvas.subplots()).set_title("", loc="left")  # the page has its own heading
-    engine = canvas.get_layout_engine()
-    if engine is not None:  # placed once, since matplotlib draws a figure twice to place it while it is saved
-        engine.execute(canvas)
-        canvas.set_layout_engine(None)
-    file = io.BytesIO()
-    kind, metadata = ("svg", {"Date": None}) if vector else ("png", None)
-    with mpl.rc_context({"svg.hashsalt": "kernelweave"}):  # the same model always gives the same file
-        canvas.savefig(file, format=kind, dpi=_DPI, transparent=True, metadata=metadata)
-    mime = "image/svg+xml" if vector else "image/png"
-    return Image(f"data:{mime};base64,{base64.b64encode(file.getvalue()).decode()}", width)

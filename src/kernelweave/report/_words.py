@@ -140,7 +140,7 @@ def _package(kind: type) -> str:
 def versions() -> list[tuple[str, str]]:
     """Return the versions of Python, of kernelweave and of the packages it uses."""
     found = [("Python", platform.python_version()), ("kernelweave", __version__)]
-    for name in ("numpy", "scipy", "scikit-learn", "matplotlib"):
+    for name in ("numpy", "scipy", "scikit-learn"):
         try:
             found.append((name, version(name)))
         except PackageNotFoundError:

@@ -88,7 +88,7 @@ def tell_apart(series: Any, given: KindLike | None) -> tuple[Kind, str, tuple[st
     """
     values = values_of(series)
     if given is not None:
-        return (*_chosen(series.name, given, series), values)
+        return (*_chosen(str(series.name), given, series), values)
     order = _declared_order(series)
     if order:
         return "ordered", "its type has an order of categories", order, values
@@ -97,8 +97,8 @@ def tell_apart(series: Any, given: KindLike | None) -> tuple[Kind, str, tuple[st
     if series.dtype == nw.Categorical:
         return "category", "its type is categorical", (), values
     if isinstance(values, list):
-        return (*_tell_values(series.name, values), (), values)
-    found = _row_counter(series.name, values) if series.dtype.is_integer() else None
+        return (*_tell_values(str(series.name), values), (), values)
+    found = _row_counter(str(series.name), values) if series.dtype.is_integer() else None
     return ("left out", found, (), values) if found else ("number", "its type is numeric", (), values)
 
 

@@ -277,7 +277,7 @@ def _new_cells(frame: Any, column: Column) -> Cells:
     place = {str(name): name for name in frame.columns}
     if column.name not in place:
         return [None] * len(frame) if column.categories else np.full(len(frame), np.nan)
-    cells = cells_of(column.kind, values_of(frame[place[column.name]]), column.name)
+    cells = cells_of(column.kind, values_of(frame.get_column(place[column.name])), column.name)
     return _since(np.asarray(cells), column) if column.kind == "date" else cells
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
@@ -153,6 +152,8 @@ def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomStat
     If there are more than 20,000 rows, the starts are compared on a random 20,000 of them. In single precision,
     rounding would often decide between partitions that are nearly as good.
     """
+    from sklearn.cluster import KMeans
+
     P = P.astype(np.float64, copy=False)
     with config_context(assume_finite=True, skip_parameter_validation=True):  # a quarter of the time of k-means
         if len(P) <= _STARTS_ON:

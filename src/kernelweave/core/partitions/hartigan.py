@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.partitions.assignment import best_start, nearer, own_distances, refilled
@@ -50,6 +49,8 @@ def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generato
 
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
     """Return `count` new sets of centres: two of the R given are matched, and one of each pair is drawn at random."""
+    from scipy.optimize import linear_sum_assignment
+
     born = np.empty((count, *C.shape[1:]))
     for child in born:
         first, second = C[rng.choice(len(C), 2, replace=False)]

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Dtype, HasShape, Matrix, Samples, Vector, WeightsLike
@@ -239,6 +238,8 @@ def _enough(graph: LandmarkRows, rows: Samples) -> int:
 
 def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
     """Return the landmarks (m, n_features), scaled like the samples."""
+    from sklearn.cluster import KMeans
+
     m, how = settings.n_landmarks, settings.landmarks
     if not isinstance(how, str):
         return scaling.transform(np.asarray(how, dtype=np.float64)).astype(scaled.dtype)
@@ -275,6 +276,8 @@ def landmark_clusters(
     graph: LandmarkRows, BB: Matrix, sample: Samples, n_clusters: int, n_components: int, n_init: int, seed: int
 ) -> tuple[Vector, Matrix, Matrix]:
     """Return eigenvalues, the landmarks' coordinates Q, and the centres of k-means on the sample's rows of BQ."""
+    from sklearn.cluster import KMeans
+
     wanted = max(n_clusters, n_components)
     if wanted > graph.m:
         msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."

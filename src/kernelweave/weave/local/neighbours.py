@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.neighbors import NearestNeighbors
 
 from kernelweave._types import Progress, Samples
 from kernelweave.weave.local.inverted_lists import build_lists, has_faiss, without_itself
@@ -49,6 +48,8 @@ class ExactSearch:
 
     def nearest(self, queries: Samples, k: int, progress: Progress | None = None) -> NDArray[np.int32]:
         """Return the positions of the k nearest samples of every query, nearest first."""
+        from sklearn.neighbors import NearestNeighbors
+
         n_queries = queries.shape[0]
         found = np.empty((n_queries, k), dtype=np.int32)
         thin = sparse.issparse(self.X)

@@ -1,0 +1,33 @@
+"""Modules that are loaded when they are used, though another package imports them at its start."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["defer"]
+
+_LOADS = frozenset({"__all__", "__path__"})  # of the special attributes, those that tell what a module has
+
+
+def defer(name: str) -> None:
+    """Let `import name` load nothing until something of the module is used; do nothing if it is loaded already.
+
+    scikit-learn imports scipy.stats, which takes longer to load than all else that it needs, and most commands use
+    nothing of it.
+    """
+    if name in sys.modules:
+        return
+    module = ModuleType(name)
+
+    def load(attribute: str) -> object:
+        if attribute.startswith("__") and attribute not in _LOADS:
+            msg = f"module {name!r} has no attribute {attribute!r}"
+            raise AttributeError(msg)
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+        return getattr(import_module(name), attribute)
+
+    module.__getattr__ = load  # type: ignore[method-assign]
+    sys.modules[name] = module
