@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave.baselines import S2LRR, s2lrr
+from kernelweave.baselines import S2LRR, S3R, s2lrr
 from kernelweave.baselines.low_rank_codes import (
     low_rank_codes,
     low_rank_objective,
@@ -11,6 +11,7 @@ from kernelweave.baselines.low_rank_codes import (
     singular_value_threshold,
 )
 from kernelweave.baselines.s2lrr import strongest_per_column
+from kernelweave.baselines.self_expression import FirstRounds
 from kernelweave.errors import UndecidedWarning
 
 
@@ -148,6 +149,29 @@ def test_many_samples_are_coded_in_single_precision_with_the_same_classes(bundle
     seen.clear()
     S2LRR(code_tol=1e-5).fit(X, partial)
     assert set(seen) == {np.dtype(np.float64)}
+
+
+@pytest.mark.parametrize("name", ["S2LRR", "S3R"])
+def test_fits_that_share_their_first_round_give_the_same_answers(bundles, name):
+    X, _, partial = bundles
+    cls = {"S2LRR": S2LRR, "S3R": S3R}[name]
+    fewer = np.where(np.arange(45) % 15 < 2, partial, -1)
+    known: FirstRounds = {}
+    for parameters, y in (({"alpha": 0.5}, partial), ({"alpha": 0.5}, fewer), ({"alpha": 2.0}, fewer)):
+        alone, sharing = cls(lam=20, **parameters), cls(lam=20, **parameters)
+        sharing.share_first_rounds(known)
+        assert_array_equal(sharing.fit(X, y).label_distributions_, alone.fit(X, y).label_distributions_)
+        assert_array_equal(sharing.codes_, alone.codes_)
+    assert len(known) == 1
+
+
+def test_a_first_round_is_shared_by_equal_problems_only(bundles):
+    X, _, partial = bundles
+    known: FirstRounds = {}
+    for model, samples in ((S2LRR(lam=5), X), (S2LRR(lam=20), X), (S2LRR(lam=5), 2 * X), (S2LRR(code_tol=1e-4), X)):
+        model.share_first_rounds(known)
+        model.fit(samples, partial)
+    assert len(known) == 4
 
 
 @pytest.mark.parametrize("lam", [1e-40, 1e40, 1e100])

@@ -114,6 +114,17 @@ def test_a_difference_within_the_errors_of_the_draws_is_named():
     assert "draws: 4 here, 20 in the paper" in said
 
 
+def test_more_draws_of_the_same_setting_tell_how_far_the_draw_moves_a_figure():
+    labels = {"fraction": 0.1, "split": "same-positions"}
+    rows = made(*(run(1, 0.3, seed=i, **labels) for i in range(20)))
+    draws = [run(1, 0.3 if i < 20 else 0.5, seed=i, **labels) for i in range(40)]
+    said = reasons(rows, TABLE3, draws=made(*draws))
+    assert "draws: 2 sets of 20 draws of this setting give 30.00 to 50.00, all 40 draws 40.00" in said
+    assert "sets of 20" not in reasons(rows, TABLE3, draws=made(*draws[:20]))
+    other = made(*(run(2, 0.5, seed=i, **labels) for i in range(40)))
+    assert "sets of 20" not in reasons(rows, TABLE3, draws=other)
+
+
 def test_the_table_has_a_line_for_every_difference():
     rows = made(run(1, 0.5, nmi=0.3))
     table = differences_table(explain_differences(rows, TABLE2, Evidence()), TABLE2)

@@ -150,3 +150,31 @@ def test_a_coarse_stage_may_have_its_own_numbers_for_each_data_set(write):
 def test_a_coarse_stage_needs_both_of_its_numbers(write):
     with pytest.raises(InvalidInputError, match=r"presets\.quick\.coarse\.keep: this key is missing"):
         load_spec(str(write(("draws = 2, keep = 2", "draws = 2"), text=STAGES)))
+
+
+def test_a_slow_method_has_a_shorter_coarse_stage(write):
+    slow = STAGES.replace('input = "features"\n\n', 'input = "features"\ncoarse = { draws = 1, keep = 9 }\n\n', 1)
+    spec = load_spec(str(write(text=slow)))
+    assert {point.seed for task in expand(spec) if task.method.name == "SCAN" for point in task.points} == {0}
+    second = second_stage(spec, made(spec, lambda s: 0.5 * ("9" in s[0]) + (s[2] == "unit")))
+    assert chosen(second) == {("9", "unit"), ("3", "unit")}
+    assert {point.seed for task in second for point in task.points} == {1, 2, 3}
+
+
+def test_only_a_search_over_draws_of_labels_has_a_coarse_stage(write):
+    text = 'kind = "clustering"\n\n[presets.quick]\ndatasets = ["iris"]\n\n[[methods]]\nestimator = "SSR"\n'
+    with pytest.raises(InvalidInputError, match=r"methods\[0\]\.coarse: only a search over draws of labels"):
+        load_spec(str(write(text=f"{text}coarse = {{ draws = 1, keep = 1 }}\n")))
+
+
+def test_a_grid_with_all_draws_is_run_on_them_in_the_first_stage(write):
+    grid = "[[methods.grid]]\nn_neighbors = 5\nall_draws = true\n\n"
+    spec = load_spec(str(write(text=STAGES.replace('[[methods]]\nname = "GFHF"', f'{grid}[[methods]]\nname = "GFHF"'))))
+    seeds = {}
+    for task in expand(spec):
+        if task.method.name == "SCAN":
+            seeds.setdefault(task.setting(task.points[0])[0][-2:-1], set()).update(p.seed for p in task.points)
+    assert seeds == {"3": {0, 1}, "9": {0, 1}, "5": {0, 1, 2, 3}}
+    first = {task.name for task in expand(spec)}
+    second = second_stage(spec, made(spec, lambda s: float("5" in s[0])))
+    assert "5" not in {setting for setting, _ in chosen(task for task in second if task.name not in first)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -120,19 +120,17 @@ class S2LRR(SelfExpressiveClassifier):
         self.code_tol = code_tol
         self.n_jobs = n_jobs
 
-    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
+    def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
+        g = G.astype(self._coded_in(G), copy=False)
+        start = low_rank_start(len(g), g.dtype) if before is None else before.end
+        T = (self.alpha * theta).astype(g.dtype)
+        found = low_rank_codes(g, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
+        C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
+        return Codes(C, objective, found.residual, found.n_iter, found.converged, end=found)
+
+    def _coded_in(self, G: Matrix) -> np.dtype[Any]:
         single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and fits_single(G, self.lam, self.alpha)
-        g = G.astype(np.float32) if single else G
-        found = low_rank_start(len(g), g.dtype)
-
-        def code(theta: Matrix) -> Codes:
-            nonlocal found
-            T = (self.alpha * theta).astype(g.dtype)
-            found = low_rank_codes(g, T, self.lam, start=found, tol=self.code_tol, max_iter=self.code_max_iter)
-            C, objective = found.C.astype(G.dtype, copy=False), low_rank_objective(g, found, T, self.lam)
-            return Codes(C, objective, found.residual, found.n_iter, found.converged)
-
-        return code
+        return np.dtype(np.float32) if single else G.dtype
 
     def _affinity(self, C: Matrix) -> Matrix:
         return strongest_per_column(np.abs(C), self.n_neighbors)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kernelweave._types import Matrix
@@ -113,17 +111,12 @@ class S3R(SelfExpressiveClassifier):
         self.code_tol = code_tol
         self.n_jobs = n_jobs
 
-    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
-        C = np.zeros_like(G)
-
-        def code(theta: Matrix) -> Codes:
-            nonlocal C
-            T = (1 + self.alpha * theta).astype(G.dtype, copy=False)
-            found = sparse_codes(G, T, self.lam, start=C, tol=self.code_tol, max_iter=self.code_max_iter)
-            C = found.C
-            return Codes(C, code_objective(G, C, T, self.lam), found.residual, found.n_iter, found.converged)
-
-        return code
+    def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
+        start = np.zeros_like(G) if before is None else before.C
+        T = (1 + self.alpha * theta).astype(G.dtype, copy=False)
+        found = sparse_codes(G, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
+        objective = code_objective(G, found.C, T, self.lam)
+        return Codes(found.C, objective, found.residual, found.n_iter, found.converged, end=None)
 
     def _affinity(self, C: Matrix) -> Matrix:
         return np.abs(C)

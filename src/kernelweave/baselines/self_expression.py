@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import MutableMapping
+from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -22,19 +23,22 @@ from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
 from kernelweave.kernels import Linear
 
-__all__ = ["Codes", "SelfExpressiveClassifier", "fits_single"]
+__all__ = ["Codes", "FirstRounds", "SelfExpressiveClassifier", "fits_single"]
+
+FirstRounds: TypeAlias = MutableMapping[tuple[Any, ...], "Codes"]
 
 _ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
 
 
 class Codes(NamedTuple):
-    """Codes C given Θ, the value of the problem there, and how the inner solver ended."""
+    """Codes C given Θ, the value of the problem there, how the inner solver ended, and where the next one starts."""
 
     C: Matrix
     objective: float
     residual: float
     n_iter: int
     converged: bool
+    end: Any
 
 
 class _Round(NamedTuple):
@@ -61,10 +65,19 @@ class SelfExpressiveClassifier(TransductiveClassifier):
     codes_: Matrix
     n_iter_: int
     history_: dict[str, Array]
+    _first_rounds: FirstRounds | None = None
+
+    def share_first_rounds(self, known: FirstRounds) -> None:
+        """Take the codes of the first round, which are without labels, from those known, or add them.
+
+        They depend on the Gram matrix, the precision, `lam`, `code_tol` and `code_max_iter` alone, so fits that differ
+        in labels or `alpha` can share them, with the same answer.
+        """
+        self._first_rounds = known
 
     @abstractmethod
-    def _coder(self, G: Matrix) -> Callable[[Matrix], Codes]:
-        """Return the function from Θ to the codes; it starts where it ended the last time."""
+    def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
+        """Return the codes given Θ; the solver starts where it ended before."""
 
     @abstractmethod
     def _affinity(self, C: Matrix) -> Matrix:
@@ -74,15 +87,17 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         G = H[0]
         _check_gram(G)
         G = G if fits_single(G, self.lam, self.alpha) else G.astype(np.float64)
-        return self._alternate(self._coder(G), Y, labelled)
+        return self._alternate(G, Y, labelled)
 
-    def _alternate(self, code: Callable[[Matrix], Codes], Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
+    def _alternate(self, G: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update codes given the labels, then labels given the codes, until the labels converge."""
         F = np.zeros_like(Y)
+        codes: Codes | None = None
         rounds: list[_Round] = []
         while True:
             started = perf_counter()
-            codes = code(label_distances(F, squared=True) / 2)
+            theta = label_distances(F, squared=True) / 2
+            codes = self._first_codes(G) if codes is None else self._codes(G, theta, codes)
             C = codes.C.astype(Y.dtype, copy=False)
             graph = symmetric_part(self._affinity(C))
             F_before, F = F, harmonic(graph, Y, labelled)
@@ -94,6 +109,20 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         self._warn(codes, change)
         history = {name: np.array(values) for name, *values in zip(_Round._fields, *rounds, strict=True)}
         return F, {"codes_": C, "graph_": graph, "n_iter_": len(rounds), "history_": history}
+
+    def _coded_in(self, G: Matrix) -> np.dtype[Any]:
+        """Return the precision of the codes' solver."""
+        return G.dtype
+
+    def _first_codes(self, G: Matrix) -> Codes:
+        """Return the codes without labels, Θ = 0."""
+        if self._first_rounds is None:
+            return self._codes(G, np.zeros_like(G), None)
+        digest = sha256(np.ascontiguousarray(G).data).digest()
+        key = (type(self), digest, self._coded_in(G).str, self.lam, self.code_tol, self.code_max_iter)
+        if key not in self._first_rounds:
+            self._first_rounds[key] = self._codes(G, np.zeros_like(G), None)
+        return self._first_rounds[key]
 
     def _warn(self, codes: Codes, change: float) -> None:
         name = type(self).__name__

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kernelweave._plural import counted
 from kernelweave.experiments.cells import NEAR, compared, printed_figure
 from kernelweave.experiments.published import Figure, Published
-from kernelweave.experiments.reading import read_cells
+from kernelweave.experiments.reading import means_of_sets, read_cells
 from kernelweave.experiments.render import DASH, Entry, Table
 from kernelweave.experiments.selection import Cell, select_cells
 
@@ -32,6 +32,7 @@ class Evidence:
     leak: pd.DataFrame | None = None  # the released program with its rows misaligned
     restarts: pd.DataFrame | None = None  # chosen settings with single starts of k-means
     planned: dict[tuple[str, str], int] | None = None  # settings in the file, by data set and method
+    draws: pd.DataFrame | None = None  # chosen settings on more draws of labels
 
     def leaking(self) -> dict[tuple[str, int | None], float]:
         """Return the accuracy of the released program with misaligned rows, by data set and share of labels."""
@@ -71,6 +72,7 @@ class _Case:
     leaking: float | None
     restarts: pd.DataFrame | None
     planned: int
+    draws: pd.DataFrame | None
 
     @property
     def theirs(self) -> float:
@@ -98,6 +100,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
         In the order of the cells; figures below and above the published ones.
     """
     searches, leaking, restarts = _searches(rows), evidence.leaking(), evidence.restarted()
+    draws = None if evidence.draws is None else read_cells(evidence.draws)
     found = []
     for cell in select_cells(rows):
         for metric in published.metrics:
@@ -115,6 +118,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
                 leaking.get((cell.dataset, cell.labels)) if cell.method == _OURS else None,
                 restarts,
                 (evidence.planned or {}).get((cell.dataset, cell.method), 0),
+                draws,
             )
             found.append(Difference(cell, metric, apart, tuple(_lower(case) if apart < 0 else _higher(case))))
     return found
@@ -210,11 +214,27 @@ def _luck(case: _Case) -> Iterator[str]:
             yield f"draws: within two standard errors of the difference ({case.text(error)} each)"
     if cell.labels is not None and cell.n_runs < _PUBLISHED_DRAWS:
         yield f"draws: {cell.n_runs} here, {_PUBLISHED_DRAWS} in the paper"
+    yield from _more_draws(case)
     low_high = _restarted(case)
     if low_high is not None:
         low, high, n = low_high
         inside = "k-means luck" if low <= case.theirs <= high else "not k-means luck"
         yield f"{inside}: {n} single starts of this setting give {case.text(low)} to {case.text(high)}"
+
+
+def _more_draws(case: _Case) -> Iterator[str]:
+    """Give the means of sets of as many draws as in the paper, if the chosen setting was run on more."""
+    frame = case.draws
+    if frame is None or case.cell.labels is None:
+        return
+    same = (frame["dataset"] == case.cell.dataset) & (frame["method"] == case.cell.method)
+    runs = frame[same & (frame["labels"] == case.cell.labels) & (frame["setting"] == case.cell.setting)]
+    means = means_of_sets(runs, case.metric, _PUBLISHED_DRAWS)
+    if len(means) > 1:
+        yield (
+            f"draws: {len(means)} sets of {_PUBLISHED_DRAWS} draws of this setting give {case.text(min(means))} to "
+            f"{case.text(max(means))}, all {len(runs)} draws {case.text(float(runs[case.metric].mean()))}"
+        )
 
 
 def _restarted(case: _Case) -> tuple[float, float, int] | None:

@@ -30,7 +30,7 @@ from kernelweave.experiments.commits import source_commit
 from kernelweave.experiments.data import LabelledSamples
 from kernelweave.experiments.methods import build, estimator_class
 from kernelweave.experiments.rows import Row
-from kernelweave.experiments.sharing import shares_a_fit
+from kernelweave.experiments.sharing import share_first_rounds, shares_a_fit
 from kernelweave.experiments.spec import Method
 from kernelweave.experiments.store import SharedData, open_kernels, open_samples
 from kernelweave.experiments.tasks import Point, Task
@@ -85,7 +85,7 @@ class _Work:
         return kernels[recipe(bank).names.index(point.kernel.removesuffix(f" of {bank}"))]
 
     def model(self, point: Point) -> BaseEstimator:
-        return build(
+        model = build(
             self.method.estimator,
             self.task.kind,
             self.method.input,
@@ -93,6 +93,8 @@ class _Work:
             n_classes=self.task.data.n_classes,
             seed=point.seed,
         )
+        share_first_rounds(model, self.shared.samples(self.task.data.name, self.task.preprocessing))
+        return model
 
     def labelled(self, point: Point) -> Mask | None:
         """Return the mask of the labelled samples, or None if no labels are given."""

@@ -14,7 +14,7 @@ from kernelweave.experiments.rows import COLUMNS, settled
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GridShares", "grid_shares", "measured_sizes", "read_cells", "read_results", "setting_text"]
+__all__ = ["GridShares", "grid_shares", "means_of_sets", "measured_sizes", "read_cells", "read_results", "setting_text"]
 
 _WORDS = ("dataset", "method", "selection", "parameters", "kernel", "preprocessing", "seed", "split", "outcome")
 _FIGURES = ("fraction", "acc", "nmi", "purity", "evidence", "seconds", "n_iter", "moved")
@@ -51,6 +51,12 @@ def setting_text(parameters: str, kernel: str, preprocessing: str = "none") -> s
 
 def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def means_of_sets(runs: pd.DataFrame, metric: str, size: int) -> list[float]:
+    """Return the mean of each set of `size` runs, taken in the order of their seeds; a rest is left out."""
+    values = runs.sort_values("seed")[metric].to_numpy(dtype=float)
+    return [float(values[i : i + size].mean()) for i in range(0, len(values) - size + 1, size)]
 
 
 def measured_sizes(rows: pd.DataFrame) -> dict[str, dict[str, int]]:

@@ -39,9 +39,8 @@ def second_stage(spec: Spec, finished: Mapping[str, Sequence[Row]]) -> list[Task
         settings = runs.setdefault(task.place, {})
         for point, row in zip(task.points, finished[task.name], strict=True):
             settings.setdefault(task.setting(point), []).append(row)
-    keep = spec.coarse.keep
     best = {
-        place: sorted(settings, key=lambda setting: _merit(settings[setting]), reverse=True)[: keep[place[0]]]
+        place: sorted(settings, key=lambda setting: _merit(settings[setting]), reverse=True)[: _kept(spec, place)]
         for place, settings in runs.items()
         if place not in incomplete
     }
@@ -56,8 +55,16 @@ def expected_second_stage(spec: Spec) -> list[Task]:
     for task in expand(spec):
         settings.setdefault(task.place, []).extend(task.setting(point) for point in task.points)
     return expand_best(
-        spec, {place: list(dict.fromkeys(found))[: spec.coarse.keep[place[0]]] for place, found in settings.items()}
+        spec, {place: list(dict.fromkeys(found))[: _kept(spec, place)] for place, found in settings.items()}
     )
+
+
+def _kept(spec: Spec, place: Place) -> int:
+    """Return how many settings of a cell are run on all draws."""
+    dataset, name, _ = place
+    method = next(method for method in spec.methods if method.name == name)
+    stage = spec.coarse_stage(method, dataset)
+    return 0 if stage is None else stage.keep
 
 
 def _merit(rows: Sequence[Row]) -> tuple[bool, bool, float]:

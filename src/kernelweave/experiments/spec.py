@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments._toml import TomlTable, read_toml
@@ -34,7 +34,7 @@ from kernelweave.plugins import plugin_names
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Coarse", "Grid", "Method", "Spec", "available_specs", "load_spec"]
+__all__ = ["Coarse", "Grid", "Method", "Spec", "Stage", "available_specs", "load_spec"]
 
 CLASSIFIES: tuple[Kind, ...] = ("classification", "leak")
 
@@ -44,7 +44,8 @@ class Grid:
     """Values of parameters for some data sets and presets; with `path`, each alpha starts from the one before.
 
     Every combination of values is run on the samples under each of the `preprocessing` methods and, for a method that
-    takes kernels, on those of each recipe in `kernels`; none means the recipe of the method.
+    takes kernels, on those of each recipe in `kernels`; none means the recipe of the method. With `all_draws`, a coarse
+    stage runs it on all draws.
     """
 
     values: dict[str, tuple[Any, ...]]
@@ -53,6 +54,7 @@ class Grid:
     path: bool
     preprocessing: tuple[Preprocessing, ...] = ("none",)
     kernels: tuple[str, ...] = ()
+    all_draws: bool = False
 
     @property
     def searches(self) -> bool:
@@ -62,6 +64,13 @@ class Grid:
     def settings(self) -> list[Parameters]:
         """Return every combination of the values."""
         return [dict(zip(self.values, chosen, strict=True)) for chosen in product(*self.values.values())]
+
+
+class Stage(NamedTuple):
+    """The coarse stage of a search: every setting on the first `draws`, and the best `keep` of them on all draws."""
+
+    draws: int
+    keep: int
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,7 @@ class Method:
     repeats: int
     batch: int
     confirm: bool = False  # run again with twice max_iter what stopped there, and count the labels that change
+    coarse: Stage | None = None  # the most draws and settings of a coarse stage, for a slow method
 
     def grids_for(self, dataset: str, preset: str) -> tuple[Grid, ...]:
         """Return the grids that apply; a method without grids has one setting, its fixed parameters."""
@@ -88,7 +98,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Coarse:
-    """A search in two stages: every setting on a data set's first `draws`, and the best `keep` of them on all draws."""
+    """The coarse stage of a preset, by data set."""
 
     draws: dict[str, int]
     keep: dict[str, int]
@@ -136,6 +146,14 @@ class Spec:
         if self.classifies:
             return range(self.draws[dataset])
         return range(min(method.repeats, self.most_repeats or method.repeats))
+
+    def coarse_stage(self, method: Method, dataset: str) -> Stage | None:
+        """Return the coarse stage of a method's search on a data set; None if the preset has none."""
+        if self.coarse is None:
+            return None
+        stage = Stage(self.coarse.draws[dataset], self.coarse.keep[dataset])
+        slow = method.coarse or stage
+        return Stage(min(stage.draws, slow.draws), min(stage.keep, slow.keep))
 
     def narrowed(self, datasets: Iterable[str] | None = None, methods: Iterable[str] | None = None) -> Spec:
         """Return the experiment for some of its data sets and methods, in its own order; case is ignored."""
@@ -248,7 +266,8 @@ def _coarse(preset: TomlTable, kind: Kind, datasets: tuple[str, ...]) -> Coarse 
 
 
 _METHOD_KEYS = (
-    "name", "estimator", "selection", "input", "kernels", "parameters", "grid", "repeats", "batch", "confirm"
+    "name", "estimator", "selection", "input", "kernels", "parameters", "grid", "repeats", "batch", "confirm",
+    "coarse",
 )  # fmt: skip
 
 
@@ -278,7 +297,18 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
         repeats=table.count("repeats", 1),
         batch=table.count("batch", 1),
         confirm=_confirm(table, accepted, grids),
+        coarse=_most(table, kind),
     )
+
+
+def _most(table: TomlTable, kind: Kind) -> Stage | None:
+    if "coarse" not in table:
+        return None
+    if kind not in CLASSIFIES:
+        table.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
+    coarse = table.table("coarse")
+    coarse.only(("draws", "keep"))
+    return Stage(coarse.count("draws"), coarse.count("keep"))
 
 
 def _recipes() -> tuple[str, ...]:
@@ -299,7 +329,7 @@ def _confirm(table: TomlTable, accepted: tuple[str, ...], grids: tuple[Grid, ...
 
 
 def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...], given: Input) -> Grid:
-    reserved = ("datasets", "presets", "path", "preprocessing", "kernels")
+    reserved = ("datasets", "presets", "path", "preprocessing", "kernels", "all_draws")
     table.only((*reserved, *accepted))
     values = {}
     for key, value in table.values.items():
@@ -317,7 +347,8 @@ def _grid(table: TomlTable, accepted: tuple[str, ...], presets: tuple[str, ...],
     kernels = table.words("kernels", _recipes(), ())
     if kernels and given == "features":
         table.fail("kernels", "the input of the method is 'features': remove the key, or give another input.")
-    return Grid(values, datasets, table.words("presets", presets, presets), path, preprocessing, kernels)
+    chosen = table.words("presets", presets, presets)
+    return Grid(values, datasets, chosen, path, preprocessing, kernels, table.take("all_draws", bool, False))
 
 
 def _check_methods(table: TomlTable, spec: Spec) -> None:

@@ -16,7 +16,7 @@ from kernelweave.experiments.choices import Kind, Parameters, Preprocessing, Spl
 from kernelweave.experiments.data import Identity, identify
 from kernelweave.experiments.methods import estimator_class
 from kernelweave.experiments.sharing import shares_a_fit
-from kernelweave.experiments.spec import Grid, Method, Spec
+from kernelweave.experiments.spec import Grid, Method, Spec, Stage
 from kernelweave.kernels import recipe
 
 __all__ = ["Place", "Point", "Setting", "Task", "expand", "expand_best", "n_settings", "two_stages"]
@@ -115,31 +115,29 @@ def expand(spec: Spec) -> list[Task]:
             continue
         for method in spec.methods:
             seeds = spec.seeds(method, data.name)
-            if spec.coarse and two_stages(spec, method, data.name):
-                seeds = seeds[: spec.coarse.draws[data.name]]
-            tasks += _of_method(spec, data, method, seeds)
+            stage = two_stages(spec, method, data.name)
+            tasks += _of_method(spec, data, method, seeds[: stage.draws] if stage else seeds)
     return _without_repetition(tasks)
 
 
 def expand_best(spec: Spec, best: Mapping[Place, Sequence[Setting]]) -> list[Task]:
     """Return the tasks of the second stage: the remaining draws of the best settings of every place."""
-    if spec.coarse is None:
-        return []
     tasks = []
     for data in _identities(spec):
         for method in spec.methods:
-            if two_stages(spec, method, data.name):
-                rest = spec.seeds(method, data.name)[spec.coarse.draws[data.name] :]
+            if stage := two_stages(spec, method, data.name):
+                rest = spec.seeds(method, data.name)[stage.draws :]
                 every = _of_method(spec, data, method, rest)
                 tasks += [t for t in every if any(t.setting(p) in best.get(t.place, ()) for p in t.points)]
     return _without_repetition(tasks)
 
 
-def two_stages(spec: Spec, method: Method, dataset: str) -> bool:
-    """Return whether a method has more settings and draws than the coarse stage of the experiment keeps."""
-    if spec.coarse is None or len(spec.seeds(method, dataset)) <= spec.coarse.draws[dataset]:
-        return False
-    return n_settings(method, dataset, spec.preset) > spec.coarse.keep[dataset]
+def two_stages(spec: Spec, method: Method, dataset: str) -> Stage | None:
+    """Return the coarse stage of a method that has more settings and draws than this stage keeps, else None."""
+    stage = spec.coarse_stage(method, dataset)
+    if stage is None or len(spec.seeds(method, dataset)) <= stage.draws:
+        return None
+    return stage if n_settings(method, dataset, spec.preset) > stage.keep else None
 
 
 def n_settings(method: Method, dataset: str, preset: str) -> int:
@@ -170,8 +168,9 @@ def _of_method(spec: Spec, data: Identity, method: Method, seeds: range) -> Iter
     for fraction, (grid, way, bank, kernel) in product(spec.fractions or (None,), searched):
         given = replace(method, kernels=bank)
         protocol = spec.protocol if fraction is not None else None
+        wanted = spec.seeds(method, data.name) if grid.all_draws else seeds
         for block in _blocks(grid):
-            for some in _seed_groups(spec, method, seeds, block, path=grid.path):
+            for some in _seed_groups(spec, method, wanted, block, path=grid.path):
                 points = tuple(Point(parameters, kernel, seed) for parameters in block for seed in some)
                 yield Task(
                     spec.name, spec.preset, spec.kind, data, given, points, protocol, fraction, grid.path, way
