@@ -78,7 +78,7 @@ class DenseRows(Lean):
         consensus, A = self._border.consensus, self._border.A
         K_x = np.empty((new.n_samples, len(A)), dtype=A.dtype)
         for rows in row_blocks(len(K_x)):  # so that kernels fit in the processor's cache
-            K_x[rows] = consensus.rows(new.select(rows))
+            K_x[rows] = consensus.rows(new if rows == slice(0, len(K_x)) else new.select(rows))
         return self._border.rows(K_x, self.parts)
 
     @cached_property
