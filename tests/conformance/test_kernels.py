@@ -260,7 +260,7 @@ def products_of_pairs(A, B):
     i, j = (index.ravel() for index in np.indices((len(A), len(B))))
     x, y = row_sqnorms(A), row_sqnorms(B)
     products = Products((A @ B.T).ravel(), np.square(A[i] - B[j]).sum(axis=1), x[i], y[j])
-    for array in products:
+    for array in (products.inner, products.sqdist, products.x, products.y):
         array.flags.writeable = False
     return products
 

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 import kernelweave
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Linear, Polynomial
 
 X, Y = load_iris(return_X_y=True)
 PARTIAL = np.where(np.arange(150) % 10 == 0, Y, -1)
@@ -66,5 +67,6 @@ def test_the_unit_is_saved_with_the_model(tmp_path):
 
 
 def test_without_scaling_an_overflow_names_the_kernel():
-    with pytest.raises(InvalidInputError, match=r"Kernel 'polynomial\(a=0, b=4\)' gave inf or NaN .* scale of X"):
-        WeaveClustering(3, scale="none", random_state=0).fit(X * 1e6)
+    kernels = {"line": Linear(), "quartic": Polynomial(degree=4)}
+    with pytest.raises(InvalidInputError, match=r"Kernel 'quartic' gave inf or NaN .* scale of X"):
+        WeaveClustering(3, kernels=kernels, scale="none", random_state=0).fit(X * 1e6)

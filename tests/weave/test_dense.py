@@ -157,6 +157,37 @@ def test_the_consensus_of_several_versions_is_their_sum_for_new_samples_too():
     assert Consensus.summed(parts[:1], [1.0]) is parts[0]
 
 
+def many(offset=0.0):
+    """Return 520 samples of three groups, and 40 new ones."""
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(560, 12)) + 3 * np.eye(12)[rng.integers(3, size=560)] + offset
+    return Z[:520], Z[520:]
+
+
+def used(model):
+    """Return the precision in which a fitted model compares new samples."""
+    return model._graph_model.joiner._border.A.dtype
+
+
+def test_new_samples_of_a_larger_model_are_compared_in_single_precision_with_the_same_result():
+    old, new = many()
+    single, double = (WeaveClustering(3, dtype=dtype, random_state=0).fit(old) for dtype in (None, "float64"))
+    assert (used(single), used(double)) == (np.float32, np.float64)
+    assert_array_equal(single.predict(new), double.predict(new))
+    assert_allclose(single.predict_proba(new), double.predict_proba(new), atol=1e-4)
+    assert single.predict_proba(new).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("offset", "options"), [(1e7, {"scale": "unit"}), (0, {"gamma": 1e-7}), (0, {"scale": "none"})]
+)
+def test_new_samples_are_compared_in_double_precision_where_single_precision_is_not_enough(offset, options):
+    old, new = many(offset)
+    model, double = (WeaveClustering(3, **options, dtype=dtype, random_state=0).fit(old) for dtype in (None, "float64"))
+    assert used(model) == np.float64
+    assert_array_equal(model.predict_proba(new), double.predict_proba(new))
+
+
 def test_new_rows_of_the_default_weigh_every_kind_by_the_shares_of_its_graphs():
     model = WeaveClustering(3, kernels="released-7", weights="uniform", random_state=0).fit(X)
     joiner = model._graph_model.joiner

@@ -11,7 +11,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
 from kernelweave.kernels.pair import HasProducts, Pair, with_itself
-from kernelweave.kernels.products import inverse_roots
+from kernelweave.kernels.products import Linear, Polynomial, inverse_roots, normalised_polynomial
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
@@ -42,6 +42,8 @@ class CosineNormalized(Kernel):
 
     def of_products(self, products: HasProducts) -> Matrix | None:
         """Divide by the roots of both diagonals."""
+        if isinstance(self.kernel, Linear | Polynomial):
+            return normalised_polynomial(self.kernel, products)
         x = self.kernel.of_products(with_itself(products.x))
         y = self.kernel.of_products(with_itself(products.y))
         if (

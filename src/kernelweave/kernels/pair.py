@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -48,14 +49,20 @@ class HasProducts(Protocol):
     def y(self) -> Matrix:
         """The squared lengths |y|²."""
 
+    @property
+    def cosines(self) -> dict[float, Matrix]:
+        """What `shifted_cosines` has computed, by the offset."""
 
-class Products(NamedTuple):
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Products:
     """The products of some pairs of samples, for callers that have computed them already."""
 
     inner: Matrix  # x'y
     sqdist: Matrix  # |x - y|²
     x: Matrix  # |x|²
     y: Matrix  # |y|²
+    cosines: dict[float, Matrix] = field(default_factory=dict)
 
 
 def with_itself(sqnorms: Matrix) -> Products:
@@ -80,6 +87,7 @@ class Pair:
         self.same = self.Y is X
         self.shape: tuple[int, int] = (self.X.shape[0], self.Y.shape[0])
         self.dtype: np.dtype[Any] = np.result_type(self.X.dtype, self.Y.dtype)  # float32 only if all samples are
+        self.cosines: dict[float, Matrix] = {}
 
     @cached_property
     def x(self) -> Matrix:
@@ -114,7 +122,11 @@ class Pair:
         D -= near.inner
         # two sums of the same squares, added in different orders, may differ by this share of |x|²
         terms = np.diff(X.indptr).max(initial=0) if sparse.issparse(X) else X.shape[1]
-        np.putmask(D, 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x >= D, 0)
+        least = 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x
+        if self.same:
+            np.fill_diagonal(D, np.inf)
+        rows = np.flatnonzero(D.min(axis=1, initial=np.inf) <= least[:, 0])  # few, and a mask of all pairs takes long
+        D[rows] = np.where(least[rows] >= D[rows], 0, D[rows])
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
@@ -146,6 +158,7 @@ class Tile(Pair):
         self.dtype = np.dtype(dtype or whole.dtype)
         with np.errstate(over="ignore"):  # kernels of what overflows are not finite, and refused by name
             self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
+        self.cosines = {}
 
     @cached_property
     def X(self) -> Samples:

@@ -13,7 +13,9 @@ from kernelweave.kernels.base import Kernel, is_count, is_positive
 from kernelweave.kernels.pair import HasProducts, row_sqnorms
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Cosine", "Linear", "Polynomial"]
+__all__ = ["Cosine", "Linear", "Polynomial", "inverse_roots", "normalised_polynomial", "shifted_cosines"]
+
+_SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,7 @@ class Polynomial(Kernel):
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Raise the shifted inner products to the degree."""
-        K = products.inner + products.inner.dtype.type(self.offset)
-        degree = int(self.degree)
-        while degree % 2 == 0:  # numpy squares much faster than it raises to a power
-            K *= K
-            degree //= 2
-        return K if degree == 1 else np.power(K, degree, out=K)
+        return _power(products.inner + products.inner.dtype.type(self.offset), int(self.degree))
 
     def diag(self, X: Samples) -> Vector:
         """Raise the shifted squared lengths to the degree."""
@@ -72,12 +69,40 @@ class Cosine(Kernel):
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the cosines."""
-        return np.asarray(products.inner * inverse_roots(products.x) * inverse_roots(products.y))
+        return shifted_cosines(products, 0.0).copy()
 
     def diag(self, X: Samples) -> Vector:
         """Return one per sample, zero for a zero sample."""
         X = as_samples(X)
         return np.asarray(row_sqnorms(X) > 0, dtype=X.dtype)
+
+
+def normalised_polynomial(kernel: Linear | Polynomial, products: HasProducts) -> Matrix:
+    """Return a kernel of the inner products divided by the roots of both diagonals: a power of cosines."""
+    if isinstance(kernel, Linear):
+        return shifted_cosines(products, 0.0).copy()
+    return _power(shifted_cosines(products, float(kernel.offset)).copy(), int(kernel.degree))
+
+
+def shifted_cosines(products: HasProducts, a: float) -> Matrix:
+    """Return (a + x'y) / √((a + |x|²)(a + |y|²)), which kernels of several degrees share; 0 for a zero sample."""
+    K = products.cosines.get(a)
+    if K is None:
+        offset = products.inner.dtype.type(a)
+        K = products.inner + offset
+        for lengths in (products.x, products.y):
+            K *= inverse_roots(lengths + offset) + 0 * lengths  # 0 · inf is NaN, which a bank refuses
+        if K.size <= _SHARED:
+            products.cosines[a] = K
+    return K
+
+
+def _power(K: Matrix, degree: int) -> Matrix:
+    """Raise K to a power, in place."""
+    while degree % 2 == 0:  # numpy squares much faster than it raises to a power
+        K *= K
+        degree //= 2
+    return K if degree == 1 else np.power(K, degree, out=K)
 
 
 def inverse_roots(d: Vector) -> Vector:

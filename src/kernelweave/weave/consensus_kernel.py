@@ -108,6 +108,22 @@ class Consensus:
         """The weights of the kernels, over all versions."""
         return np.asarray(np.sum([version.weights for version in self.versions], axis=0))
 
+    def astype(self, dtype: np.dtype[Any]) -> Consensus:
+        """Return the kernel in another precision, in which it is evaluated for new samples too."""
+        versions = (
+            one if one.training is None else replace(one, training=one.training.astype(dtype)) for one in self.versions
+        )
+        return Consensus(tuple(versions), self.matrix.astype(dtype))
+
+    def training_rows(self, rows: NDArray[np.intp]) -> Matrix:
+        """Return the kernel of some training samples with all of them, computed as that of new samples."""
+        parts = (
+            one.bank.weighted(one.training.select(rows), one.training, one.weights)
+            for one in self.versions
+            if one.training is not None  # kernel matrices have no samples
+        )
+        return np.asarray(sum(parts))
+
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
         first, *others = self.versions

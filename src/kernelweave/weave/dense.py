@@ -157,7 +157,10 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, plan: P
     whole = len(copies) == S.shape[0]
     attributes["graph_"] = S if whole else sparse.csr_array(S[copies][:, copies])
     attributes["consensus_kernel_"] = K if whole else K[np.ix_(copies, copies)]
-    joiner = DenseRows(consensus, plan.rule.gamma, parts)
+    scalings = [one for version in versions for one in version.scalings.values()]
+    scaled = bool(scalings) and all(one.method != "none" or one.unit is not None for one in scalings)
+    single = plan.dtype is None and scaled  # other samples may have large means
+    joiner = DenseRows(consensus, plan.rule.gamma, parts, single)
     return WovenGraph(S, joiner, prepared.seen, attributes)
 
 

@@ -26,6 +26,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
+_SMALL, _BY_HALVES = 64, 1000  # rows of a triangular matrix: up to the first LAPACK inverts it, up to the second halves
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
 
@@ -66,18 +67,38 @@ def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
 
 
 def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
-    """M^-1 of a symmetric positive definite M by potrf + potri (n³ flops), or None if M is not positive definite."""
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (M,))
+    """M^-1 = TT', T = R^-1, M = R'R symmetric positive definite (n³ flops), or None if M is not positive definite."""
+    potrf, trtri, lauum = get_lapack_funcs(("potrf", "trtri", "lauum"), (M,))
     # the transpose of a C-ordered matrix is a Fortran view, of which LAPACK touches the lower triangle of M only
     A = M.T if overwrite else M.T.copy(order="F")
     R, info = potrf(A, lower=False, overwrite_a=True, clean=False)
-    if info == 0:
-        R, info = potri(R, lower=False, overwrite_c=True)
-    if info != 0:
+    if info != 0 or not R.diagonal().all():
         return None
-    R = R.T
+    if len(R) <= _BY_HALVES:
+        _invert_upper(R)
+    else:
+        R = trtri(R, lower=False, overwrite_c=True)[0]
+    R = lauum(R, lower=False, overwrite_c=True)[0].T
     _mirror_lower(R)
     return np.asarray(R)
+
+
+def _invert_upper(R: Matrix) -> None:
+    """R^-1 of an upper triangular R in place, by halves: [A B; 0 D]^-1 = [A^-1  -A^-1 B D^-1; 0  D^-1].
+
+    It consists of products, and takes half the time of LAPACK's trtri for some hundred rows.
+    """
+    n = len(R)
+    if n <= _SMALL:
+        (trtri,) = get_lapack_funcs(("trtri",), (R,))
+        R[...] = trtri(R, lower=False)[0]
+        return
+    first, last = slice(n // 2), slice(n // 2, n)
+    A, B, D = R[first, first], R[first, last], R[last, last]
+    _invert_upper(A)
+    _invert_upper(D)
+    (trmm,) = get_blas_funcs(("trmm",), (R,))
+    B[...] = trmm(1.0, D, trmm(-1.0, A, B), side=1, overwrite_b=True)
 
 
 def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:

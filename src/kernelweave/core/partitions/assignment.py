@@ -19,7 +19,8 @@ def rounding(size: float, dtype: DTypeLike) -> float:
 
 def own_distances(D: Matrix, z: Labels) -> Matrix:
     """d_ri = D_rki with k = z_ri."""
-    return np.asarray(np.take_along_axis(D, z[:, None], axis=1)[:, 0])
+    runs, c, n = D.shape
+    return np.asarray(D.ravel()[(np.arange(runs)[:, None] * c + z) * n + np.arange(n)])  # faster than take_along_axis
 
 
 def nearest(D: Matrix, slack: float) -> Labels:

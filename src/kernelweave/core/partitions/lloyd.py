@@ -5,6 +5,8 @@ A run is one start of one table. All runs share each step, since a step of one s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,67 +31,87 @@ def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator
     """
     E, n, _ = X.shape
     sets = min(max(c // _CLUSTERS_PER_SET, 1), _MOST_SETS, max(_SETS_UP_TO // n, 1))
-    lifted, table = _lifted(X), np.repeat(np.arange(E), sets * starts)
-    C = _seeded(lifted, table, c, rng)
+    tables, table = _Tables.of(X), np.repeat(np.arange(E), sets * starts)
+    C = _seeded(tables, table, c, rng)
     if sets > 1:
-        _, cost, C = _descended(lifted, table, C, _COMPARE_AFTER)
+        _, cost, C = _descended(tables, table, C, _COMPARE_AFTER)
         best = np.argsort(cost.reshape(E, -1), axis=1, kind="stable")[:, :starts]
         C = C[(best + sets * starts * np.arange(E)[:, None]).ravel()]
-    z, cost, _ = _descended(lifted, np.repeat(np.arange(E), starts), C, _MAX_ITER)
+    z, cost, _ = _descended(tables, np.repeat(np.arange(E), starts), C, _MAX_ITER)
     return np.asarray(z.reshape(E, starts, n)[np.arange(E), cost.reshape(E, starts).argmin(axis=1)])
 
 
-def _lifted(X: Matrix) -> Matrix:
-    """The rows (x, ||x||², 1), whose products with (-2C, 1, ||C||²) are squared distances."""
-    return np.concatenate([X, np.einsum("eip,eip->ei", X, X)[..., None], np.ones((*X.shape[:2], 1))], axis=2)
+class _Tables(NamedTuple):
+    """The tables X (E, n, p), and their columns (||x||², 1, x): products with (1, ||C||², -2C) are squared distances.
+
+    The widths are the numbers of columns of the tables, without those of zeros at the end.
+    """
+
+    X: Matrix
+    lifted: Matrix
+    widths: Labels
+
+    @classmethod
+    def of(cls, X: Matrix) -> _Tables:
+        """Return the tables as they are and lifted."""
+        E, n, p = X.shape
+        lifted = np.empty((E, p + 2, n))
+        lifted[:, 0], lifted[:, 1], lifted[:, 2:] = np.einsum("eip,eip->ei", X, X), 1, X.transpose(0, 2, 1)
+        return cls(X, lifted, p - (X != 0).any(axis=1)[:, ::-1].argmax(axis=1))
 
 
-def _seeded(lifted: Matrix, table: NDArray[np.intp], c: int, rng: np.random.Generator) -> Matrix:
+def _seeded(tables: _Tables, table: NDArray[np.intp], c: int, rng: np.random.Generator) -> Matrix:
     """C (runs, c, p) by greedy k-means++: of several samples drawn with probability ∝ D, that which lowers ΣD most."""
-    n, X = lifted.shape[1], lifted[..., :-2]
-    runs, draws = np.arange(len(table)), 2 + int(np.log(c))
+    X = tables.X
+    n, runs, draws = X.shape[1], np.arange(len(table)), 2 + int(np.log(c))
     C = np.empty((len(runs), c, X.shape[2]))
     C[:, 0] = X[table, rng.integers(n, size=len(runs))]
-    least = np.maximum(_to_centres(lifted, table, C[:, :1])[:, 0], 0)
+    least = np.maximum(_to_centres(tables, table, C[:, :1])[:, 0], 0)
     for k in range(1, c):
         sums = least.cumsum(axis=1)
-        share = sums / np.where(sums[:, -1:] > 0, sums[:, -1:], 1) + runs[:, None]  # ascending over all runs
-        found = np.searchsorted(share.ravel(), (rng.random((len(runs), draws)) + runs[:, None]).ravel(), side="right")
+        sums /= np.where(sums[:, -1:] > 0, sums[:, -1:], 1)
+        sums += runs[:, None]  # ascending over all runs
+        found = np.searchsorted(sums.ravel(), (rng.random((len(runs), draws)) + runs[:, None]).ravel(), side="right")
         drawn = np.clip(found.reshape(-1, draws) - n * runs[:, None], 0, n - 1)
         tried = X[table[:, None], drawn]
-        left = np.clip(_to_centres(lifted, table, tried), 0, least[:, None])
+        left = _to_centres(tables, table, tried)
+        np.maximum(left, 0, out=left)
+        np.minimum(left, least[:, None], out=left)
         best = left.sum(axis=2).argmin(axis=1)
         C[:, k], least = tried[runs, best], left[runs, best]
     return C
 
 
-def _to_centres(lifted: Matrix, table: NDArray[np.intp], C: Matrix) -> Matrix:
+def _to_centres(tables: _Tables, table: NDArray[np.intp], C: Matrix) -> Matrix:
     """D (runs, k, n), the squared distances of all samples to the centres C (runs, k, p) of each run, up to rounding.
 
     Runs of the same table must be next to each other.
     """
     runs, k, p = C.shape
-    centres = np.concatenate([-2 * C, np.ones((runs, k, 1)), np.einsum("rkp,rkp->rk", C, C)[..., None]], axis=2)
-    D = np.empty((runs, k, lifted.shape[1]))
-    for e in np.unique(table):
-        first, last = np.searchsorted(table, [e, e + 1])
-        np.matmul(centres[first:last].reshape(-1, p + 2), lifted[e].T, out=D[first:last].reshape(-1, D.shape[2]))
+    centres = np.empty((runs, k, p + 2))
+    centres[..., 0], centres[..., 1], centres[..., 2:] = 1, np.einsum("rkp,rkp->rk", C, C), -2 * C
+    D = np.empty((runs, k, tables.X.shape[1]))
+    ends = np.cumsum(np.bincount(table, minlength=len(tables.X)))
+    for lifted, width, first, last in zip(tables.lifted, tables.widths, [0, *ends], ends, strict=False):
+        if first < last:
+            of_table = centres[first:last].reshape(-1, p + 2)[:, : width + 2]
+            np.matmul(of_table, lifted[: width + 2], out=D[first:last].reshape(-1, D.shape[2]))
     return D
 
 
-def _descended(lifted: Matrix, table: NDArray[np.intp], C: Matrix, max_iter: int) -> tuple[Labels, Vector, Matrix]:
+def _descended(tables: _Tables, table: NDArray[np.intp], C: Matrix, max_iter: int) -> tuple[Labels, Vector, Matrix]:
     """Return z (runs, n) after k-means steps from the centres C, its sums of squares, and its centres."""
-    c, X = C.shape[1], lifted[..., :-2]
-    tiny = _TINY * lifted[..., -2].sum(axis=1)[table]
-    D = _to_centres(lifted, table, C)
-    z: Labels = D.argmin(axis=1)
+    c, X = C.shape[1], tables.X
+    tiny = _TINY * tables.lifted[:, 0].sum(axis=1)[table]
+    D = _to_centres(tables, table, C)
+    z = _nearest(D)
     z = refilled(z, own_distances(D, z), c, tiny)
     sums, sizes = _all_sums(X, table, z, c)
     cost, running = np.full(len(z), np.inf), np.arange(len(z))
     for _ in range(max_iter):
         where = (running[:, None] * c + np.arange(c)).ravel()
         means = (sums[where] / sizes[where, None]).reshape(len(running), c, -1)
-        D = _to_centres(lifted, table[running], means)
+        D = _to_centres(tables, table[running], means)
         d = own_distances(D, z[running])
         total = d.sum(axis=1)
         going = cost[running] - total > _TOL * total
@@ -110,10 +132,20 @@ def _descended(lifted: Matrix, table: NDArray[np.intp], C: Matrix, max_iter: int
     return z, cost, (sums / sizes[:, None]).reshape(C.shape)
 
 
+def _nearest(D: Matrix) -> Labels:
+    """z_ri = argmin_k D_rki, one centre after the other, which is much faster than numpy's argmin."""
+    least, z = D[:, 0].copy(), np.zeros((len(D), D.shape[2]), dtype=np.intp)
+    for k in range(1, D.shape[1]):
+        np.putmask(z, D[:, k] < least, k)
+        np.minimum(least, D[:, k], out=least)
+    return z
+
+
 def _all_sums(X: Matrix, table: NDArray[np.intp], z: Labels, c: int) -> tuple[Matrix, Labels]:
     """Return the sum (runs · c, p) and the size of every cluster of every run."""
-    r, i = np.divmod(np.arange(z.size), z.shape[1])
-    return _sums(X[table[r], i], r * c + z.ravel(), len(z) * c)
+    members = (z[:, None] == np.arange(c)[:, None]).astype(np.float64)  # (runs, c, n)
+    sums = np.concatenate([of_run @ X[e] for of_run, e in zip(members, table, strict=True)])
+    return sums, np.asarray(members.sum(axis=2).ravel(), dtype=np.intp)
 
 
 def _sums(rows: Matrix, cluster: Labels, count: int) -> tuple[Matrix, Labels]:

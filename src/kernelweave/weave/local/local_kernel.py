@@ -85,9 +85,8 @@ class LocalKernel:
         near = inner if self.origin is None else np.einsum("bkd,bd->bk", near_groups, near_x, optimize=True)
         own, theirs = _squares(near_x)[:, None], _squares(near_groups)
         squares = (own, theirs) if self.origin is None else (_squares(x)[:, None], _squares(groups))
-        products = Products(
-            inner, _sqdist(near, own, theirs, groups), *(np.broadcast_to(each, inner.shape) for each in squares)
-        )
+        lengths, their_lengths = (np.broadcast_to(each, inner.shape) for each in squares)
+        products = Products(inner, _sqdist(near, own, theirs, groups), lengths, their_lengths)
         return self._combined(
             products,
             lambda kernel: np.stack([kernel.gram(one[None], X)[0] for one, X in zip(x, groups, strict=True)]),
