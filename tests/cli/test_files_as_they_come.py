@@ -12,7 +12,8 @@ import pytest
 from scipy import io as matlab
 from scipy import sparse
 
-from kernelweave.tabular import read_table
+from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular.table_parts import table_parts
 
 HEIGHT = np.array([1.62, 1.75, 1.8, 1.58, 1.91, 1.7])
 WEIGHT = np.array([55.5, 70.25, 82.0, 49.9, 101.3, 66.6])
@@ -55,6 +56,16 @@ FIRST = [1.62, 55.5]
 GERMAN = text(sep=";", decimal=",")
 CITIES = PEOPLE.rename(columns={"id": "Städte"}).assign(Städte=["Köln", "Bonn", "Ulm", "Gera", "Hof", "Aue"])
 CITY = CITIES["Städte"].tolist()
+
+UNITS = text().replace("\n", "\n,m,kg\n", 1)
+
+
+def excel_units(path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame([["id", "height", "weight"], ["", "m", "kg"], *PEOPLE.to_numpy().tolist()]).to_excel(
+        path, index=False, header=False
+    )
+
 
 KINDS = [
     Kind("plain.csv", text(), BOTH, IDS, FIRST, ("the column 'id' holds the ids ('s1', 's2' ...)",)),
@@ -202,6 +213,29 @@ KINDS = [
         FIRST,
         ("column 'weight' is read as numbers in kg ('55.5 kg' is 55.5)",),
     ),
+    Kind(
+        "unit_row.csv",
+        UNITS,
+        BOTH,
+        IDS,
+        FIRST,
+        ("its second row holds units ('m', 'kg'), so it is no sample", "the column 'id' holds the ids"),
+    ),
+    Kind("unit_row.tsv", UNITS.replace(",", "\t"), BOTH, IDS, FIRST, ("holds units ('m', 'kg')",)),
+    Kind(
+        "unit_row_german.csv", GERMAN.replace("\n", "\n-;[m];[kg]\n", 1), BOTH, IDS, FIRST, ("units ('[m]', '[kg]')",)
+    ),
+    Kind("unit_row_title.csv", "Study 12\n\n" + UNITS, BOTH, IDS, FIRST, ("holds units", "2 lines before the table")),
+    Kind("unit_row_marked.csv", "#" + UNITS, BOTH, IDS, FIRST, ("holds units", "begins with a comment mark")),
+    Kind("unit_row.xlsx", excel_units, BOTH, IDS, FIRST, ("holds units ('m', 'kg')",)),
+    Kind(
+        "totals.csv",
+        text() + f"Total,{HEIGHT.sum():.2f},{WEIGHT.sum():.2f}\nMean,{HEIGHT.mean():.2f},{WEIGHT.mean():.2f}\n",
+        BOTH,
+        IDS,
+        FIRST,
+        ("'Total', 'Mean' at its end sum up the other rows, so left out",),
+    ),
     Kind("percent.csv", text(PEOPLE.assign(weight=[f"{w}%" for w in WEIGHT])), BOTH, IDS, FIRST, ("numbers in %",)),
     Kind("money.csv", text(PEOPLE.assign(weight=[f"${w}" for w in WEIGHT])), BOTH, IDS, FIRST, ("numbers in $",)),
     Kind(
@@ -308,3 +342,65 @@ def test_the_command_line_reads_all_of_them_without_an_option(run, tmp_path):
         assert kind.columns is None or [column["name"] for column in view["columns"]] == kind.columns
         assert all(column["use"] == "feature" for column in view["columns"])
         assert all(any(words in note for note in view["notes"]) for words in kind.said)
+
+
+@pytest.mark.parametrize(
+    "units", ["cm,kg", "(cm),(kg/m2)", "years,mg/dL", "°C,10^9/L", ",mmHg", "count,beats/min", "log2,-", "%,foo"]
+)
+def test_a_row_of_units_below_the_header_is_no_sample(units, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text(NUMBERS).replace("\n", f"\n{units}\n", 1), encoding="utf-8")
+    found = read_table(path)
+    assert len(found.frame) == 6
+    assert found.frame.dtypes.astype(str).tolist() == ["float64", "float64"]
+    assert any("its second row holds units" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("first", ["1.9,kg", "ND,ND", "?,?", "red,blue", "s7,m"])
+def test_a_first_row_that_is_no_row_of_units_stays(first, tmp_path):
+    path = tmp_path / "data.csv"
+    frame = PEOPLE[["id", "height"]] if first == "s7,m" else NUMBERS
+    path.write_text(text(frame).replace("\n", f"\n{first}\n", 1), encoding="utf-8")
+    found = read_table(path)
+    assert len(found.frame) == 7
+    assert not any("units" in note for note in found.notes)
+
+
+def test_a_row_of_units_is_left_out_when_a_file_is_read_in_parts(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(UNITS, encoding="utf-8")
+    parts = [table.frame["height"].tolist() for table in table_parts(path, Wishes(), 4)]
+    assert parts == [HEIGHT[:4].tolist(), HEIGHT[4:].tolist()]
+
+
+@pytest.mark.parametrize("last", ["Total,2.2,77.7", "MAX,2.5,30.1", "s7,10.36,425.55"])
+def test_a_last_row_that_does_not_sum_up_the_others_is_a_sample(last, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text() + last + "\n", encoding="utf-8")
+    assert len(read_table(path).frame) == 7
+
+
+def test_a_column_of_ids_with_a_repeated_entry_is_named(tmp_path):
+    frame = pd.DataFrame({"patient": [f"p{i}" for i in range(20)], "height": np.arange(20.0)})
+    frame.loc[7, "patient"] = "p3"
+    path = tmp_path / "data.csv"
+    path.write_text(text(frame), encoding="utf-8")
+    found = read_table(path)
+    assert found.ids is None
+    assert any("'patient' is called like ids, but holds 'p3' again in row 8" in note for note in found.notes)
+
+
+def test_a_short_row_within_the_table_is_refused(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(text().replace("s3,1.8,82.0", "s3"), encoding="utf-8")
+    with pytest.raises(TableError, match="row 3 has 1 entry, but the header has 3"):
+        read_table(path)
+
+
+def test_dates_with_times_are_dates(tmp_path):
+    path = tmp_path / "data.csv"
+    stamps = [f"2024-01-0{i}T08:30:00Z" for i in range(1, 7)]
+    path.write_text(text(PEOPLE.assign(seen=stamps)), encoding="utf-8")
+    found = read_table(path)
+    assert found.frame["seen"].tolist() == [pd.Timestamp(stamp).tz_localize(None) for stamp in stamps]
+    assert any("column 'seen' is read as dates with times" in note for note in found.notes)

@@ -144,6 +144,14 @@ def test_another_precision_leaves_the_views_as_they_are():
     assert views.dtype == np.float64
 
 
+def test_views_that_have_the_precision_already_are_copied_only_if_wanted():
+    views = Views({"a": A, "b": B})
+    assert views.astype(np.float64, copy=False) is views
+    assert views.astype(np.float64) is not views
+    both = Views({"a": A.astype(np.float32), "b": B}).astype(np.float64, copy=False)
+    assert [table.dtype for table in both.tables] == [np.float64, np.float64]
+
+
 def test_views_are_not_made_of_views():
     with pytest.raises(InvalidInputError, match="These are Views already"):
         Views(Views([A]))

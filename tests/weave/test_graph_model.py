@@ -63,6 +63,13 @@ def case(request):
 # blocks
 
 
+def test_samples_that_are_all_new_and_fit_in_one_block_are_not_copied(monkeypatch):
+    model, _, new = fit("dense")
+    expected = model.predict_proba(new)
+    monkeypatch.setattr(Views, "select", lambda *_: pytest.fail("the samples were copied"))
+    assert_array_equal(model.predict_proba(new), expected)
+
+
 def test_blocks_of_new_samples_do_not_change_clusters_memberships_or_coordinates(case, monkeypatch):
     model, _, new = fit(case)
     whole = model.predict(new), model.predict_proba(new), model.transform(new)

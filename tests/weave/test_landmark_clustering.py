@@ -165,7 +165,7 @@ def test_rows_of_the_graph_are_sparse_sum_to_one_and_join_the_nearest_landmarks(
     X, _ = groups
     graph = fit(X, scale="none")._graph_model.joiner
     B = graph.rows(Views.of_table(X))
-    K = graph.consensus(Pair(X, graph.landmarks))
+    K = graph.bank.weighted(Pair(X, graph.landmarks), graph.weights)
     diagonal = np.einsum("i,ij->j", graph.weights, [kernel.diag(X) for kernel in graph.bank.kernels])
     theirs = np.einsum("i,ij->j", graph.weights, [kernel.diag(graph.landmarks) for kernel in graph.bank.kernels])
     J, V = nearest_columns(np.maximum(diagonal[:, None] + theirs - 2 * K, 0), 3)

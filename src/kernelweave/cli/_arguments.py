@@ -23,10 +23,13 @@ __all__ = [
     "Id",
     "Json",
     "Kernels",
+    "Layer",
     "MetadataColumns",
     "MetadataFile",
     "Method",
     "MethodName",
+    "Modality",
+    "Obsm",
     "Quiet",
     "Scale",
     "ScaleName",
@@ -85,6 +88,17 @@ Thousands = Annotated[
     str | None, typer.Option(metavar="MARK", help="The mark between thousands in text; found if not given.")
 ]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found if not given.")]
+Layer = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The layer of a .h5ad or .h5mu file to read instead of X.")
+]
+Obsm = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The matrix of obsm in a .h5ad or .h5mu file to read instead of X, as X_pca."),
+]
+Modality = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A modality of a .h5mu file to read; can be repeated. All if not given."),
+]
 Transpose = Annotated[bool, typer.Option("--transpose", help="The columns are the samples, the rows the features.")]
 Scale = Annotated[
     str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")

@@ -21,7 +21,7 @@ from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.readings import TableReading, is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
-from kernelweave.tabular.intake import stem_of
+from kernelweave.tabular.intake import need_annotated, stem_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.row_labels import text_of
 from kernelweave.tabular.table_parts import table_parts
@@ -64,6 +64,7 @@ def read_files(
 ) -> tuple[dict[str, ViewFile], list[tuple[str, Problem]]]:
     """Return the tables in files by view, and the problems of the files that cannot be read as they are."""
     sources = _sources(files, views)
+    need_annotated(list(sources.values()), wishes)
     found: dict[str, ViewFile] = {}
     problems: list[tuple[str, Problem]] = []
     for name, path in sources.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelweave.cli import _arguments as option
+from kernelweave.cli._reading import Reading, reads_files
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["classify"]
 
 
+@reads_files
 def classify(
     files: option.Files = None,
     labels: Annotated[
@@ -31,14 +33,8 @@ def classify(
         typer.Option(metavar="FILE", help="A table of ids and classes, if the classes are in a file of their own."),
     ] = None,
     view: option.Views = None,
-    id: option.Id = None,
-    drop: option.Drop = None,
-    header: option.Header = None,
-    sep: option.Sep = None,
-    decimal: option.Decimal = None,
-    thousands: option.Thousands = None,
-    encoding: option.Encoding = None,
-    transpose: option.Transpose = False,
+    *,
+    reading: Reading,
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
@@ -67,23 +63,11 @@ def classify(
     from kernelweave.cli._results import check_target
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
-    from kernelweave.tabular import Wishes
     from kernelweave.tabular.intake import stem_of
 
     _check_options(labels, labels_file, folds)
     columns = metadata_columns or []
-    own = labels if labels_file is None else None
-    wishes = Wishes(
-        id,
-        own,
-        frozenset(),
-        frozenset((*(drop or ()), *columns)),
-        header,
-        sep,
-        decimal,
-        thousands,
-        encoding,
-    )
+    wishes, turned = reading.wishes(labels if labels_file is None else None, without=columns), reading.transpose
     model = _model(method, solver, scale, seed)
     if kernels:
         model.set_params(kernels=kernels)
@@ -92,14 +76,14 @@ def classify(
     need_report_packages()
     with working("Reading", quiet=quiet):
         mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
-        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=mixed, fill=fill)
+        inputs = read_inputs(files or (), view or (), wishes, transpose=turned, mixed=mixed, fill=fill)
         if inputs.kernels is not None:
             model.set_params(kernels=inputs.kernels)
         known = inputs.labels or []
         if labels_file is not None:
             known = labels_beside(inputs.ids, labels_file, labels, wishes)
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=turned)
     y = partial_labels(known)
     given = sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(given, 'label')}", quiet=quiet):
@@ -109,7 +93,7 @@ def classify(
     with working("Writing the results", quiet=quiet):
         compared = None if beside is None else associate(model, beside)
         name = ", ".join(path.name for path in paths)
-        told = Beside(name, known, y, check, compared, test_features)
+        told = Beside(name, known, y, check, compared, test_features, place=wishes.place)
         written = keep(model, inputs, folder, told, force=force)
     tell(model, written, as_json=json, beside=told)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kernelweave.cli import _arguments as option
+from kernelweave.cli._reading import Reading, reads_files
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -16,18 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["cluster"]
 
 
+@reads_files
 def cluster(
     files: option.Files = None,
     clusters: Annotated[str, typer.Option("-k", "--clusters", help="The number of clusters, or auto.")] = "auto",
     view: option.Views = None,
-    id: option.Id = None,
-    drop: option.Drop = None,
-    header: option.Header = None,
-    sep: option.Sep = None,
-    decimal: option.Decimal = None,
-    thousands: option.Thousands = None,
-    encoding: option.Encoding = None,
-    transpose: option.Transpose = False,
+    *,
+    reading: Reading,
     kernels: option.Kernels = None,
     method: option.Method = "weave",
     solver: option.Solver = "auto",
@@ -54,20 +50,9 @@ def cluster(
     from kernelweave.cli._results import check_target, labels_of
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
-    from kernelweave.tabular import Wishes
 
     columns = metadata_columns or []
-    wishes = Wishes(
-        id,
-        None,
-        frozenset(),
-        frozenset((*(drop or ()), *columns)),
-        header,
-        sep,
-        decimal,
-        thousands,
-        encoding,
-    )
+    wishes, turned = reading.wishes(without=columns), reading.transpose
     model = _model(method, solver, scale, clusters, seed)
     if kernels:
         model.set_params(kernels=kernels)
@@ -77,18 +62,18 @@ def cluster(
     need_report_packages()
     with working("Reading", quiet=quiet):
         mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
-        inputs = read_inputs(files or (), view or (), wishes, transpose=transpose, mixed=mixed, fill=fill)
+        inputs = read_inputs(files or (), view or (), wishes, transpose=turned, mixed=mixed, fill=fill)
         if inputs.kernels is not None:
             model.set_params(kernels=inputs.kernels)
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=transpose)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=turned)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         model.fit(inputs.X)
     with working("Writing the results", quiet=quiet):
         along = None if beside is None else associate(model, beside, random_state=seed)
         other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
         source = ", ".join(path.name for path in paths)
-        known = Beside(source, metadata=along, test=test_features, comparison=other)
+        known = Beside(source, metadata=along, test=test_features, comparison=other, place=wishes.place)
         written = keep(model, inputs, folder, known, force=force)
     tell(model, written, as_json=json, beside=known)
 

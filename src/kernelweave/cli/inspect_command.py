@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
+from kernelweave.cli._reading import Reading, reads_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,18 +22,13 @@ __all__ = ["inspect"]
 _SHOWN = 40  # columns that are printed
 
 
+@reads_files
 def inspect(
     files: option.Files = None,
     view: option.Views = None,
-    id: option.Id = None,
     labels: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of the classes.")] = None,
-    drop: option.Drop = None,
-    header: option.Header = None,
-    sep: option.Sep = None,
-    decimal: option.Decimal = None,
-    thousands: option.Thousands = None,
-    encoding: option.Encoding = None,
-    transpose: option.Transpose = False,
+    *,
+    reading: Reading,
     json: option.Json = False,
 ) -> None:
     """Show how files would be read: every column, its kind, missing cells, range or categories, and what is done.
@@ -44,10 +40,8 @@ def inspect(
     from kernelweave.cli._inputs import read_files
     from kernelweave.cli._numeric import usable
     from kernelweave.cli._refusal import refusal
-    from kernelweave.tabular import Wishes
 
-    wishes = Wishes(id, labels, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
-    found, problems = read_files(files or (), view or (), wishes, transpose=transpose)
+    found, problems = read_files(files or (), view or (), reading.wishes(labels), transpose=reading.transpose)
     for each in found.values():
         frame = each.table.frame.drop(columns=[name for name in (labels,) if name in each.table.frame])
         _, wrong = usable(frame, gaps=len(found) > 1, fill=True, alike=True, ids=each.table.ids is not None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
+from kernelweave.cli._reading import Reading, reads_files
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -27,18 +28,13 @@ _LARGE = 64 * 2**20  # bytes of a file that is read in parts
 _ROWS = 50_000  # of a part
 
 
+@reads_files
 def predict(
     model: Annotated[Path, typer.Argument(help="model.kw, or the folder that holds it.")],
     files: option.Files = None,
     view: option.Views = None,
-    id: option.Id = None,
-    drop: option.Drop = None,
-    header: option.Header = None,
-    sep: option.Sep = None,
-    decimal: option.Decimal = None,
-    thousands: option.Thousands = None,
-    encoding: option.Encoding = None,
-    transpose: option.Transpose = False,
+    *,
+    reading: Reading,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add a column with the probability of every cluster or class.")
     ] = False,
@@ -61,18 +57,19 @@ def predict(
     kernelweave predict data-clusters new.csv --id name
     """
     from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._report_content import CONTENT, as_fitted
     from kernelweave.cli._results import check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
-    from kernelweave.tabular import Wishes
 
-    wishes = Wishes(id, None, frozenset(), frozenset(drop or ()), header, sep, decimal, thousands, encoding)
+    wishes, turned = reading.wishes(), reading.transpose
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     files, view = files or [], view or []
-    rows = _rows_at_a_time(files, chunk_rows, alone=not view and not transpose)
+    rows = _rows_at_a_time(files, chunk_rows, alone=not view and not turned)
     with working("Reading", quiet=quiet):
-        fitted = _predictor(model_path(model))
-        whole = None if rows else read_inputs(files, view, wishes, transpose=transpose, fitted=fitted, least=1)
+        path = model_path(model)
+        fitted, wishes = _predictor(path), as_fitted(wishes, path.with_name(CONTENT))
+        whole = None if rows else read_inputs(files, view, wishes, transpose=turned, fitted=fitted, least=1)
     head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
     with working("Predicting", quiet=quiet):
         parts = _in_parts(files[0], wishes, rows, fitted, quiet=quiet) if whole is None else iter([whole])

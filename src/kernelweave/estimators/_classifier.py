@@ -214,7 +214,8 @@ def class_attributes(
     undecided = undecided | (F.sum(axis=1) == 0)  # scores may underflow at the end of a chain of weak edges
     F[undecided] = 1
     P = F / F.sum(axis=1, keepdims=True)
-    _warn_undecided(undecided, advice)
+    if undecided.any():
+        _warn_undecided(undecided, advice)
     found: dict[str, Any] = {
         "classes_": classes,
         "undecided_": undecided,
@@ -228,11 +229,9 @@ def class_attributes(
 
 def _warn_undecided(undecided: Mask, advice: str) -> None:
     count = int(np.count_nonzero(undecided))
-    if count > 0:
-        msg = (
-            f"{count} of {len(undecided)} samples {'lies' if count == 1 else 'lie'} in parts of the learned graph that "
-            f"hold no label (first such sample: {np.flatnonzero(undecided)[0]}), so their class is undefined: they "
-            "get uniform probabilities and are marked in undecided_. Label at least one sample in each part, or "
-            f"{advice}."
-        )
-        warnings.warn(msg, UndecidedWarning, stacklevel=4)
+    msg = (
+        f"{count} of {len(undecided)} samples {'lies' if count == 1 else 'lie'} in parts of the learned graph that "
+        f"hold no label (first such sample: {np.flatnonzero(undecided)[0]}), so their class is undefined: they get "
+        f"uniform probabilities and are marked in undecided_. Label at least one sample in each part, or {advice}."
+    )
+    warnings.warn(msg, UndecidedWarning, stacklevel=4)

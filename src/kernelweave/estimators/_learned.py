@@ -140,7 +140,8 @@ class LearnedClusterer(GraphClusterer):
         samples, seen, version, training = _read(self, X)
         check_n_clusters(self.n_clusters, samples.n_samples)
         bank, H = self._build_kernels(training)
-        _need_similarity(H, bank)
+        if not H.any():
+            raise _no_similarity(bank)
         return Learnable(samples, seen, version, training, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
@@ -224,7 +225,8 @@ class LearnedClassifier(GraphClassifier):
         samples, seen, version, training = _read(self, X)
         classes, codes = read_labels(y, samples)
         bank, H = self._build_kernels(training)
-        _need_similarity(H, bank)
+        if not H.any():
+            raise _no_similarity(bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
         return Learnable(samples, seen, version, training, bank, problem, classes)
 
@@ -265,11 +267,10 @@ def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Ve
     return samples, seen, version, scaled(samples, version.scalings)
 
 
-def _need_similarity(H: Matrix, bank: Bank) -> None:
-    """Refuse kernels that are all 0: their weights would be infinite."""
-    if not H.any():
-        msg = f"All values of the kernels {', '.join(bank.names)} are 0 for these samples: no sample is like another."
-        raise InvalidInputError(msg)
+def _no_similarity(bank: Bank) -> InvalidInputError:
+    """Return the error for kernels that are all 0: their weights would be infinite."""
+    names = ", ".join(bank.names)
+    return InvalidInputError(f"All values of the kernels {names} are 0 for these samples: no sample is like another.")
 
 
 def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:

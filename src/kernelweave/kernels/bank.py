@@ -19,7 +19,7 @@ from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "limited", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "checked_tile", "weighted_products"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -224,15 +224,13 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
     return pair
 
 
-def limited(tile: TileOf, names: Sequence[str]) -> TileOf:
-    """Return a function that gives tiles of kernel matrices, and refuses those of values too large or too small."""
-
-    def checked(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-        H = tile(rows, cols, dtype)
-        check_stack(H, names, training=rows == cols)
-        return H
-
-    return checked
+def checked_tile(
+    tile: TileOf, names: Sequence[str], rows: slice, cols: slice, dtype: DTypeLike | None = None
+) -> Matrix:
+    """Return a tile of kernel matrices with these names; values too large or too small are refused."""
+    H = tile(rows, cols, dtype)
+    check_stack(H, names, training=rows == cols)
+    return H
 
 
 def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:

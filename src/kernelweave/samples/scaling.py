@@ -91,7 +91,7 @@ class Scaling:
         if self.method == "unit":
             return directions(X)
         if self.method == "zscore":
-            Z = _dense(X) - self.mean
+            Z = (_dense(X) if sparse.issparse(X) else X) - self.mean
             Z /= self.deviation
             return np.clip(Z, -_CLIPPED, _CLIPPED, out=Z).astype(X.dtype, copy=False)
         return X
@@ -366,9 +366,7 @@ def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _dense(X: Samples) -> npt.NDArray[Any]:
-    """Return a table as an array, if that fits into memory."""
-    if not sparse.issparse(X):
-        return np.asarray(X)
+    """Return a sparse table as an array, if that fits into memory."""
     what = f"The z-scores of a sparse matrix of shape {X.shape}"
     check_memory(8 * X.shape[0] * X.shape[1], what=what, advice='use scale="unit"')
     return np.asarray(X.toarray())

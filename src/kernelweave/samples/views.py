@@ -152,7 +152,8 @@ class Views:
         present = np.zeros((len(read), n), dtype=bool)
         for known, (name, table) in zip(present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
-        mark_missing(present, missing, names, sample_names)
+        if missing:
+            mark_missing(present, missing, names, sample_names)
         need_samples(present, names, sample_names, least=0)
         order = {name: np.argsort(where) for name, where in rows.items()}
         ordered = tuple(
@@ -195,7 +196,9 @@ class Views:
         return self
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
-        """Return the views in another precision."""
+        """Return the views in another precision; without `copy`, views that have it already are returned."""
+        if not copy and all(table.dtype == dtype for table in self.tables):
+            return self
         return self.map({name: lambda table: cast(table, dtype, "X", copy=copy) for name in self.names})
 
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:

@@ -10,6 +10,7 @@ __all__ = ["dates_of"]
 
 _DOTTED = r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$"  # the day is first wherever dates have dots
 _SLASHED = r"^(\d{1,2})/(\d{1,2})/(\d{4})$"
+_STAMP = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?"  # ISO 8601, date and time
 _MONTHS = 12
 
 
@@ -18,6 +19,10 @@ def dates_of(column: Any) -> tuple[Any, str] | None:
     import pandas as pd
 
     texts = column.dropna().astype(str).str.strip()
+    if len(texts) and texts.str.fullmatch(_STAMP).all():
+        stamps = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
+        note = f"column {column.name!r} is read as dates with times ({shown(texts.iloc[0])})"
+        return None if stamps.isna().any() else (stamps.reindex(column.index), note)
     for pattern in (_DOTTED, _SLASHED):
         parts = texts.str.extract(pattern)
         if texts.empty or parts.isna().any(axis=None):

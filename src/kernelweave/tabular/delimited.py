@@ -242,7 +242,7 @@ def _told(style: Style, before: Any, after: Any) -> list[str]:
 
 
 def _repeated_names(layout: Layout) -> list[str]:
-    if not layout.header:
+    if not layout.header and layout.names is None:
         return []
     names = [name for name, count in Counter(layout.head).items() if count > 1 and name]
     return [f"several columns have the same name, so a number is added: {shown_names(names)}"] if names else []

@@ -15,6 +15,7 @@ from kernelweave.tabular.problems import TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, index_ids
 from kernelweave.tabular.table_file import TableFile, named_rows, with_ids
 from kernelweave.tabular.text_layout import UNNAMED
+from kernelweave.tabular.unit_row import unit_row
 from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["parquet_parts", "read_excel", "read_feather", "read_parquet"]
@@ -90,12 +91,16 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         rows = head.map(str).to_numpy().tolist()
         header = has_header(rows, str(path), notes) if wishes.header is None else wishes.header
         columns = pd.read_excel(book, sheet, nrows=0 if header else 1, header=0 if header else None).columns
-        found = find_id(list(map(str, columns)), rows[header:], wishes.kept)
+        units = unit_row(rows) if header else ()
+        if units:
+            notes.append(f"its second row holds units ({shown_names(units)}), so it is no sample")
+        found = find_id(list(map(str, columns)), rows[header + bool(units) :], wishes.kept)
         ids = {wishes.id, UNNAMED, None if wishes.id is not None else found}
         table = pd.read_excel(
             book,
             sheet,
             header=0 if header else None,
+            skiprows=[1] if units else None,
             dtype={column: str for column in columns if str(column) in ids | {wishes.labels}},
             keep_default_na=False,
             na_values={column: [""] if str(column) in ids else MISSING for column in columns},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -14,13 +14,14 @@ from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMem
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
 from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
-from kernelweave.tabular.omics_files import read_h5ad, read_h5mu
+from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.orientation import hint, transposed
+from kernelweave.tabular.summary_rows import without_summaries
 from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import PACKED, inner_name
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["FORMATS", "TEXTS", "read_table", "read_tables", "readable", "stem_of"]
+__all__ = ["FORMATS", "TEXTS", "need_annotated", "read_table", "read_tables", "readable", "stem_of"]
 
 Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
 
@@ -54,6 +55,8 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     encoding: str | None = None,
+    layer: str | None = None,
+    obsm: str | None = None,
     transpose: bool = False,
 ) -> TableFile:
     """Return a file as a table; what is not given is found from the file and said in `notes`.
@@ -82,6 +85,8 @@ def read_table(
         The marks in numbers in text: ",", "." and, for thousands, a space or an apostrophe.
     encoding : str, optional
         The encoding of text.
+    layer, obsm : str, optional
+        The layer, or the matrix of obsm, that is read of a .h5ad or .h5mu file instead of X.
     transpose : bool, default=False
         Whether the columns are the samples.
 
@@ -102,13 +107,24 @@ def read_table(
         If the table is larger than the memory, before it is read.
     """
     options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding)
-    tables = read_tables(path, Wishes(*options), transpose=transpose)
+    wishes = Wishes(*options, layer=layer, obsm=obsm)
+    need_annotated([Path(path)], wishes)
+    tables = read_tables(path, wishes, transpose=transpose)
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
     if table is None or table not in tables:
         msg = f"{path} holds the tables {', '.join(tables)}: pass one of them as table; got {table!r}."
         raise InvalidInputError(msg)
     return tables[table]
+
+
+def need_annotated(paths: Sequence[Path], wishes: Wishes) -> None:
+    """Refuse a layer, obsm or modality if none of the files has such parts."""
+    if wishes.place and not any(path.suffix.lower() in ANNOTATED for path in paths):
+        given = ", ".join(wishes.place)
+        names = ", ".join(map(str, paths))
+        msg = f"{given}: only {' and '.join(ANNOTATED)} files have such parts; got {names}. Leave it out."
+        raise InvalidInputError(msg)
 
 
 def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = False) -> dict[str, TableFile]:
@@ -123,7 +139,8 @@ def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = 
         if not len(table.frame):
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
-    return {name: _turned(_without(table, wishes.drop), str(path), transpose) for name, table in tables.items()}
+    kept = {name: without_summaries(_without(table, wishes.drop), str(path)) for name, table in tables.items()}
+    return {name: _turned(table, str(path), transpose) for name, table in kept.items()}
 
 
 @contextmanager

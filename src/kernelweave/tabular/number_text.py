@@ -10,7 +10,17 @@ from typing import Any
 from kernelweave._plural import counted
 from kernelweave.tabular.problems import Problem, Way, shown, shown_names
 
-__all__ = ["MISSING", "Style", "find_style", "is_number", "may_be_number", "numbers_of", "unclear_points"]
+__all__ = [
+    "MISSING",
+    "Style",
+    "find_style",
+    "is_blank",
+    "is_number",
+    "is_unit",
+    "may_be_number",
+    "numbers_of",
+    "unclear_points",
+]
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for missing  # fmt: skip
@@ -28,6 +38,10 @@ _UNIT = re.compile(
     r"|km/h|m/s|mph|[kMG]?B|USD|EUR|GBP|CHF|[$€£¥]",
     re.IGNORECASE,
 )
+_UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copies", "count", "counts", "da", "db",
+                         "deg", "degrees", "feet", "fl", "fraction", "ha", "inches", "index", "k", "kb", "kda", "log10",
+                         "log2", "lux", "miles", "mm", "n", "nm", "no.", "number", "pg", "ph", "points", "ppb", "ppm",
+                         "pts", "ratio", "rpm", "score", "sec", "seconds", "minutes", "tesla", "x"))  # fmt: skip
 _DECIMAL_COMMA = re.compile(r"\d+,(\d{1,2}|\d{4,})|0+,\d+|\d{4,},\d+|\d{1,3}([. '’\u00a0\u202f]\d{3})+,\d+|,\d+")
 _THOUSANDS_COMMA = re.compile(r"\d{1,3}(,\d{3}){2,}(\.\d*)?|\d{1,3}(,\d{3})+\.\d*")
 _THOUSANDS_POINT = re.compile(r"\d{1,3}(\.\d{3}){2,}(,\d*)?")
@@ -47,6 +61,19 @@ def is_number(text: str) -> bool:
     """Return whether a text is a number as programs write it."""
     text = text.strip()
     return bool(_PLAIN.fullmatch(text)) or text.lower().lstrip("+-") in ("inf", "infinity", "nan")
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text stands for a missing number."""
+    return text.strip() in MISSING or text.strip().lower() in _BLANKS
+
+
+def is_unit(text: str) -> bool:
+    """Return whether a text is a unit, such as cm, [kg/m2], (°C), mg/dL or 10^9/L."""
+    plain = re.sub(r"[\s()\[\]{}]", "", text)
+    parts = [part for part in re.split(r"[/·*^⁻]", plain) if part]
+    units = [part for part in parts if not re.fullmatch(r"-?x?\d+", part)]
+    return bool(units) and all(_UNIT.fullmatch(part) or part.lower() in _UNIT_WORDS for part in units)
 
 
 def may_be_number(text: str) -> bool:

@@ -3,50 +3,105 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
-from kernelweave.tabular.packages import need
+from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["read_h5ad", "read_h5mu"]
+__all__ = ["ANNOTATED", "read_h5ad", "read_h5mu"]
+
+ANNOTATED = (".h5ad", ".h5mu")
 
 
 def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
-    """Return the matrix X of an AnnData file; columns of `obs` may be the ids and the labels."""
+    """Return the matrix X of an AnnData file, a layer or a matrix of obsm; columns of `obs` may be ids and labels."""
     data = need("anndata", f"{path}: AnnData files are", "anndata").read_h5ad(path)
-    return named_rows(_observations(data, path, wishes), path, wishes)
+    return named_rows(_observations(data, str(path), wishes), path, wishes)
 
 
 def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
-    """Return the modalities of a MuData file as views."""
+    """Return the modalities of a MuData file as views, or those that were asked for."""
     mudata = need("mudata", f"{path}: MuData files are", "anndata")
     with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
         data = mudata.read_h5mu(path)
-    tables = {str(name): _observations(part, path, wishes) for name, part in data.mod.items()}
-    note = f"{path}: its {len(tables)} modalities are views: {', '.join(tables)}."
+    for name in wishes.modality:
+        _need_key(name, data.mod, "modality", "modalities", str(path))
+    chosen = wishes.modality or tuple(map(str, data.mod))
+    tables = {name: _observations(data.mod[name], f"{path}, modality {name}", wishes) for name in chosen}
+    others = [str(name) for name in data.mod if name not in chosen]
+    rest = f"; those left out: {', '.join(others)}" if others else ""
+    views = f"its {len(tables)} modalities are views" if len(tables) > 1 else "the modality is read"
+    note = f"{path}: {views}: {', '.join(tables)}{rest}."
     for name, table in tables.items():
         _add_shared(table, data.obs, data.mod[name].obs_names, wishes)
     return {
-        name: named_rows(TableFile(table.frame, table.ids, (note,), table.title, table.columns), path, wishes)
-        for name, table in tables.items()
+        name: named_rows(replace(table, notes=(note, *table.notes)), path, wishes) for name, table in tables.items()
     }
 
 
-def _observations(data: Any, path: Path, wishes: Wishes) -> TableFile:
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        advice = "select variables in Python first, such as the highly variable ones"
-        check_memory(8 * math.prod(shape), what=f"{path}: its matrix of shape {shape}", advice=advice)
-    table = data.to_df()
+def _observations(data: Any, where: str, wishes: Wishes) -> TableFile:
+    table, note = _matrix(data, where, wishes)
     table.columns = table.columns.astype(str)
     for name in wishes.named & set(data.obs):
         table[name] = data.obs[name]
     title = data.obs_names.name
     columns = (*map(str, data.obs), *([] if title is None else [str(title)]))
-    return TableFile(table.reset_index(drop=True), list(map(str, data.obs_names)), (), title, columns)
+    notes = () if note is None else (f"{where}: {note}.",)
+    return TableFile(table.reset_index(drop=True), list(map(str, data.obs_names)), notes, title, columns)
+
+
+def _matrix(data: Any, where: str, wishes: Wishes) -> tuple[Any, str | None]:
+    """Return the table that was asked for, and what it is, if the file has others."""
+    there = _listed({"the layers": data.layers, "obsm": data.obsm})
+    if wishes.layer is not None and wishes.obsm is not None:
+        msg = f"{where}: one table is read, a layer or a matrix of obsm; got {wishes.layer!r} and {wishes.obsm!r}."
+        raise InvalidInputError(msg)
+    if wishes.layer is not None:
+        _need_key(wishes.layer, data.layers, "layer", "layers", where)
+        _check_size(data.shape, where)
+        return data.to_df(layer=wishes.layer), f"the layer {wishes.layer!r} is read"
+    if wishes.obsm is not None:
+        _need_key(wishes.obsm, data.obsm, "matrix", "matrices in obsm", where)
+        return _components(data, wishes.obsm, where), f"the matrix {wishes.obsm!r} of obsm is read"
+    if data.X is None:
+        msg = f"{where} has no matrix X; it has {there or 'no other'}. Name a layer or a matrix of obsm."
+        raise InvalidInputError(msg)
+    _check_size(data.shape, where)
+    return data.to_df(), f"the matrix X is read; it also has {there}" if there else None
+
+
+def _components(data: Any, key: str, where: str) -> Any:
+    """Return a matrix of obsm; its columns are numbered if they have no names."""
+    values = data.obsm[key]
+    if hasattr(values, "columns"):
+        return values.copy()
+    _check_size(values.shape, where)
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    names = [f"{key}[{j}]" for j in range(dense.shape[1])]
+    return pandas().DataFrame(dense, index=data.obs_names, columns=names)
+
+
+def _check_size(shape: tuple[int, ...], where: str) -> None:
+    advice = "select variables in Python first, such as the highly variable ones"
+    check_memory(8 * math.prod(shape), what=f"{where}: its matrix of shape {shape}", advice=advice)
+
+
+def _need_key(key: str, there: Iterable[str], what: str, several: str, where: str) -> None:
+    names = list(map(str, there))
+    if key not in names:
+        msg = f"{where} has no {what} {key!r}; its {several}: {', '.join(names) or 'none'}."
+        raise InvalidInputError(msg)
+
+
+def _listed(there: dict[str, Iterable[str]]) -> str:
+    parts = {what: ", ".join(map(str, keys)) for what, keys in there.items()}
+    return " and ".join(f"{what} {keys}" for what, keys in parts.items() if keys)
 
 
 def _add_shared(table: TableFile, obs: Any, names: Any, wishes: Wishes) -> None:

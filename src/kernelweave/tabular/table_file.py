@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
-from kernelweave.tabular.row_labels import chosen_ids, examples, numbers_rows, repeated, text_of, unnamed_ids
+from kernelweave.tabular.row_labels import chosen_ids, examples, names_ids, numbers_rows, repeated, text_of, unnamed_ids
 from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["TableFile", "named_rows", "with_ids"]
+
+_NEARLY = 0.9  # share of entries that differ in a column of ids with a mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes
         chosen_ids(frame, wishes.id, source)
     rest, ids, more = unnamed_ids(frame, source, id=found, asked=wishes.kept)
     said += [f"{source}: {note}." for note in more]
+    if ids is None and found is None:
+        said += _nearly_ids(rest, source)
     if ids is not None or found is None or found not in rest:
         return TableFile(rest, ids, tuple(said), None, tuple(rest))
     wrong = repeated(rest[found])
@@ -68,6 +72,18 @@ def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes
     ids = [text_of(value) for value in rest[found]]
     said.append(f"{source}: the column {found!r} holds the ids ({examples(ids)}).")
     return TableFile(rest.drop(columns=found), ids, tuple(said), found, tuple(rest))
+
+
+def _nearly_ids(frame: Any, source: str) -> list[str]:
+    """Return a note if the first column is called like ids and holds texts, of which few are repeated."""
+    name = str(frame.columns[0])
+    texts = frame[name]
+    if not names_ids(name) or texts.dtype.kind in "biufcmM" or texts.nunique() < _NEARLY * len(texts):
+        return []
+    row, text = repeated(texts) or (0, "")
+    told = f"holds {shown(text)} again in row {row}" if text else f"has no entry in row {row}"
+    note = f"the column {name!r} is called like ids, but {told}, so the samples are numbered instead"
+    return [f"{source}: {note}."] if row else []
 
 
 def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], said: list[str]) -> TableFile:

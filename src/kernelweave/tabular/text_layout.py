@@ -14,8 +14,9 @@ from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.number_text import is_number, may_be_number
-from kernelweave.tabular.problems import Problem, TableError, Way, shown
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.text_source import TextSource
+from kernelweave.tabular.unit_row import unit_row
 from kernelweave.tabular.wishes import SEPARATORS, Wishes
 
 __all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
@@ -87,8 +88,24 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
         notes.append("lines that begin with # are comments, so they are left out")
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
+    units = unit_row(rows) if header else ()
+    if units:
+        notes.append(f"its second row holds units ({shown_names(units)}), so it is no sample")
+        skip += _lines_of(lines[skip:], sep, 2 if marked is None else 1)
+        names, rows = rows[0], [rows[0], *rows[2:]]
     body = rows[1:] if header else rows
-    return Layout(sep, skip, header and marked is None, names, comments, rows[0], body, tuple(notes))
+    return Layout(sep, skip, header and marked is None and not units, names, comments, rows[0], body, tuple(notes))
+
+
+def _lines_of(lines: Sequence[str], sep: str, count: int) -> int:
+    """Return how many lines the first rows take, so many of them, with comments and blank lines between them."""
+    reader = csv.reader(lines, delimiter=sep, skipinitialspace=True)
+    seen = 0
+    for row in reader:
+        seen += bool(row) and not (seen and row[0].startswith("#"))
+        if seen == count:
+            break
+    return reader.line_num
 
 
 def _peek(source: TextSource) -> list[str]:
@@ -198,7 +215,8 @@ def _marked_header(comments: Sequence[str], sep: str, width: int, rows: Sequence
     if not comments or width < 2 or not comments[-1].startswith("#"):
         return None
     head = next(split_rows([comments[-1].lstrip("#").lstrip(" ")], sep), [])
-    if len(head) != width or any(map(is_number, head)) or not any(is_number(cell) for cell in rows[0]):
+    below = any(is_number(cell) for cell in rows[0]) or unit_row([head, *rows])
+    if len(head) != width or any(map(is_number, head)) or not below:
         return None
     return head
 

@@ -24,6 +24,9 @@ class Wishes:
     decimal: str | None = None
     thousands: str | None = None
     encoding: str | None = None
+    layer: str | None = None
+    obsm: str | None = None
+    modality: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sep is not None:
@@ -43,6 +46,12 @@ class Wishes:
         if self.decimal is not None and self.decimal == self.thousands:
             msg = f"decimal and thousands are both {self.decimal!r}: they must differ."
             raise InvalidInputError(msg)
+
+    @property
+    def place(self) -> dict[str, str | list[str]]:
+        """What is read of annotated data, as options by name; nothing if it is the usual."""
+        asked = {"layer": self.layer, "obsm": self.obsm, "modality": list(self.modality)}
+        return {name: value for name, value in asked.items() if value}
 
     @property
     def kept(self) -> frozenset[str]:

@@ -95,7 +95,8 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
     able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
-        _refuse(given, wishes, able)
+        if not wishes.keys() <= given.supports:
+            raise _lacking(given, wishes, able)
         need = given.memory(samples, room.n_neighbors, room.n_groups)
         if room.free is not None and need > room.free:
             raise _too_large(given, samples, need, room.free, _advice(given, wishes, able))
@@ -147,13 +148,11 @@ def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
         raise InvalidInputError(msg)
 
 
-def _refuse(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> None:
+def _lacking(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> InvalidInputError:
     lacking = [words for wish, words in wishes.items() if wish not in solver.supports]
-    if lacking:
-        names = " or ".join(f'"{one.name}"' for one in able)
-        cure = f"use solver={names}" if able else f"leave out {lacking[0]}"
-        msg = f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.'
-        raise InvalidInputError(msg)
+    names = " or ".join(f'"{one.name}"' for one in able)
+    cure = f"use solver={names}" if able else f"leave out {lacking[0]}"
+    return InvalidInputError(f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.')
 
 
 def _what(solver: Solver, n: int) -> str:

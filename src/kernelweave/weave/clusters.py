@@ -29,7 +29,10 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     if c == "auto":
         evidence = count_clusters(several, plan.say, rng)
         c = evidence.chosen
-    c = _at_most(c, len(np.unique(several.copies)))
+    n_distinct = len(np.unique(several.copies))
+    if c > n_distinct:
+        _warn_of_copies(c, n_distinct)
+        c = n_distinct
     q = reading.n_components or c
     parts, weights, block, best, most = [], several.priors.copy(), None, None, 0.0
     for i, S in enumerate(several.graphs):
@@ -66,12 +69,9 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     return Clusters(model, labels, M, confidence, margin, P, values, evidence, attributes)
 
 
-def _at_most(c: int, n_distinct: int) -> int:
-    """Return the number of clusters, but not more than there are distinct samples."""
-    if c > n_distinct:
-        msg = (
-            f"There are only {counted(n_distinct, 'distinct sample')} for n_clusters={c}, so there will be as many "
-            "clusters: remove copies from X, or lower n_clusters."
-        )
-        warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    return min(c, n_distinct)
+def _warn_of_copies(c: int, n_distinct: int) -> None:
+    msg = (
+        f"There are only {counted(n_distinct, 'distinct sample')} for n_clusters={c}, so there will be as many "
+        "clusters: remove copies from X, or lower n_clusters."
+    )
+    warnings.warn(msg, ConvergenceWarning, stacklevel=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import limited
+from kernelweave.kernels.bank import checked_tile
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
@@ -128,7 +129,7 @@ def combine(
     version, samples = compared
     bank = bank_of(kernels, samples)
     tile = bank.fit_tiles(samples)
-    tiles = KernelTiles(limited(tile, bank.names), len(bank.names), samples.n_samples)
+    tiles = KernelTiles(partial(checked_tile, tile, bank.names), len(bank.names), samples.n_samples)
     p = weigh(tiles, weights, bank, samples, labelled=labelled)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
         tiles = replace(tiles, tile=tile)

@@ -138,8 +138,8 @@ class GraphModel:
         if self.distributions is not None and self.undecided is not None:
             old = known >= 0
             out[old], undecided[old] = self.distributions[known[old]], self.undecided[known[old]]
-        for rows in self._blocks(np.flatnonzero(~old)):
-            out[rows], undecided[rows] = distributions(self.scores(samples.select(rows)))
+        for rows, new in self._blocks(samples, np.flatnonzero(~old)):
+            out[rows], undecided[rows] = distributions(self.scores(new))
         return Answers(out, undecided, known)
 
     def transform(self, samples: Views | KernelStack) -> Matrix:
@@ -150,11 +150,17 @@ class GraphModel:
         if self.embedding is not None:
             old = known >= 0
             out[old] = self.embedding[known[old]]
-        for rows in self._blocks(np.flatnonzero(~old)):
-            out[rows] = self.place(samples.select(rows))
+        for rows, new in self._blocks(samples, np.flatnonzero(~old)):
+            out[rows] = self.place(new)
         return out
 
-    def _blocks(self, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-        """Yield the positions in blocks that fit in the budget, so that memory does not depend on their number."""
-        size = min(max(_BUDGET // self.joiner.row_bytes, _LEAST), _MOST)
-        return (rows[i : i + size] for i in range(0, len(rows), size))
+    def _blocks(
+        self, samples: Views | KernelStack, rows: NDArray[np.intp]
+    ) -> Iterator[tuple[NDArray[np.intp], Views | KernelStack]]:
+        """Yield these positions, and the samples there, in blocks whose rows of the graph fit in the budget."""
+        size = min(max(_BUDGET // self.joiner.row_bytes, _LEAST), _MOST) if len(rows) else 1
+        if len(rows) == samples.n_samples <= size:
+            yield rows, samples
+            return
+        for i in range(0, len(rows), size):
+            yield rows[i : i + size], samples.select(rows[i : i + size])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -30,7 +31,7 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import limited, weighted_products
+from kernelweave.kernels.bank import checked_tile, weighted_products
 from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view, shrunk
@@ -135,7 +136,7 @@ class LandmarkRows:
         for i in range(0, rows.shape[0], size):
             pair = Pair(rows[i : i + size], self.landmarks)
             near = None if self.n_compared == self.m else nearest_rows(pair, self.n_compared)
-            D = self.consensus(pair) if near is None else self.consensus_at(pair, near)
+            D = self.bank.weighted(pair, self.weights) if near is None else self.consensus_at(pair, near)
             D *= -2
             D += own[i : i + size, None]
             D += theirs if near is None else theirs[near]
@@ -145,17 +146,13 @@ class LandmarkRows:
             values.append(relative_affinity(least))
         return np.concatenate(columns), np.concatenate(values)
 
-    def consensus(self, pair: Pair) -> Matrix:
-        """Return Σ p_i H_i of scaled samples and landmarks; all kernels are computed from one matrix product."""
-        return self.bank.weighted(pair, self.weights)
-
     def consensus_at(self, pair: Pair, columns: NDArray[np.int32]) -> Matrix:
         """Return Σ p_i H_i of scaled samples and the landmarks at these columns, for kernels of products."""
         inner, sqdist = (np.take_along_axis(values, columns, axis=1) for values in (pair.inner, pair.sqdist))
         products = Products(inner, sqdist, pair.x, pair.y[0][columns])
         K = weighted_products(self.bank.kernels, self.weights, products, _refused)
         if not np.isfinite(K.sum()):
-            self.consensus(pair)  # refuses the kernel by its name
+            self.bank.weighted(pair, self.weights)  # refuses the kernel by its name
         return K
 
     def diagonal(self, rows: Samples) -> Vector:
@@ -203,7 +200,7 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
     bank, r = settings.bank, len(settings.bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(limited(bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
+    tiles = KernelTiles(partial(checked_tile, bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
     weights: Vector
     if not isinstance(settings.weights, str):
         weights = np.asarray(settings.weights, dtype=np.float64)
@@ -224,12 +221,12 @@ def _enough(graph: LandmarkRows, rows: Samples) -> int:
     Kernels need not decrease with the distance: an even polynomial is large for opposite samples too. Therefore all
     landmarks are compared with some samples. The nearest in the kernel have to be among the first three quarters.
     """
-    pair = Pair(rows, graph.landmarks)
-    K = graph.consensus(pair)
+    pair, theirs = Pair(rows, graph.landmarks), graph.diagonal(graph.landmarks)
+    K = graph.bank.weighted(pair, graph.weights)
     zero = np.zeros((1, 1), dtype=K.dtype)
     if any(kernel.of_products(Products(zero, zero, zero, zero)) is None for kernel in graph.bank.kernels):
         return graph.m
-    D = graph.diagonal(graph.landmarks) - 2 * K
+    D = theirs - 2 * K
     J, _ = nearest_columns(D, graph.n_neighbors)
     rank = pair.sqdist.argsort(axis=1, kind="stable").argsort(axis=1)
     farthest = int(np.take_along_axis(rank, J, axis=1).max()) + 1
@@ -282,11 +279,13 @@ def landmark_clusters(
     if wanted > graph.m:
         msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
         raise InvalidInputError(msg)
-    joined = join_pieces(sparse.csr_array(BB), Affinity(graph.consensus(Pair(graph.landmarks))))
+    B = graph.rows(Views.of_table(sample))
+    K = graph.bank.weighted(Pair(graph.landmarks), graph.weights)
+    joined = join_pieces(sparse.csr_array(BB), Affinity(K))
     # a single component is not the constant one
     values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
     Q = Q[:, -n_components:]
-    rows = unit_rows(graph.rows(Views.of_table(sample)) @ Q)
+    rows = unit_rows(B @ Q)
     kmeans = KMeans(n_clusters, n_init=n_init, random_state=np.random.RandomState(seed)).fit(rows)
     return values, Q, kmeans.cluster_centers_
 
