@@ -8,12 +8,14 @@ docs/leaderboard.md, docs/_static/leaderboard.html and a part of docs/comparison
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import pandas as pd
 
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
 from kernelweave.leaderboard.leaderboard_tables import leaderboard_markdown, read_rows
+from kernelweave.leaderboard.protocol import Protocol
 from kernelweave.leaderboard.standings import TIE, standings
 from kernelweave.leaderboard.verdicts import better_elsewhere
 
@@ -36,6 +38,7 @@ def add(folder: Path) -> None:
     new = read_rows(folder).drop(columns="key")  # it can be computed from the others, and does not compress
     if (RESULTS / "results.parquet").is_file():
         new = pd.concat([read_rows(RESULTS), new], ignore_index=True)
+    new["protocol"] = [Protocol(**json.loads(told)).limits for told in new["protocol"]]  # 60 and 60.0 are one limit
     rows = new.drop_duplicates(_IDENTITY, keep="last", ignore_index=True)
     RESULTS.mkdir(parents=True, exist_ok=True)
     rows.to_parquet(RESULTS / "results.parquet", index=False, compression="zstd", compression_level=19)

@@ -1,8 +1,8 @@
 """Figures that others published for LMVSC and FastMICE beside those of kernelweave's implementations.
 
-`python -m benchmarks.published_figures`: ACC on data sets at hand, each under the protocol of its source. "mean" is
-over ten seeds (twenty for FastMICE), with the lowest and the highest; "best" is the best of the settings that are
-searched with the labels, so it is no figure of a method in use.
+`python -m benchmarks.published_figures`: ACC on data sets at hand. The settings of the source are known for mfeat only.
+"mean" is over ten seeds (twenty for FastMICE), with the lowest and the highest; "best" is the best of the settings
+that are searched with the labels, so it is no figure of a method in use.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from kernelweave.report._cells import counts_picture, histogram_picture, rows_picture
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
+from kernelweave.report._shaded import counts_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Drawing, Scale, png, shades
 from kernelweave.select import ClusterEvidence
 from kernelweave.solve import History, Record

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._reading import Reading, reads_files
+from kernelweave.cli._reading_options import Reading, reads_files
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._reading import Reading, reads_files
+from kernelweave.cli._reading_options import Reading, reads_files
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:

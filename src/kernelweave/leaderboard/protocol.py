@@ -89,7 +89,7 @@ class Protocol:
     @property
     def limits(self) -> str:
         """The limits and shares as JSON, without the seeds and samples, which every row has itself."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("seeds", "max_samples")}
+        told = {f.name: float(getattr(self, f.name)) for f in fields(self) if f.name not in ("seeds", "max_samples")}
         return json.dumps(told, sort_keys=True)
 
     def sentences(self) -> list[str]:

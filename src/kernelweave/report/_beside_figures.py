@@ -11,8 +11,8 @@ from kernelweave._plural import plural
 from kernelweave.explain import Associations, Comparison, Explanation
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
-from kernelweave.report._cells import counts_picture, feature_picture, rows_picture
 from kernelweave.report._figures import Figure, Numbers
+from kernelweave.report._shaded import counts_picture, feature_picture, rows_picture
 
 __all__ = ["draw_beside"]
 

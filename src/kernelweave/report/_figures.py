@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from kernelweave._plural import plural
 from kernelweave.plots._fitted import fits
 from kernelweave.plots._style import counted
-from kernelweave.report._cells import graph_picture, histogram_picture, rows_picture
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
 from kernelweave.report._facts import Facts
+from kernelweave.report._shaded import graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Image
 
 __all__ = ["Figure", "Numbers", "draw_figures"]
