@@ -40,6 +40,7 @@ def main() -> int:
     asked, more = parser.parse_known_args()
     if asked.command == "reach":
         code = measure(FOLDER, more)
+        (FOLDER / "tests.txt").write_text(" ".join(one for one in more if one.startswith("tests")))
         COVERAGE.write_text(coverage_page(FOLDER, _commit()))
         return code
     if asked.command == "try":
@@ -80,7 +81,7 @@ def _again(tests: list[str]) -> None:
             path, line, place, what = re.fullmatch(r"(.+):(\d+) \[(\d+)\] (.+)", row["name"]).groups()  # type: ignore[union-attr]
             mutant = Mutant(path, int(line), int(place), what)
             outcome = try_mutant(mutant, tests, 0.0)
-            _store({**row, "outcome": outcome, "commit": _commit()})
+            _store({**row, "outcome": outcome, "commit": _commit(), "again": True})
             print(f"{outcome:12} {mutant.name}", flush=True)
 
 
@@ -105,6 +106,12 @@ def _stored() -> list[dict[str, Any]]:
     file = FOLDER / "outcomes.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     return list({row["name"]: row for row in rows}.values())
+
+
+def _tests() -> str:
+    """Return which tests `reach` was given."""
+    file = FOLDER / "tests.txt"
+    return (file.read_text().strip() if file.exists() else "") or "the whole suite"
 
 
 def _equivalent() -> dict[str, str]:
@@ -133,7 +140,8 @@ def _page(rows: list[dict[str, Any]]) -> str:
         "",
         f"Written by `python -m tools.mutants try` (commits {commits}; seeds {sorted({row['seed'] for row in rows})}): "
         f"{len(rows)} changes drawn at random; for each, at most forty of the tests that run its line, the quickest "
-        "ones. Changes that survived were tried again with tests that were written for them.",
+        f"ones of {_tests()}. {sum('again' in row for row in rows)} of those that survived were tried again with tests "
+        "that were written for them.",
         "",
         "| part of the package | drawn | equivalent | noticed | share |",
         "| --- | --- | --- | --- | --- |",
