@@ -107,8 +107,7 @@ def test_parameters_that_contradict_the_data_or_each_other_are_refused(estimator
 
 
 AT_LEAST_1 = r"an int in the range \[1, 2147483647\]"
-AT_LEAST_0 = r"a float in the range \[0\.0, inf\)"
-ABOVE_0 = r"a float in the range \(0\.0, inf\)"
+BETA = r"a float in the range \[1e-100, 1e\+100\]"
 WEIGHT = r"a float in the range \[0\.0, 1000000000000000\.0\]"
 RIDGE = r"a float in the range \(0\.0, 1000000000000000\.0\]"
 WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a set: its order varies
@@ -122,12 +121,12 @@ WORDS = "(?=.*'safeguarded')(?=.*'released')(?=.*'printed')(?=.*'exact')"  # a s
         (SMKLClustering(2, alpha=-1), "alpha", WEIGHT),
         (SMKLClustering(2, alpha=np.nan), "alpha", WEIGHT),
         (SMKLClustering(2, alpha=None), "alpha", WEIGHT),
-        (SMKLClustering(2, relative_beta=-1), "relative_beta", f"{ABOVE_0} or None"),
-        (SMKLClustering(2, beta=0), "beta", f"{ABOVE_0} or None"),
+        (SMKLClustering(2, relative_beta=-1), "relative_beta", f"{BETA} or None"),
+        (SMKLClustering(2, beta=0), "beta", f"{BETA} or None"),
         (SMKLClustering(2, gamma=np.inf), "gamma", RIDGE),
         (SMKLClustering(2, gamma="big"), "gamma", RIDGE),
         (SMKLClustering(2, max_iter=0), "max_iter", AT_LEAST_1),
-        (SMKLClustering(2, tol=-1), "tol", AT_LEAST_0),
+        (SMKLClustering(2, tol=-1), "tol", WEIGHT),
         (SMKLClustering(2, n_init=0), "n_init", AT_LEAST_1),
         (SMKLClustering(2, dtype="half"), "dtype", "(?=.*'float32')(?=.*'float64').* or None"),
         (SMKLClustering(2, scheme="best"), "scheme", rf"{WORDS}a str among \{{.*\}}"),
