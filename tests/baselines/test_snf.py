@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -127,3 +129,10 @@ def test_labels_for_another_seed_are_those_of_another_fit(tables):
 def test_a_width_of_no_use_is_refused(mu):
     with pytest.raises(ValueError, match="'mu' parameter of SNF"):
         SNF(2, mu=mu).fit(np.eye(6))
+
+
+def test_the_fused_network_is_that_of_the_r_package():
+    # A, B and W: inputs and result of SNFtool 2.3.1, SNF(list(...), 8, 15) of affinityMatrix(dist2(.)^.5, 8, .4)
+    stored = np.load(Path(__file__).parent / "data" / "snftool.npz")
+    found = SNF(2, n_neighbors=8, mu=0.4, n_iter=15, random_state=0).fit([stored["A"], stored["B"]])
+    assert_allclose(found.graph_, stored["W"], rtol=0, atol=1e-12)

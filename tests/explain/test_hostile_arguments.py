@@ -135,3 +135,9 @@ def test_a_class_that_no_sample_gets_is_no_runner_up():
     found = explain_sample(fitted, X, 0)
     assert {found.group, found.runner_up} == {"0", "2"}
     assert found.membership == fitted.label_distributions_[0, 0]
+
+
+@pytest.mark.parametrize("value", [1, "yes", None, np.array([True, False])])
+def test_whether_to_test_is_a_boolean(model, value):
+    with pytest.raises(InvalidInputError, match="test must be True or False"):
+        explain_clusters(model, X, test=value)

@@ -215,6 +215,9 @@ def explain_clusters(
     check_whole(n_features, "n_features", 1, optional=True)
     check_whole(n_splits, "n_splits", 2)
     check_seed(random_state)
+    if not isinstance(test, bool | np.bool_):
+        msg = f"test must be True or False; got {test!r}."
+        raise InvalidInputError(msg)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
     columns = read_columns(X, len(codes))
