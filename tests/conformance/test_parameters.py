@@ -99,3 +99,10 @@ def test_numbers_of_numpy_are_numbers():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = WeaveClustering(np.int64(2), gamma=np.float32(0.1), n_init=np.int8(2), n_jobs=np.int64(1), random_state=0)
     assert model.fit(X).n_clusters_ == 2
+
+
+@pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
+def test_a_narrow_number_of_clusters_does_not_overflow(solver):
+    X = np.random.default_rng(0).normal(size=(40, 3)) + np.repeat([0, 9], 20)[:, None]
+    model = WeaveClustering(np.int8(2), solver=solver, random_state=0).fit(X)
+    assert sorted(np.bincount(model.labels_)) == [20, 20]

@@ -152,7 +152,7 @@ class FastMICE(TableClusterer):
             A = kmeans_anchors(X, m, candidates=_CANDIDATES * m, n_init=1, max_iter=_ANCHOR_ITERATIONS, rng=rng)
             parts.append(anchor_affinity(X, _unit(A) if self.metric == "cosine" else A, k, self.metric))
         B = sparse.csr_array(sparse.hstack(parts, format="csr"))
-        c = min(int(rng.randint(self.n_clusters, 2 * self.n_clusters + 1)), n, B.shape[1])
+        c = min(int(rng.randint(self.n_clusters, 2 * int(self.n_clusters) + 1)), n, B.shape[1])
         P = unit_rows(bipartite_embedding(B, c)[1]).astype(np.float64, copy=False)
         return np.asarray(quick_kmeans(P, c, n_init=1, max_iter=_BASE_ITERATIONS, rng=rng).labels_, dtype=np.int32)
 

@@ -171,9 +171,10 @@ class WeaveClustering(GraphClusterer):
         with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
             if self.n_clusters != "auto" and not isinstance(samples, Chunks):
                 check_n_clusters(self.n_clusters, samples.n_samples)
-            n_groups = 50 if self.n_clusters == "auto" else self.n_clusters
+            n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
+            n_groups = 50 if n_clusters == "auto" else n_clusters
             choice, plan = choose(self, samples, n_groups=n_groups, graph="ridge")
-            reading = Reading(self.n_clusters, self.embedding, self.n_components, self.n_init)
+            reading = Reading(n_clusters, self.embedding, self.n_components, self.n_init)
             found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
         attributes = {
             **found.attributes,

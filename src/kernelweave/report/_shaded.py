@@ -67,7 +67,7 @@ def _colour_bar(
 ) -> None:
     drawing.picture(x, y, 10, height, png(np.linspace(1, 0, 64)[:, None], stops))
     for place, text in scale.ticks():
-        drawing.text(x + 14, place, text)
+        drawing.text(x + 14, max(place, 6.0), text)  # whole at the upper edge too
     drawing.text(drawing.width - 6, y + height / 2, name, INK, anchor="middle", turn=90)
 
 
@@ -113,7 +113,7 @@ def _heat_map(
     left = (18 if axes[1] else 6) + min(text_width(rows, 8), 0.45 * drawing.width)
     shown = [shortened(name, 14) for name in columns]
     width = (drawing.width - left - right) / n_columns
-    turned = text_width(shown, 8) > width
+    turned = text_width(shown, 8) + 4 > width  # names beside each other need a gap
     bottom = drawing.height - 18 - (text_width(shown, 8) + 4 if turned else 14)
     height = (bottom - 4) / n_rows
     numbered = shares.size <= _NUMBERED and width >= _NARROW
