@@ -110,6 +110,15 @@ def test_a_model_of_views_answers_where_one_is_missing_and_columns_are_in_anothe
         assert np.mean(read(tmp_path / name)["label"].to_numpy() == fitted.to_numpy()) > 0.9
 
 
+def test_a_view_that_no_file_holds_is_named(run, table):
+    table[["name", "a", "b"]].to_csv("one.csv", index=False)
+    table[["name", "c", "d"]].to_csv("two.csv", index=False)
+    run("cluster", "one.csv", "two.csv", "-k", 3, "--out", "found")
+    said = " ".join(run("predict", "found", "one.csv")[2].split())
+    assert "No file holds 1 view of the model, which all samples lack: two." in said
+    assert "No file holds" not in run("predict", "found", "one.csv", "two.csv")[2]
+
+
 def test_a_model_that_does_not_predict_is_refused_by_name(run, refused, csv, table):
     MKKM(3, random_state=0).fit(table[list("abcd")]).save("model.kw")
     assert "holds a MKKM, which has no answer for new samples" in refused("predict", "model.kw", csv, "--id", "name")

@@ -129,6 +129,12 @@ def _inputs_of(
     if not problems:
         _need_columns(found, wishes)
     before = _Before.of(fitted)
+    absent = [name for name in before.readings if before.several and name not in found]
+    if absent:
+        note = (
+            f"No file holds {counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}."
+        )
+        warnings.warn(note, UserWarning, stacklevel=2)
     several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
     known: dict[str, str | None] = {}
