@@ -265,3 +265,8 @@ def test_a_trial_outside_the_main_thread_is_refused_before_it_starts():
         pytest.raises(InvalidInputError, match="needs Linux or macOS and the main thread"),
     ):
         pool.submit(play, trial("KMeans")).result()
+
+
+def test_limits_are_the_same_protocol_however_their_numbers_are_written():
+    assert Protocol(max_seconds=60, max_gib=4).limits == Protocol(max_seconds=60.0, max_gib=4.0).limits
+    assert Protocol(max_seconds=60).limits != Protocol(max_seconds=61).limits
