@@ -51,7 +51,7 @@ def numbers_rows(name: str) -> bool:
 
 
 def find_id(names: Sequence[str], body: Sequence[Sequence[str]], wishes: Wishes) -> str | None:
-    """Return the column that most likely holds the ids, judged by the first rows; None without one, or if `id` is given.
+    """Return the column that most likely holds the ids, judged by the first rows; None if none does or `id` is set.
 
     The column of earlier files comes first, then one whose name says so (its entries may be numbers then), next a first
     column of texts, next one of texts that is called like ids are. Their entries must differ; a column that is called
