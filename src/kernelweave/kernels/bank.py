@@ -19,7 +19,15 @@ from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "checked_tile", "weighted_products"]
+__all__ = [
+    "KernelBank",
+    "KernelLike",
+    "as_kernel",
+    "check_stack",
+    "checked_tile",
+    "weighted_products",
+    "weighted_stack",
+]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -125,9 +133,15 @@ class KernelBank:
         self._n_features = pair.X.shape[1]
         return pair
 
-    def tile(self, pair: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-        """Return a tile of the matrices of the fitted kernels for a pair whose samples were checked, (r, b, b')."""
-        return self.stack(Tile(pair, rows, cols, dtype))
+    def tile(
+        self, pair: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None
+    ) -> Matrix:
+        """Return a tile of the matrices of the fitted kernels, (r, b, b'), or of their weighted sum, (b, b').
+
+        The samples of the pair must have been checked.
+        """
+        part = Tile(pair, rows, cols, dtype)
+        return self.stack(part) if p is None else self.weighted(part, p)
 
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
         """Yield the kernel matrices one by one, so that only one of them is in memory.
@@ -147,7 +161,7 @@ class KernelBank:
                 if found.shape != pair.shape:
                     break
                 K[...] = found
-            usable = found.shape == pair.shape and bool(np.isfinite(H.sum()))
+            usable = found.shape == pair.shape and bool(np.isfinite(np.vdot(H, H)))  # faster than a sum or a mask
         if not usable:
             for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
                 K[...] = _matrix(name, kernel, pair)  # which names the kernel
@@ -225,12 +239,17 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
 
 
 def checked_tile(
-    tile: TileOf, names: Sequence[str], rows: slice, cols: slice, dtype: DTypeLike | None = None
+    tile: TileOf,
+    names: Sequence[str],
+    rows: slice,
+    cols: slice,
+    dtype: DTypeLike | None = None,
+    p: Vector | None = None,
 ) -> Matrix:
     """Return a tile of kernel matrices with these names; values too large or too small are refused."""
     H = tile(rows, cols, dtype)
     check_stack(H, names, training=rows == cols)
-    return H
+    return H if p is None else weighted_stack(H, p)
 
 
 def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
@@ -240,6 +259,11 @@ def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
     if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
         for name, K in zip(names, H, strict=True):
             check_kernel(K, f"Kernel {name!r}", training=training)
+
+
+def weighted_stack(H: Matrix, p: Vector) -> Matrix:
+    """Return Σ p_i H_i of a stack (r, n, m)."""
+    return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
 
 
 def weighted_products(
