@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
@@ -184,18 +183,17 @@ class ViewBank:
 
     def _view_tiles(self, X: Views, v: int) -> TileOf:
         """Fit the kernels of one view and return the function of their tiles."""
-        bank = self.banks[X.names[v]]
-        tile_of = partial(bank.tile, self._fit_view(X, v))
+        bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
         if X.complete:
-            return tile_of
+            return lambda rows, cols, dtype=None, p=None: bank.values(pair.tile(rows, cols, dtype), p)
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
             x, y = (slice(place[part.start], place[part.stop]) for part in (rows, cols))
-            empty = x.start == x.stop or y.start == y.stop
-            H = np.empty((len(bank), x.stop - x.start, y.stop - y.start)) if empty else tile_of(x, y, dtype)
+            shape = len(bank), x.stop - x.start, y.stop - y.start
+            H = np.empty(shape) if 0 in shape else bank.stack(pair.tile(x, y, dtype))
             H = spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
             return H if p is None else weighted_stack(H, p)
 

@@ -46,11 +46,14 @@ class KernelTiles:
         Returns the tile (r, b, b') of all kernels, or that of their weighted sum, (b, b').
     r, n : int
         The numbers of kernels and samples.
+    check : function of a tile and `training`, whether it lies on the diagonal, optional
+        Refuses tiles that cannot be computed with.
     """
 
     tile: TileOf
     r: int
     n: int
+    check: Callable[..., None] | None = None
 
     def of(self, dtype: np.dtype[np.floating], p: Vector | None = None) -> Iterator[Tile]:
         """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix.
@@ -61,7 +64,12 @@ class KernelTiles:
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
                 rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
-                yield rows, cols, self.tile(rows, cols, dtype, p)
+                if self.check is None:
+                    yield rows, cols, self.tile(rows, cols, dtype, p)
+                else:
+                    H = self.tile(rows, cols, dtype)
+                    self.check(H, training=i == j)
+                    yield rows, cols, H if p is None else np.tensordot(p.astype(dtype), H, axes=1)
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
