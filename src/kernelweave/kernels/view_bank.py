@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
@@ -176,10 +175,9 @@ class ViewBank:
 
     def _view_tiles(self, X: Views, v: int) -> TileOf:
         """Fit the kernels of one view and return the function of their tiles."""
-        bank = self.banks[X.names[v]]
-        tile_of = partial(bank.tile, self._fit_view(X, v))
+        bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
         if X.complete:
-            return tile_of
+            return lambda rows, cols, dtype=None: bank.stack(pair.tile(rows, cols, dtype))
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)
@@ -187,7 +185,11 @@ class ViewBank:
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
             x, y = (slice(place[part.start], place[part.stop]) for part in (rows, cols))
             empty = x.start == x.stop or y.start == y.stop
-            H = np.empty((len(bank), x.stop - x.start, y.stop - y.start)) if empty else tile_of(x, y, dtype)
+            H = (
+                np.empty((len(bank), x.stop - x.start, y.stop - y.start))
+                if empty
+                else bank.stack(pair.tile(x, y, dtype))
+            )
             return spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
 
         return tile

@@ -44,11 +44,14 @@ class KernelTiles:
         Returns the tile (r, b, b') of all kernels.
     r, n : int
         The numbers of kernels and samples.
+    check : function of a tile and `training`, whether it lies on the diagonal, optional
+        Refuses tiles that cannot be computed with.
     """
 
     tile: TileOf
     r: int
     n: int
+    check: Callable[..., None] | None = None
 
     def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
         """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix."""
@@ -56,7 +59,10 @@ class KernelTiles:
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
                 rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
-                yield rows, cols, self.tile(rows, cols, dtype)
+                H = self.tile(rows, cols, dtype)
+                if self.check is not None:
+                    self.check(H, training=i == j)
+                yield rows, cols, H
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
