@@ -44,7 +44,8 @@ class Reach:
 
     def tests(self, path: str, line: int) -> tuple[list[str], float]:
         """Return tests that run a line, up to a minute of them, and how long they take."""
-        chosen, total = [], 0.0
+        chosen: list[str] = []
+        total = 0.0
         for test in self._tests.get((path, line), []):
             if chosen and total + self._seconds[test] > _MOST_SECONDS:
                 continue
