@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -222,6 +223,6 @@ def check_solver(method: MethodName, solver: str) -> SolverName:
     return name
 
 
-def paths_of(files: list[Path] | None, views: list[str] | None) -> list[Path]:
+def paths_of(files: Sequence[Path], views: Sequence[str]) -> list[Path]:
     """Return the paths of all tables, in the order in which they were given."""
-    return [*(files or ()), *(Path(view.partition("=")[2]) for view in views or ())]
+    return [*files, *(Path(view.partition("=")[2]) for view in views)]
