@@ -39,6 +39,7 @@ __all__ = [
     "ScaleName",
     "Seed",
     "Sep",
+    "Sheet",
     "Solver",
     "SolverName",
     "TestFeatures",
@@ -63,8 +64,8 @@ SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .txt .json .jsonl .gct (also .gz .zip) .parquet .feather .xlsx "
-        ".npy .npz .mat .h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
+        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .gct (also .gz .zip) "
+        ".parquet .feather .xlsx .npy .npz .mat .h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
         show_default=False,
     ),
 ]
@@ -93,6 +94,10 @@ Thousands = Annotated[
     str | None, typer.Option(metavar="MARK", help="The mark between thousands in text; found if not given.")
 ]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found if not given.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The sheet of an .xlsx file; the first that holds a table if not given."),
+]
 Layer = Annotated[
     str | None, typer.Option(metavar="NAME", help="The layer of a .h5ad or .h5mu file to read instead of X.")
 ]

@@ -26,6 +26,7 @@ class Reading(OptionGroup):
     decimal: option.Decimal = None
     thousands: option.Thousands = None
     encoding: option.Encoding = None
+    sheet: option.Sheet = None
     layer: option.Layer = None
     obsm: option.Obsm = None
     modality: option.Modality = None
@@ -49,6 +50,7 @@ class Reading(OptionGroup):
             decimal=self.decimal,
             thousands=self.thousands,
             encoding=self.encoding,
+            sheet=self.sheet,
             layer=self.layer,
             obsm=self.obsm,
             modality=tuple(self.modality or ()),
