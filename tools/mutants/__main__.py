@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tools.mutants.changes import Mutant, function_at, mutants_of
+from tools.mutants.changes import Mutant, holder_at, mutants_of
 from tools.mutants.page import ALIVE, mutants_page
 from tools.mutants.reach import Reach, coverage_page, measure
 from tools.mutants.trial import try_import
@@ -22,6 +22,8 @@ FOLDER = Path(".mutants")
 ROOMS = ("core", "solve", "kernels", "weave", "experiments")
 PAGE = Path("benchmarks/results/mutants.md")
 COVERAGE = Path("benchmarks/results/coverage.md")
+
+_TOGETHER = 50  # mutants for which the tests are imported once
 
 Tell = Callable[[Mutant, int, str], None]
 
@@ -41,7 +43,9 @@ def main() -> int:
     asked, more = parser.parse_known_args()
     if asked.command == "reach":
         code = measure(FOLDER, more)
-        (FOLDER / "tests.txt").write_text(" ".join(one for one in more if one.startswith("tests")))
+        before = _folders() if "--cov-append" in more else []
+        given = [one for one in more if one.startswith("tests")]
+        (FOLDER / "tests.txt").write_text(" ".join(dict.fromkeys([*before, *given])))
         COVERAGE.write_text(coverage_page(FOLDER, _commit()))
         return code
     if asked.command == "try":
@@ -63,7 +67,8 @@ def _try(rooms: list[str], number: int, seed: int) -> None:
         _store({"name": mutant.name, "key": mutant.key, "outcome": outcome, "tests": tests, "seed": seed})
         print(f"{outcome:12} {mutant.name}", flush=True)
 
-    _run([(mutant, *reach.tests(mutant.path, mutant.line)) for mutant in left], _folders(), store)
+    for i in range(0, len(left), _TOGETHER):  # in the order drawn: what was tried when a run ends is a sample too
+        _run([(one, *reach.tests(one.path, one.line)) for one in left[i : i + _TOGETHER]], _folders(), store)
 
 
 def _again(tests: list[str]) -> None:
@@ -88,13 +93,13 @@ def _run(asked: Iterable[tuple[Mutant, list[str], float]], folders: list[str], t
         sys.exit("The tests would not import the package of this folder: set PYTHONPATH to its src.")
     warm = []
     for mutant, tests, seconds in asked:
-        function = function_at(Path(mutant.path).read_text(), mutant.place)
+        holder = holder_at(Path(mutant.path).read_text(), mutant.place)
         if not tests:
             tell(mutant, 0, "not reached")
-        elif function is None:
+        elif holder is None:
             tell(mutant, len(tests), try_import(mutant, tests, seconds))
         else:
-            warm.append(Trial(mutant, function, tests, seconds))
+            warm.append(Trial(mutant, holder, tests, seconds))
     try_functions(warm, folders, lambda trial, outcome: tell(trial.mutant, len(trial.tests), outcome))
 
 

@@ -29,7 +29,7 @@ def mutants_page(rows: list[Row], tests: str) -> str:
         "",
         f"Written by `python -m tools.mutants try` and `again` (commits {commits}; seed {seeds}): {len(rows)} changes "
         f"drawn at random from the code. For each, the tests of {tests} that run its line, those of the same part of "
-        "the package first, then the quickest, up to a minute of processor time; the first that fails ends the run. "
+        "the package first, then the quickest, up to half a minute of them; the first that fails ends the run. "
         "As drawn: before anyone looked at the outcome. Afterwards: with the tests that were written for the survivors,"
         " and without code that was removed because it was not needed. Equivalent: no result changes beyond rounding. "
         "Chosen: a number found by trial, for which another value gives a result that is as valid; the shares count it "

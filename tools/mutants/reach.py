@@ -19,7 +19,7 @@ data_file = {data}
 """
 
 
-_MOST_SECONDS = 60.0  # of tests per mutant
+_MOST_SECONDS = 30.0  # of tests per mutant
 
 
 class Reach:
@@ -43,7 +43,7 @@ class Reach:
                 self._tests[place, line] = sorted(known, key=lambda test: (own not in test, self._seconds[test]))
 
     def tests(self, path: str, line: int) -> tuple[list[str], float]:
-        """Return tests that run a line, up to a minute of them, and how long they take."""
+        """Return tests that run a line, up to half a minute of them, and how long they take."""
         chosen: list[str] = []
         total = 0.0
         for test in self._tests.get((path, line), []):
@@ -59,7 +59,10 @@ def _tests_in(contexts: list[str]) -> set[str]:
 
 
 def measure(folder: Path, arguments: list[str]) -> int:
-    """Run the tests with coverage, a context per test, and store both; return pytest's exit code."""
+    """Run the tests with coverage, a context per test, and store both; return pytest's exit code.
+
+    With `--cov-append` among the arguments they are added to those that are stored.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     options = folder / "coveragerc"
     options.write_text(_OPTIONS.format(data=(folder / "coverage").absolute()))
@@ -70,7 +73,9 @@ def measure(folder: Path, arguments: list[str]) -> int:
         f"--junitxml={report}", "-o", "junit_family=xunit1", *arguments,
     ]  # fmt: skip
     code = subprocess.run(command, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode
-    (folder / "seconds.json").write_text(json.dumps(_seconds(report)))
+    times = folder / "seconds.json"
+    known = json.loads(times.read_text()) if "--cov-append" in arguments and times.exists() else {}
+    times.write_text(json.dumps({**known, **_seconds(report)}))
     return code
 
 
