@@ -131,7 +131,7 @@ def _not_run(tree: ast.Module) -> Iterator[ast.AST]:
         if isinstance(node, ast.FunctionDef) and node.returns is not None:
             yield node.returns
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
-            yield node.annotation
+            yield node if ast.unparse(node.annotation) == "TypeAlias" else node.annotation
         elif isinstance(node, ast.JoinedStr | ast.Raise) or _is_for_readers(node):
             yield node
 

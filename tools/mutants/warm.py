@@ -10,6 +10,7 @@ import ast
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -18,20 +19,17 @@ from typing import NamedTuple
 import pytest
 
 from tools.mutants.changes import Mutant, mutated, names_of
-from tools.mutants.trial import OPTIONS, in_fork, module_name
+from tools.mutants.trial import NOT_REACHED, OPTIONS, SECONDS, in_fork, module_name
 
 __all__ = ["Trial", "try_functions"]
 
-_NOT_REACHED = 3
-
 
 class Trial(NamedTuple):
-    """A mutant, the function or constant that holds it, and the tests that reach it with the time they usually take."""
+    """A mutant, the function or constant that holds it, and the tests that may notice it."""
 
     mutant: Mutant
     holder: str
     tests: list[str]
-    seconds: float
 
 
 def try_functions(trials: list[Trial], folders: list[str], tell: Callable[[Trial, str], None]) -> None:
@@ -58,7 +56,7 @@ class _Trials:
                 items.setdefault(name, []).append(item)
         for trial in self.trials:
             tests = [item for name in trial.tests for item in items.get(name, [])]
-            self.tell(trial, in_fork(lambda trial=trial, tests=tests: self._run(trial, tests), trial.seconds))  # type: ignore[misc]
+            self.tell(trial, in_fork(lambda trial=trial, tests=tests: self._run(trial, tests)))  # type: ignore[misc]
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -66,11 +64,13 @@ class _Trials:
 
     def _run(self, trial: Trial, tests: list[pytest.Item]) -> int:
         if not tests or not _replace(trial):
-            return _NOT_REACHED
+            return NOT_REACHED
         for item, following in zip(tests, [*tests[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:
                 return 1
+            if time.process_time() > SECONDS:
+                break
         return 0
 
 
