@@ -19,6 +19,7 @@ branch = True
 source = src/kernelweave
 data_file = {data}
 """
+_STEM = 6  # letters of a word: "normalise" and "normalisation" are the same
 _API = "tests/api/"  # tests that look at all modules
 
 
@@ -57,7 +58,10 @@ class Reach:
         return sorted([*reached, *others], key=lambda test: self._rank(test, path, part))
 
     def _names(self, test: str, path: str) -> bool:
-        return module_name(path) in self._texts.get(test.partition("::")[0], "")
+        """Return whether a file of tests imports a module, or has a word of its name in its own."""
+        file = test.partition("::")[0]
+        words = [word[:_STEM] for word in Path(path).stem.split("_") if len(word) > 3]
+        return module_name(path) in self._texts.get(file, "") or any(word in Path(file).stem for word in words)
 
     def _rank(self, test: str, path: str, part: str) -> tuple[bool, bool, float, str]:
         own = test.startswith((part, _API))
