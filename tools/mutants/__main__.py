@@ -64,7 +64,7 @@ def _try(rooms: list[str], number: int, seed: int, folders: list[str]) -> None:
 
     def store(mutant: Mutant, tests: int, outcome: str) -> None:
         _store({"name": mutant.name, "key": mutant.key, "outcome": outcome, "tests": tests, "seed": seed})
-        print(f"{outcome:12} {mutant.name}", flush=True)
+        print(f"{outcome:12} {mutant.key}", flush=True)
 
     for i in range(0, len(left), _TOGETHER):  # in the order drawn: what was tried when a run ends is a sample too
         _run([(one, reach.tests(one.path, one.line)) for one in left[i : i + _TOGETHER]], folders, store)
@@ -77,7 +77,7 @@ def _again(tests: list[str]) -> None:
 
     def store(mutant: Mutant, _: int, outcome: str) -> None:
         _store({**alive[mutant.key], "outcome": outcome, "again": True})
-        print(f"{outcome:12} {mutant.name}", flush=True)
+        print(f"{outcome:12} {mutant.key}", flush=True)
 
     for key, row in alive.items():
         if key not in now:

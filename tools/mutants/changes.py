@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -41,11 +42,12 @@ class Mutant(NamedTuple):
     place: int  # of the changed node among all nodes of the module, in the order of `ast.walk`
     what: str
     source: str  # the line of the change, without indentation
+    copy: int  # how many changes of the module before this one have the same line and are called the same
 
     @property
     def key(self) -> str:
         """Return a name that stays the same while other lines change."""
-        return f"{self.path}: {self.source} [{self.what}]"
+        return f"{self.path}: {self.source} [{self.what}{f', {self.copy + 1}' if self.copy else ''}]"
 
     @property
     def name(self) -> str:
@@ -58,13 +60,16 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
     text = path.read_text()
     tree, lines = ast.parse(text), text.splitlines()
     skipped = {id(node) for part in _not_run(tree) for node in ast.walk(part)}
-    found = []
+    found, seen = [], Counter[tuple[str, str]]()
     for place, node in enumerate(ast.walk(tree)):
         if id(node) not in skipped:
             what = _change(copy.deepcopy(node))
             if what:
                 line = getattr(node, "lineno", 0)
-                found.append(Mutant(str(path.relative_to(root)), line, place, what, lines[line - 1].strip()))
+                source = lines[line - 1].strip()
+                name = str(path.relative_to(root))
+                found.append(Mutant(name, line, place, what, source, seen[source, what]))
+                seen[source, what] += 1
     return found
 
 

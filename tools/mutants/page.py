@@ -21,7 +21,7 @@ Row = dict[str, Any]
 def mutants_page(rows: list[Row]) -> str:
     """Return the page: the score by part of the package, the mutants that survived, and those that are equivalent."""
     reasons: dict[str, dict[str, str]] = tomllib.loads(EQUIVALENT.read_text())
-    same, free = reasons["equivalent"], reasons["chosen"]
+    same, free = (_by_key(reasons[kind], rows) for kind in ("equivalent", "chosen"))
     alive = [row for row in rows if row["outcome"] in ALIVE]
     open_ = [row for row in alive if row["key"] not in same and row["key"] not in free]
     rooms = sorted({_room(row) for row in rows})
@@ -63,6 +63,12 @@ def mutants_page(rows: list[Row]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _by_key(reasons: dict[str, str], rows: list[Row]) -> dict[str, str]:
+    """Return the reasons by mutant: one that is given for a line, without a change in brackets, holds for all."""
+    keys = [row["key"] for row in rows]
+    return {key: reason for one, reason in reasons.items() for key in keys if key == one or key.startswith(f"{one} [")}
 
 
 def _score(rows: list[Row], same: dict[str, str], free: dict[str, str]) -> str:
