@@ -24,7 +24,7 @@ TESTS = (*(f"tests/{room}" for room in ROOMS), "tests/api/test_value_objects.py"
 PAGE = Path("benchmarks/results/mutants.md")
 COVERAGE = Path("benchmarks/results/coverage.md")
 
-_TOGETHER = 50  # mutants for which the tests are imported once
+_TOGETHER = 60  # mutants for which the tests are imported once
 
 Tell = Callable[[Mutant, int, str], None]
 
@@ -86,20 +86,22 @@ def _again(tests: list[str]) -> None:
 
 
 def _run(asked: Iterable[tuple[Mutant, list[str]]], folders: list[str], tell: Tell) -> None:
-    """Try mutants: first those that take effect at import, for which the package must not have been imported yet."""
+    """Try mutants: in functions and constants all at once, others one by one, since they take effect at import."""
     spec = find_spec("kernelweave")
     if spec is None or spec.origin != str(Path("src/kernelweave/__init__.py").absolute()):
         sys.exit("The tests would not import the package of this folder: set PYTHONPATH to its src.")
-    warm = []
+    warm, cold = [], []
     for mutant, tests in asked:
         holder = holder_at(Path(mutant.path).read_text(), mutant.place)
         if not tests:
             tell(mutant, 0, "not reached")
         elif holder is None:
-            tell(mutant, len(tests), try_import(mutant, tests))
+            cold.append((mutant, tests))
         else:
             warm.append(Trial(mutant, holder, tests))
     try_functions(warm, folders, lambda trial, outcome: tell(trial.mutant, len(trial.tests), outcome))
+    for mutant, tests in cold:
+        tell(mutant, len(tests), try_import(mutant, tests))
 
 
 def _every(rooms: Iterable[str]) -> list[Mutant]:

@@ -18,12 +18,12 @@ from tools.mutants.changes import Mutant, mutated
 
 __all__ = ["NOT_REACHED", "OPTIONS", "SECONDS", "in_fork", "module_name", "try_import"]
 
-SECONDS = 15.0  # of processor time that the tests of a mutant may take; those that come later are left out
+SECONDS = 8.0  # of processor time that the tests of a mutant may take; those that come later are left out
 NOT_REACHED = 3  # exit code
 
 OPTIONS = ("-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:cov")  # of pytest
 _IMPORTS = 10.0  # seconds of processor time for the package and the tests
-_LIMIT = 45  # seconds of processor time: a mutant with which a single test takes so long is noticed
+_LIMIT = 40  # seconds of processor time: a mutant with which a single test takes so long is noticed
 _PATIENCE = 1800.0  # seconds by the clock: a mutant may wait for ever
 # what every fork would import again; none imports the package, and none is a plugin of pytest, which says so
 _COMMON = (
