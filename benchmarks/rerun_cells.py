@@ -32,7 +32,7 @@ from kernelweave.experiments.spec import Spec
 from kernelweave.experiments.store import SharedData
 from kernelweave.experiments.tasks import Point, Task, expand
 
-__all__ = ["rows_of", "same_figure", "tasks_of"]
+__all__ = ["rows_of", "run_again", "same_figure", "tasks_of", "write_comparison"]
 
 STORED = Path(__file__).parents[1] / "experiments" / "results"
 TABLES = ("table2", "table3")
@@ -124,7 +124,7 @@ def _name(table: str, cell: Cell) -> str:
     return f"{table}: {cell.dataset.upper()}{labels}, {cell.method}"
 
 
-def _page(stored: Figures) -> str:
+def write_comparison(stored: Figures) -> str:
     """Return the page of the results."""
     cells, left_out = stored["cells"], stored["left_out"]
     heads = ("cell", "setting", "runs", "metric", "stored", "again", "rows that differ", "CPU seconds", "commit")
@@ -136,7 +136,8 @@ def _page(stored: Figures) -> str:
             rest = (str(found[f"{metric}_rows_apart"]), f"{found['cpu_seconds']:.1f}", found["commit"])
             lines.append(line((*shown, *rest)))
     apart = sum(not _equal(found) for found in cells.values())
-    said = f"{counted(len(cells), 'cell')} run again, of which {apart} differ in the first four digits."
+    other = f"{apart or 'none'} of them with other figures in the first four digits"
+    said = f"{counted(len(cells), 'cell')} run again; {other}."
     skipped = [f"- {name}: its rows took {seconds:.0f} s" for name, seconds in left_out.items()]
     if skipped:
         said += " Drawn but left out, as they take too long:"
@@ -170,7 +171,7 @@ def main() -> None:
         stored["cells"][_name(table, cell)] = {"setting": cell.setting, **found}
         print(_name(table, cell), "equal" if _equal(found) else "DIFFERS", found, flush=True)
         (RESULTS / "rerun_cells.json").write_text(json.dumps(stored, indent=1) + "\n")
-        (RESULTS / "rerun_cells.md").write_text(_page(stored))
+        (RESULTS / "rerun_cells.md").write_text(write_comparison(stored))
         if len(stored["cells"]) == chosen.cells:
             break
     sys.exit(not all(_equal(found) for found in stored["cells"].values()))

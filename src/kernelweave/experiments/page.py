@@ -50,9 +50,8 @@ A figure is selected by one of three rules:
 
 Two figures match if they differ by at most {near}.
 
-The methods "Weave defaults" and "SMKL defaults" of Tables 2 and 3 were computed before these defaults were changed
-(two versions of the samples; a scaling and a sparse last graph). All other methods have their parameters in the files
-of the experiments.
+Random cells of Tables 2 and 3 are run again by `python -m benchmarks.rerun_cells`; the comparison with the stored rows
+is on the page {{doc}}`measured`.
 """
 
 _PROTOCOL = """## Where the protocol differs
