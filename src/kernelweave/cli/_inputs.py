@@ -44,7 +44,8 @@ class Inputs:
     """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
 
     `kernels` is what the model must be given for them, None if its default will do. `title` is the column of the ids
-    if all tables have the same. `units` are those of columns, by name, or by view and name ("clinic: weight"). `notes` are the sentences about how the files were read.
+    if all tables have the same. `units` are those of columns, by name, or by view and name ("clinic: weight"). `notes`
+    are the sentences about how the files were read.
     """
 
     X: Frames
