@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,8 @@ from scipy import sparse
 from kernelweave._types import Vector
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
+from kernelweave.core.partitions.density_peaks import peak_partitions
+from kernelweave.core.partitions.valleys import Relief, depth
 from kernelweave.samples.structureless import Kind as NullKind
 from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import QUICK_TOL, spectrum, unit_partitions
@@ -21,7 +23,18 @@ __all__ = ["count_clusters"]
 
 _DOUBT = 1.3  # times more or less than a clear gap
 _MORE_DRAWS = 4  # of samples without structure, if in doubt
+_SMALL = 10  # a peak with fewer samples than the mean divided by this may be a few outliers
 _EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
+
+
+_Null: TypeAlias = Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]]
+
+
+class _Valleys(TypedDict, total=False):
+    """How deep valleys between clusters are, for each number: in every graph, and between peaks of density."""
+
+    depths: dict[int, list[float]]
+    peak_depths: dict[int, float]
 
 
 class _Tried(NamedTuple):
@@ -39,28 +52,55 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         graphs = (*graphs, *several.perturbed())
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
-    values, found, agreement = _tried(graphs, priors, numbers, rng, say)
+    tried = _tried(graphs, priors, numbers, rng, say)
     within = {
         k: float(np.average([modularity(*pair) for pair in zip(graphs, z, strict=True)], weights=priors))
-        for k, z in found.items()
+        for k, z in tried.partitions.items()
     }
     without: list[Vector] | None = None
     by_chance: tuple[dict[int, float], ...] = ()
-    if several.null is not None:
-        some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        cloud, _, normal = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
-        without = _surer(cloud, values, numbers, several.null, rng)
-        by_chance = (normal, _tried(several.null(rng, "permuted"), priors, some, rng, say).agreement)
-    evidence = cluster_evidence(agreement, within, values, without, by_chance, few_columns=several.few_columns)
+    valleys: _Valleys = {}
+    if several.density is not None:
+        valleys = _valleys(several.density(), tried.partitions)
+    elif several.null is not None:
+        without, by_chance = _without_structure(several.null, tried.values, priors, numbers, rng, say)
+    evidence = cluster_evidence(
+        tried.agreement, within, tried.values, without, by_chance, few_columns=several.few_columns, **valleys
+    )
     say(f"number of clusters: {evidence.words}")
     return evidence
+
+
+def _valleys(of: Relief, found: dict[int, Partitions]) -> _Valleys:
+    """Return how deep the valleys between clusters are, in the partition of every graph, and in those by peaks."""
+    peaks = peak_partitions(of, list(found))
+    least = len(of.height) / _SMALL
+    return {
+        "depths": {k: [depth(of, labels) for labels in z] for k, z in found.items()},
+        "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
+    }
+
+
+def _without_structure(
+    null: _Null,
+    values: Sequence[Vector],
+    priors: Vector,
+    numbers: Sequence[int],
+    rng: np.random.RandomState,
+    say: Callable[[str], None],
+) -> tuple[list[Vector], tuple[dict[int, float], ...]]:
+    """Return the eigenvalues of every graph of samples without structure, and how far such graphs agree."""
+    some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
+    cloud, _, normal = _tried(null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
+    permuted = _tried(null(rng, "permuted"), priors, some, rng, say).agreement
+    return _surer(cloud, values, numbers, null, rng), (normal, permuted)
 
 
 def _surer(
     cloud: list[Vector],
     values: Sequence[Vector],
     numbers: Sequence[int],
-    null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]],
+    null: _Null,
     rng: np.random.RandomState,
 ) -> list[Vector]:
     """Return the eigenvalues of every graph of samples without structure, their means over more draws if in doubt.
