@@ -38,7 +38,7 @@ from kernelweave.kernels import (
     Sum,
     TraceNormalized,
 )
-from kernelweave.kernels.pair import Products, Tile, row_sqnorms, with_itself
+from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
 
 
 def bump(x, y):
@@ -397,8 +397,8 @@ def test_a_tile_of_a_pair_gives_the_tile_of_the_matrix(kernel, X, Z):
     K, cross = kernel.gram(X), kernel.gram(Z, X)
     close = {"rtol": 0, "atol": 1e-13 * scale(K)}
     for rows, cols in ((slice(0, 9), slice(0, 9)), (slice(0, 9), slice(9, 23)), (slice(5, 6), slice(0, 23))):
-        assert_allclose(kernel.evaluate(Tile(Pair(X), rows, cols)), K[rows, cols], **close)
-    assert_allclose(kernel.evaluate(Tile(Pair(Z, X), slice(1, 4), slice(1, 4))), cross[1:4, 1:4], **close)
+        assert_allclose(kernel.evaluate(Pair(X).tile(rows, cols)), K[rows, cols], **close)
+    assert_allclose(kernel.evaluate(Pair(Z, X).tile(slice(1, 4), slice(1, 4))), cross[1:4, 1:4], **close)
 
 
 def guarded(original, width):

@@ -117,7 +117,7 @@ def read(given, precomputed=False, **parameters):
 def fitted_on(given, **parameters):
     """Return a model that knows what it was fitted on, as estimators keep it."""
     samples, model = read(given, **parameters)
-    model.view_names_, model.view_widths_ = samples.names, samples.widths
+    model.view_names_, model.view_widths_, model.readings_ = samples.names, samples.widths, samples.readings
     return model
 
 

@@ -9,7 +9,6 @@ from sklearn.datasets import load_iris, make_blobs
 
 from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import available_memory
 from kernelweave.weave import SolverChoice
 from kernelweave.weave.choice import SOLVERS, Room, choose_solver
 from kernelweave.weave.local import inverted_lists
@@ -50,7 +49,7 @@ def classifier(capability, solver):
 
 
 def choose(samples, wishes=None, solver="auto", n_groups=3):
-    return choose_solver(solver, samples, wishes or {}, Room(available_memory(), 10, n_groups))
+    return choose_solver(solver, samples, wishes or {}, Room(10, n_groups))
 
 
 def rows(n, d=5):

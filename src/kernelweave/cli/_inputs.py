@@ -22,6 +22,7 @@ from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.readings import TableReading, is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import need_annotated, stem_of
+from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.row_labels import text_of
 from kernelweave.tabular.table_parts import table_parts
@@ -42,13 +43,15 @@ _LISTED = 5  # columns that a note names
 class Inputs:
     """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
 
-    `kernels` is what the model must be given for them, None if its default will do.
+    `kernels` is what the model must be given for them, None if its default will do. `title` is the column of the ids
+    if all tables have the same.
     """
 
     X: Frames
     ids: list[str]
     labels: list[str | None] | None = None
     kernels: str | dict[str, str] | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class ViewFile:
 
 
 def read_files(
-    files: Sequence[Path], views: Sequence[str], wishes: Wishes, *, transpose: bool = False
+    files: Sequence[Path], views: Sequence[str], wishes: Wishes
 ) -> tuple[dict[str, ViewFile], list[tuple[str, Problem]]]:
     """Return the tables in files by view, and the problems of the files that cannot be read as they are."""
     sources = _sources(files, views)
@@ -69,7 +72,7 @@ def read_files(
     problems: list[tuple[str, Problem]] = []
     for name, path in sources.items():
         try:
-            tables = read_tables(path, wishes, transpose=transpose)
+            tables = read_tables(path, wishes)
         except TableError as error:
             problems += [(str(path), problem) for problem in error.problems]
             continue
@@ -84,7 +87,6 @@ def read_inputs(
     views: Sequence[str],
     wishes: Wishes,
     *,
-    transpose: bool = False,
     mixed: bool = False,
     fill: bool = False,
     fitted: BaseEstimator | None = None,
@@ -97,7 +99,7 @@ def read_inputs(
     to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
     warnings.
     """
-    found, problems = read_files(files, views, wishes, transpose=transpose)
+    found, problems = read_files(files, views, wishes)
     return _inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
@@ -127,7 +129,7 @@ def _inputs_of(
     for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        _need_columns(found, wishes)
+        _need_columns(found, wishes, new=fitted is None)
     before = _Before.of(fitted)
     absent = [name for name in before.readings if before.several and name not in found]
     if absent:
@@ -155,6 +157,8 @@ def _inputs_of(
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)
     inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    titles = {view.table.title for view in found.values()}
+    inputs = replace(inputs, title=titles.pop() if len(titles) == 1 else None)
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs
@@ -207,10 +211,11 @@ class _Before:
         return reading.names if isinstance(reading, NamedColumns) else None
 
 
-def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes) -> None:
-    """Refuse options that name a column which no file has."""
+def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+    """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
-    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop)):
+    coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
+    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
         if not any(column in each for each in held):
             need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
 

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel
-from kernelweave.memory import available_memory
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.scaling import SCALES
 from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, choose_solver
@@ -46,7 +45,7 @@ def choose(
     if given.get("n_clusters") == "auto":
         asked["auto"] = 'n_clusters="auto"'
     k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
-    choice = choose_solver(model.solver, samples, asked, Room(available_memory(), k, n_groups))
+    choice = choose_solver(model.solver, samples, asked, Room(k, n_groups))
     say = Reporter(type(model).__name__, model.verbose)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)

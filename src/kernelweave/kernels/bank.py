@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
 
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Products, Tile, read_pair
+from kernelweave.kernels.pair import Pair, Products, read_pair
 from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "checked_tile", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "weighted_products", "weighted_stack"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -64,7 +62,7 @@ class KernelBank:
 
     def __init__(self, kernels: Mapping[str, KernelLike] | Sequence[KernelLike]) -> None:
         if isinstance(kernels, Mapping):
-            named = {str(name): as_kernel(spec) for name, spec in kernels.items()}
+            named = {str(name): k if isinstance(k, Kernel) else as_kernel(k) for name, k in kernels.items()}
         elif isinstance(kernels, Sequence) and not isinstance(kernels, str):
             named = _named([as_kernel(spec) for spec in kernels])
         else:
@@ -117,17 +115,14 @@ class KernelBank:
         The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
         is not checked.
         """
-        return partial(self.tile, self.fit_pair(Pair(X)))
+        pair = self.fit_pair(Pair(X))
+        return lambda rows, cols, dtype=None, p=None: self.values(pair.tile(rows, cols, dtype), p)
 
     def fit_pair(self, pair: Pair) -> Pair:
         """Fix every data-dependent constant on the samples of a pair, which are not checked, and return the pair."""
         self._fixed = tuple(kernel.fix(pair) for kernel in self._given)
         self._n_features = pair.X.shape[1]
         return pair
-
-    def tile(self, pair: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-        """Return a tile of the matrices of the fitted kernels for a pair whose samples were checked, (r, b, b')."""
-        return self.stack(Tile(pair, rows, cols, dtype))
 
     def each(self, X: Samples, Y: Samples | None = None) -> Iterator[Matrix]:
         """Yield the kernel matrices one by one, so that only one of them is in memory.
@@ -138,37 +133,28 @@ class KernelBank:
         self._need_fitted(pair)
         return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
 
+    def values(self, pair: Pair, p: Vector | None = None) -> Matrix:
+        """Return the stack of the kernel matrices, or their sum with the weights p."""
+        return self.stack(pair) if p is None else self.weighted(pair, p)
+
     def stack(self, pair: Pair) -> Matrix:
         """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
         H = np.empty((len(self._fixed), *pair.shape), dtype=pair.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for K, kernel in zip(H, self._fixed, strict=True):
-                found = _values(kernel, pair)
-                if found.shape != pair.shape:
-                    break
-                K[...] = found
-            usable = found.shape == pair.shape and bool(np.isfinite(H.sum()))
-        if not usable:
-            for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
-                K[...] = _matrix(name, kernel, pair)  # which names the kernel
+        for K, name, kernel in zip(H, self.names, self._fixed, strict=True):
+            K[...] = _matrix(name, kernel, pair)
         return H
 
     def weighted(self, pair: Pair, p: Vector) -> Matrix:
         """Return Σ p_i H_i of the fitted kernels for a pair whose samples were checked, (n, m).
 
-        One kernel matrix is in memory at a time. If the sum is not finite, the error names a kernel that is not.
+        One kernel matrix is in memory at a time.
         """
         K = np.zeros(pair.shape, dtype=pair.dtype)
         (add,) = get_blas_funcs(("axpy",), (K,))
-        used = [(share, *one) for share, *one in zip(p, self.names, self._fixed, strict=True) if share != 0]
-        with np.errstate(over="ignore", invalid="ignore"):
-            for share, _, kernel in used:
-                H = np.ascontiguousarray(_values(kernel, pair), dtype=K.dtype)
+        for share, name, kernel in zip(p, self.names, self._fixed, strict=True):
+            if share != 0:
+                H = np.ascontiguousarray(_matrix(name, kernel, pair), dtype=K.dtype)
                 add(H.ravel(), K.ravel(), a=share)  # in place, in one pass
-            finite = bool(np.isfinite(K.sum()))
-        if not finite:
-            for _, name, kernel in used:
-                _matrix(name, kernel, pair)
         return K
 
     def _need_fitted(self, pair: Pair) -> None:
@@ -180,20 +166,15 @@ class KernelBank:
             raise InvalidInputError(msg)
 
 
-def _values(kernel: Kernel, pair: Pair) -> Matrix:
-    K = kernel.of_products(pair)
-    return kernel.evaluate(pair) if K is None else K
-
-
 def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     """Return the matrix of one kernel, or name the kernel if it is not usable."""
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        K = _values(kernel, pair)
+        K = kernel.of_products(pair)
+        K = kernel.evaluate(pair) if K is None else K
+        total = np.vdot(K, K)
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = K.sum()
     if not (np.isfinite(total) or np.isfinite(K).all()):  # a sum is faster than a mask, but may overflow by itself
         msg = f"Kernel {name!r} gave inf or NaN for these samples: check its parameters and the scale of X."
         raise InvalidInputError(msg)
@@ -224,15 +205,6 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
     return pair
 
 
-def checked_tile(
-    tile: TileOf, names: Sequence[str], rows: slice, cols: slice, dtype: DTypeLike | None = None
-) -> Matrix:
-    """Return a tile of kernel matrices with these names; values too large or too small are refused."""
-    H = tile(rows, cols, dtype)
-    check_stack(H, names, training=rows == cols)
-    return H
-
-
 def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
     """Refuse kernel matrices (r, n, m) of values too large or too small to be computed with, as `check_kernel`."""
     flat, limit = H.reshape(len(H), -1), LARGEST[H.dtype.itemsize]
@@ -240,6 +212,11 @@ def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
     if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
         for name, K in zip(names, H, strict=True):
             check_kernel(K, f"Kernel {name!r}", training=training)
+
+
+def weighted_stack(H: Matrix, p: Vector) -> Matrix:
+    """Return Σ p_i H_i of a stack (r, n, m)."""
+    return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
 
 
 def weighted_products(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,16 @@ class Kernel(ABC):
         return None
 
     def fix(self, pair: Pair) -> Kernel:
-        """Return this kernel with the constants that depend on the training samples `pair.X` set."""
-        return self
+        """Return this kernel with the constants that depend on the training samples `pair.X` set.
+
+        The kernels that a kernel is made of (fields of a dataclass that hold a kernel or several) are fixed.
+        """
+        given: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)} if is_dataclass(self) else {}
+        fixed: dict[str, Any] = {name: part.fix(pair) for name, part in given.items() if isinstance(part, Kernel)}
+        if isinstance(kernels := given.get("kernels"), tuple):
+            fixed["kernels"] = tuple(part.fix(pair) for part in kernels)
+        changed = {name: part for name, part in fixed.items() if part is not given[name]}
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]
 
     def fit(self, X: Samples) -> Kernel:
         """Return this kernel fixed on the training samples X; the kernel itself does not change."""
@@ -81,14 +90,9 @@ def need_kernel(kernel: object, what: str) -> None:
         raise InvalidInputError(msg)
 
 
-def is_positive(value: object) -> bool:
-    """Tell whether a parameter is a positive, finite number."""
-    return isinstance(value, Real) and bool(np.isfinite(float(value)) and float(value) > 0)
-
-
 def is_count(value: object) -> bool:
     """Tell whether a parameter is a whole number of at least 1."""
-    return is_positive(value) and float(value).is_integer()  # type: ignore[arg-type]
+    return isinstance(value, Real) and 1 <= float(value) < np.inf and float(value).is_integer()
 
 
 def as_operand(kernel: Kernel) -> str:
@@ -137,10 +141,6 @@ class Sum(Kernel):
         """Add the kernels up."""
         return _reduced(np.add, self.kernels, products)
 
-    def fix(self, pair: Pair) -> Kernel:
-        """Fix every part."""
-        return Sum(tuple(k.fix(pair) for k in self.kernels))
-
     def __str__(self) -> str:
         return " + ".join(map(str, self.kernels))
 
@@ -169,10 +169,6 @@ class Product(Kernel):
         """Multiply the kernels elementwise."""
         return _reduced(np.multiply, self.kernels, products)
 
-    def fix(self, pair: Pair) -> Kernel:
-        """Fix every part."""
-        return Product(tuple(k.fix(pair) for k in self.kernels))
-
     def __str__(self) -> str:
         return " * ".join(map(as_operand, self.kernels))
 
@@ -186,7 +182,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         need_kernel(self.kernel, "Scaled")
-        if not is_positive(self.factor):
+        if not (isinstance(self.factor, Real) and 0 < self.factor < np.inf):
             msg = f"A kernel can be multiplied by a positive number only (else it is not a kernel); got {self.factor}."
             raise InvalidInputError(msg)
 
@@ -204,10 +200,6 @@ class Scaled(Kernel):
         """Multiply the kernel by the factor."""
         K = self.kernel.of_products(products)
         return None if K is None else K * K.dtype.type(self.factor)
-
-    def fix(self, pair: Pair) -> Kernel:
-        """Fix the kernel within."""
-        return Scaled(self.kernel.fix(pair), self.factor)
 
     def __str__(self) -> str:
         return f"{self.factor:g} * {as_operand(self.kernel)}"

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field, replace
+from numbers import Real
+from operator import attrgetter
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
+from kernelweave.kernels.base import Kernel, is_count, ones_like_rows
 from kernelweave.kernels.pair import HasProducts, Pair, as_writable
 from kernelweave.samples.numbers import equal_samples
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
 
+class _Largest(Protocol):
+    """Returns the largest distance between two samples."""
+
+    def __call__(self, pair: Pair, /) -> float: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _OfDiameter(Kernel):
     """A kernel whose bandwidth is `t` times the largest distance between two training samples."""
+
+    largest: ClassVar[_Largest]
 
     t: float = 1.0
     diameter: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("t", "diameter"):
-            value = getattr(self, name)
-            if not (is_positive(value) or (name == "diameter" and value is None)):
+        given = {"t": self.t} if self.diameter is None else {"t": self.t, "diameter": self.diameter}
+        for name, value in given.items():
+            if not (isinstance(value, Real) and 0 < value < np.inf):
                 msg = f"{type(self).__name__} needs a positive, finite {name}; got {value}."
                 raise InvalidInputError(msg)
-
-    @abstractmethod
-    def largest(self, pair: Pair) -> float:
-        """Return the largest distance between two samples."""
 
     def fix(self, pair: Pair) -> Kernel:
         """Take the diameter from the training samples, unless it was given."""
@@ -58,12 +64,10 @@ class _OfDiameter(Kernel):
         """Return one per sample."""
         return ones_like_rows(X)
 
-    def fixed_diameter(self) -> float:
-        """Return the diameter, or refuse a kernel that was not fitted."""
-        if self.diameter is None:
-            msg = f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
-            raise InvalidInputError(msg)
-        return self.diameter
+    def _not_fitted(self) -> InvalidInputError:
+        return InvalidInputError(
+            f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +89,13 @@ class Gaussian(_OfDiameter):
     computes the formula above. The printed kernel with t is this one with :math:`\sqrt{t/2}`.
     """
 
-    def largest(self, pair: Pair) -> float:
-        """Return the largest Euclidean distance."""
-        return pair.diameter
+    largest = attrgetter("diameter")
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""
-        width = self.t * self.fixed_diameter()
+        if self.diameter is None:
+            raise self._not_fitted()
+        width = self.t * self.diameter
         K = products.sqdist * products.sqdist.dtype.type(-0.5 / (width * width))  # not width ** 2, which may raise
         return np.exp(K, out=K)
 
@@ -108,13 +112,13 @@ class Laplacian(_OfDiameter):
         The largest city-block distance between two training samples; `fit` takes it from the data.
     """
 
-    def largest(self, pair: Pair) -> float:
-        """Return the largest city-block distance."""
-        return float(_cityblock(pair).max())
+    largest = staticmethod(lambda pair: float(_cityblock(pair).max()))
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the decay with distance."""
-        return _decay(_cityblock(pair), self.t * self.fixed_diameter())
+        if self.diameter is None:
+            raise self._not_fitted()
+        return _decay(_cityblock(pair), self.t * self.diameter)
 
 
 def _cityblock(pair: Pair) -> Matrix:
@@ -138,13 +142,13 @@ class Chi2(_OfDiameter):
         The largest chi-squared distance between two training samples; `fit` takes it from the data.
     """
 
-    def largest(self, pair: Pair) -> float:
-        """Return the largest chi-squared distance."""
-        return float(_chi2(pair).max())
+    largest = staticmethod(lambda pair: float(_chi2(pair).max()))
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the decay with distance."""
-        return _decay(_chi2(pair), self.t * self.fixed_diameter())
+        if self.diameter is None:
+            raise self._not_fitted()
+        return _decay(_chi2(pair), self.t * self.diameter)
 
 
 def _chi2(pair: Pair) -> Matrix:

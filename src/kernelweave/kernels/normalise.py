@@ -11,7 +11,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
 from kernelweave.kernels.pair import HasProducts, Pair, with_itself
-from kernelweave.kernels.products import Linear, Polynomial, inverse_roots, normalised_polynomial
+from kernelweave.kernels.products import Linear, Polynomial, inverse_roots, power, shifted_cosines
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
@@ -43,7 +43,7 @@ class CosineNormalized(Kernel):
     def of_products(self, products: HasProducts) -> Matrix | None:
         """Divide by the roots of both diagonals."""
         if isinstance(self.kernel, Linear | Polynomial):
-            return normalised_polynomial(self.kernel, products)
+            return power(shifted_cosines(products, float(self.kernel.offset)).copy(), int(self.kernel.degree))
         x = self.kernel.of_products(with_itself(products.x))
         y = self.kernel.of_products(with_itself(products.y))
         if (
@@ -61,11 +61,6 @@ class CosineNormalized(Kernel):
         """Return one per sample, zero where the kernel vanishes."""
         d = self._checked_diag(X)
         return np.asarray(d > 0, dtype=d.dtype)
-
-    def fix(self, pair: Pair) -> Kernel:
-        """Fix the kernel within."""
-        kernel = self.kernel.fix(pair)
-        return self if kernel is self.kernel else CosineNormalized(kernel)
 
     def _checked_diag(self, X: Samples) -> Vector:
         d = self.kernel.diag(X)

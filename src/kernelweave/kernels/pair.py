@@ -14,7 +14,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["HasProducts", "Pair", "Products", "Tile", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
+__all__ = ["HasProducts", "Pair", "Products", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
 
 
 def as_writable(X: Samples) -> Samples:
@@ -81,28 +81,57 @@ class Pair:
         Floating-point samples. They are not checked: `read_pair` does that for what a user passes.
     """
 
+    _tile_of: tuple[Pair, slice, slice]  # of a tile only: the whole pair, and the rows and columns of the tile
+
     def __init__(self, X: Samples, Y: Samples | None = None) -> None:
-        self.X: Samples = X
-        self.Y: Samples = X if Y is None else Y
+        self.X = X
+        self.Y = X if Y is None else Y
         self.same = self.Y is X
         self.shape: tuple[int, int] = (self.X.shape[0], self.Y.shape[0])
         self.dtype: np.dtype[Any] = np.result_type(self.X.dtype, self.Y.dtype)  # float32 only if all samples are
+        self.x: Matrix = row_sqnorms(self.X)[:, None]  # the squared lengths of the rows of X, as a column
+        self.y: Matrix = self.x.T if self.same else row_sqnorms(self.Y)[None, :]
         self.cosines: dict[float, Matrix] = {}
 
-    @cached_property
-    def x(self) -> Matrix:
-        """The squared lengths of the rows of X, as a column."""
-        return row_sqnorms(self.X)[:, None]
+    def tile(self, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Pair:
+        """Return some rows of X against some rows of Y, whose products are slices of those of the whole pair.
+
+        Parameters
+        ----------
+        rows, cols : slice
+            The rows of X, and those of Y.
+        dtype : dtype, optional
+            The precision of the tile, by default that of the pair.
+        """
+        tile = object.__new__(Pair)
+        tile._tile_of = self, rows, cols
+        tile.same = self.same and rows == cols
+        tile.shape = (len(range(self.shape[0])[rows]), len(range(self.shape[1])[cols]))
+        tile.dtype = np.dtype(dtype or self.dtype)
+        with np.errstate(over="ignore"):  # kernels of what overflows are not finite, and refused by name
+            tile.x, tile.y = (part.astype(tile.dtype, copy=False) for part in (self.x[rows], self.y[:, cols]))
+        tile.cosines = {}
+        return tile
 
     @cached_property
-    def y(self) -> Matrix:
-        """The squared lengths of the rows of Y, as a row."""
-        return self.x.T if self.same else row_sqnorms(self.Y)[None, :]
+    def X(self) -> Samples:
+        """The rows of a tile; most kernels read the products alone."""
+        whole, rows, _ = self._tile_of
+        return whole.X[rows].astype(self.dtype, copy=False)
+
+    @cached_property
+    def Y(self) -> Samples:
+        """The samples that the rows of a tile are compared with."""
+        whole, _, cols = self._tile_of
+        return self.X if self.same else whole.Y[cols].astype(self.dtype, copy=False)
 
     @cached_property
     @np.errstate(over="ignore", invalid="ignore")
     def inner(self) -> Matrix:
         """The inner products x'y."""
+        if hasattr(self, "_tile_of"):
+            whole, rows, cols = self._tile_of
+            return whole.inner[rows, cols].astype(self.dtype, copy=False)
         G = self.X @ self.Y.T
         G = np.asarray(G.toarray() if sparse.issparse(G) else G)
         G.setflags(write=False)
@@ -112,6 +141,9 @@ class Pair:
     @np.errstate(over="ignore", invalid="ignore")
     def sqdist(self) -> Matrix:
         """The squared Euclidean distances x'x + y'y - 2x'y; exactly zero between copies of a sample."""
+        if hasattr(self, "_tile_of"):
+            whole, rows, cols = self._tile_of
+            return whole.sqdist[rows, cols].astype(self.dtype, copy=False)
         near, X = self, self.X
         if not (sparse.issparse(X) or sparse.issparse(self.Y)):
             mean = self.Y.mean(axis=0)
@@ -125,8 +157,8 @@ class Pair:
         least = 2 * (1 + np.sqrt(terms)) * np.finfo(X.dtype).eps * near.x
         if self.same:
             np.fill_diagonal(D, np.inf)
-        rows = np.flatnonzero(D.min(axis=1, initial=np.inf) <= least[:, 0])  # few, and a mask of all pairs takes long
-        D[rows] = np.where(least[rows] >= D[rows], 0, D[rows])
+        near_0 = np.flatnonzero(D.min(axis=1, initial=np.inf) <= least[:, 0])  # few; a mask of all pairs takes long
+        D[near_0] = np.where(least[near_0] >= D[near_0], 0, D[near_0])
         if self.same:
             np.fill_diagonal(D, 0)
         D.setflags(write=False)
@@ -136,49 +168,6 @@ class Pair:
     def diameter(self) -> float:
         """The largest Euclidean distance."""
         return float(np.sqrt(self.sqdist.max()))
-
-
-class Tile(Pair):
-    """Some rows of X against some rows of Y, with products that are slices of those of the whole pair.
-
-    Parameters
-    ----------
-    whole : Pair
-        The pair that the tile is part of.
-    rows, cols : slice
-        The rows of X, and those of Y.
-    dtype : dtype, optional
-        The precision of the tile, by default that of the pair.
-    """
-
-    def __init__(self, whole: Pair, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> None:
-        self._whole, self._rows, self._cols = whole, rows, cols
-        self.same = whole.same and rows == cols
-        self.shape = (len(range(whole.shape[0])[rows]), len(range(whole.shape[1])[cols]))
-        self.dtype = np.dtype(dtype or whole.dtype)
-        with np.errstate(over="ignore"):  # kernels of what overflows are not finite, and refused by name
-            self.x, self.y = (part.astype(self.dtype, copy=False) for part in (whole.x[rows], whole.y[:, cols]))
-        self.cosines = {}
-
-    @cached_property
-    def X(self) -> Samples:
-        """The rows of the tile; most kernels read the products alone."""
-        return self._whole.X[self._rows].astype(self.dtype, copy=False)
-
-    @cached_property
-    def Y(self) -> Samples:
-        """The samples that the rows are compared with."""
-        return self.X if self.same else self._whole.Y[self._cols].astype(self.dtype, copy=False)
-
-    @cached_property
-    def inner(self) -> Matrix:
-        """The inner products x'y."""
-        return self._whole.inner[self._rows, self._cols].astype(self.dtype, copy=False)
-
-    @cached_property
-    def sqdist(self) -> Matrix:
-        """The squared Euclidean distances."""
-        return self._whole.sqdist[self._rows, self._cols].astype(self.dtype, copy=False)
 
 
 def read_pair(X: Samples, Y: Samples | None = None) -> Pair:

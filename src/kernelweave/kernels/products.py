@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, is_count, is_positive
+from kernelweave.kernels.base import Kernel, is_count
 from kernelweave.kernels.pair import HasProducts, row_sqnorms
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Cosine", "Linear", "Polynomial", "inverse_roots", "normalised_polynomial", "shifted_cosines"]
+__all__ = ["Cosine", "Linear", "Polynomial", "inverse_roots", "power", "shifted_cosines"]
 
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
@@ -21,6 +22,9 @@ _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next 
 @dataclass(frozen=True, slots=True)
 class Linear(Kernel):
     r"""The inner product, :math:`k(x, y) = x^\top y`."""
+
+    degree: ClassVar[int] = 1  # as a polynomial
+    offset: ClassVar[float] = 0.0
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the inner products."""
@@ -50,13 +54,13 @@ class Polynomial(Kernel):
         if not is_count(self.degree):
             msg = f"The degree of a polynomial kernel must be a whole number of at least 1; got {self.degree}."
             raise InvalidInputError(msg)
-        if not (is_positive(self.offset) or (isinstance(self.offset, Real) and self.offset == 0)):
+        if not (isinstance(self.offset, Real) and 0 <= self.offset < np.inf):
             msg = f"The offset of a polynomial kernel must be finite and not negative; got {self.offset}."
             raise InvalidInputError(msg)
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Raise the shifted inner products to the degree."""
-        return _power(products.inner + products.inner.dtype.type(self.offset), int(self.degree))
+        return power(products.inner + products.inner.dtype.type(self.offset), int(self.degree))
 
     def diag(self, X: Samples) -> Vector:
         """Raise the shifted squared lengths to the degree."""
@@ -77,13 +81,6 @@ class Cosine(Kernel):
         return np.asarray(row_sqnorms(X) > 0, dtype=X.dtype)
 
 
-def normalised_polynomial(kernel: Linear | Polynomial, products: HasProducts) -> Matrix:
-    """Return a kernel of the inner products divided by the roots of both diagonals: a power of cosines."""
-    if isinstance(kernel, Linear):
-        return shifted_cosines(products, 0.0).copy()
-    return _power(shifted_cosines(products, float(kernel.offset)).copy(), int(kernel.degree))
-
-
 def shifted_cosines(products: HasProducts, a: float) -> Matrix:
     """Return (a + x'y) / √((a + |x|²)(a + |y|²)), which kernels of several degrees share; 0 for a zero sample."""
     K = products.cosines.get(a)
@@ -97,7 +94,7 @@ def shifted_cosines(products: HasProducts, a: float) -> Matrix:
     return K
 
 
-def _power(K: Matrix, degree: int) -> Matrix:
+def power(K: Matrix, degree: int) -> Matrix:
     """Raise K to a power, in place."""
     while degree % 2 == 0:  # numpy squares much faster than it raises to a power
         K *= K

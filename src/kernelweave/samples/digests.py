@@ -23,7 +23,6 @@ __all__ = ["Lean", "Seen", "joined_digests", "row_digests", "stack_digests"]
 
 Words: TypeAlias = NDArray[np.uint64]
 
-_SIZE = 16
 _BLOCK = 2**16  # numbers that are converted together, so that they stay in the processor's cache
 _GOLDEN, _FIRST, _SECOND = (np.uint64(word) for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 _SHIFTS = tuple(np.uint64(bits) for bits in (30, 27, 31))
@@ -56,7 +55,7 @@ class Seen(Lean):
     @cached_property
     def _sorted(self) -> tuple[Words, Words, NDArray[np.intp]]:
         """The distinct digests in order, as two words, and the first sample that has each."""
-        words = _as_words(self.digests)
+        words = np.ascontiguousarray(self.digests).view(np.uint64)
         order = np.lexsort((words[:, 1], words[:, 0]))  # stable: the first of equal samples comes first
         first, second = words[order].T
         new = np.ones(len(order), dtype=bool)
@@ -71,7 +70,7 @@ class Seen(Lean):
         ):  # the training set itself: copies of a sample keep their own positions
             return np.arange(len(digests))
         first, second, position = self._sorted
-        words = _as_words(digests)
+        words = np.ascontiguousarray(digests).view(np.uint64)
         place = np.searchsorted(first, words[:, 0]).clip(max=len(first) - 1)
         return np.where((first[place] == words[:, 0]) & (second[place] == words[:, 1]), position[place], -1)
 
@@ -96,12 +95,13 @@ def row_digests(X: Samples) -> NDArray[np.uint8]:
 
     It depends on the values only, not on their precision or on whether the table is sparse.
     """
-    return _as_digests(_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0))
+    return (_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0)).view(np.uint8)
 
 
 def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
     """Return a digest of the rows of every sample in all matrices of a stack (r, m, n), (m, 16)."""
-    return _as_digests(np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64))
+    sums: Words = np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64)
+    return sums.view(np.uint8)
 
 
 def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray[np.uint8]:
@@ -109,17 +109,9 @@ def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray
     placed = np.zeros((present.shape[1], len(parts), 3), dtype=np.uint64)
     for v, (part, known) in enumerate(zip(parts, present, strict=True)):
         placed[known, v, 0] = 1
-        placed[known, v, 1:] = _as_words(part)
+        placed[known, v, 1:] = np.ascontiguousarray(part).view(np.uint64)
     lanes = _scrambled(placed.reshape(len(placed), -1), _keys(3 * len(parts), 0))
-    return _as_digests(np.stack([lane.sum(axis=1, dtype=np.uint64) for lane in lanes], axis=1))
-
-
-def _as_words(digests: NDArray[np.uint8]) -> Words:
-    return np.ascontiguousarray(digests).view(np.uint64)
-
-
-def _as_digests(sums: Words) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(sums).view(np.uint8).reshape(-1, _SIZE)
+    return np.stack([lane.sum(axis=1, dtype=np.uint64) for lane in lanes], axis=1).view(np.uint8)
 
 
 def _sums(X: Any, start: int) -> Words:

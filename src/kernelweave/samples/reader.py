@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,7 @@ _FEATURES = ("n_features_in_", "feature_names_in_")
 
 # what a user may pass as X: in memory, or read in chunks
 SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
+Form: TypeAlias = Literal["table", "several", "chunks"]
 ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
 
 
@@ -63,22 +64,23 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         As the estimators' parameter: those for mixed tables say how data frames are read. With others, data frames
         that have columns other than numbers are mixed tables.
     """
-    dtype = getattr(estimator, "dtype", None)
-    choices = column_choices(kernels)
+    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
-        stack = read_stack(_matrices(X))
+        stack = read_stack(_matrices(X, form))
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if _is_streamed(X):
-        if choices is not None:
+    if form == "chunks":
+        if column_choices(kernels) is not None:
             msg = "kernels are 'mixed', but X is read in chunks: pass a data frame in memory."
             raise InvalidInputError(msg)
         return _chunks(estimator, X)
-    several = _is_several(X)
-    views = _several_tables(estimator, X, choices) if several else _one_table(estimator, X, choices, reset=True)
+    if form == "several":
+        views = _several_tables(estimator, X, column_choices(kernels))
+    else:
+        views = _one_table(estimator, X, kernels, reset=True)
     check_samples(views.tables, views.names, scaled=hasattr(estimator, "scale"))
     views = views if dtype is None else views.astype(dtype, copy=False)
-    if not several:
+    if form == "table":
         views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
     return views
 
@@ -100,27 +102,21 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
 
     `kernel_names` are those of precomputed kernels, None for samples.
     """
-    dtype = getattr(estimator, "dtype", None)
+    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
     if kernel_names is not None:
-        stack = read_cross_stack(_matrices(X), kernel_names, estimator.n_features_in_)
+        stack = read_cross_stack(_matrices(X, form), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
-    if _is_streamed(X):
+    if form == "chunks":
         _check_fitted_on_one_table(estimator)
         return _chunks(estimator, X)
-    several = _tables_again(estimator, X) if _is_several(X) else None
-    views = _like_fitted(estimator, _one_table(estimator, X, None, reset=False) if several is None else several)
+    if isinstance(X, Views):
+        views = X.fitted_to(estimator.readings_)
+    elif form == "several":
+        views = Views(cast(Tables, X), readings=estimator.readings_)
+    else:
+        views = _one_table(estimator, X, None, reset=False)
+    views = _like_fitted(estimator, views)
     return views if dtype is None else views.astype(dtype, copy=False)
-
-
-def _tables_again(estimator: BaseEstimator, X: Any) -> Views:
-    """Return new tables, read as those of `fit` with the same names."""
-    readings = _readings(estimator)
-    return X.fitted_to(readings) if isinstance(X, Views) else Views(X, readings=readings)
-
-
-def _readings(estimator: BaseEstimator) -> dict[str, TableReading]:
-    found: dict[str, TableReading] = getattr(estimator, "readings_", {})
-    return found
 
 
 def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
@@ -143,7 +139,7 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
 
 def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
     """Refuse chunks for a model that was not fitted on one table of numbers."""
-    if any(isinstance(reading, MixedTable) for reading in _readings(estimator).values()):
+    if any(isinstance(reading, MixedTable) for reading in estimator.readings_.values()):
         msg = (
             "The model was fitted on a mixed table, but X is read in chunks of numbers: pass data frames in memory, "
             "one part after the other if they are large. Every sample is predicted by itself."
@@ -167,9 +163,9 @@ def _no_columns(estimator: BaseEstimator, what: str) -> None:
         raise InvalidInputError(msg)
 
 
-def _matrices(X: Any) -> Any:
+def _matrices(X: Any, form: Form) -> Any:
     """Return kernel matrices in memory; an error if X is read in chunks."""
-    if _is_streamed(X):
+    if form == "chunks":
         msg = f"kernels are 'precomputed', but X is read in chunks; got {type(X).__name__}: load the matrices first."
         raise InvalidInputError(msg)
     return X
@@ -191,12 +187,15 @@ def _several_tables(estimator: BaseEstimator, X: Any, choices: Choices) -> Views
     return views
 
 
-def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: bool) -> Views:
+def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool) -> Views:
     """Return one table as a view, or as several if it is mixed or the parameter `views` names columns of each."""
     columns = getattr(estimator, "views", None)
-    readings = {} if reset else _readings(estimator)
-    frame = _is_frame(X)
-    if frame and (choices is not None or is_mixed(X)) if reset else _was_mixed(readings, columns):
+    frame = hasattr(type(X), "columns") and _is_frame(X)
+    choices = column_choices(kernels) if frame else None
+    readings = {} if reset else estimator.readings_
+    # of new samples, whether the one table of `fit` was mixed, or a part of it that `views` names
+    mixed = any(isinstance(one, MixedTable) for name, one in readings.items() if columns is not None or name == "X")
+    if mixed or (reset and frame and (choices is not None or is_mixed(X))):
         return _mixed_table(estimator, X, choices, readings)
     if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
@@ -223,9 +222,7 @@ def _one_table(estimator: BaseEstimator, X: Any, choices: Choices, *, reset: boo
 
 
 def _is_frame(X: Any) -> bool:
-    """Return whether X is a data frame; those that scikit-learn would read as something else are refused."""
-    if not hasattr(type(X), "columns"):
-        return False
+    """Return whether X, which has columns, is a data frame; those that scikit-learn would misread are refused."""
     if is_lazy(X):
         msg = f"X is a {type(X).__name__}, which is not in memory: pass X.collect()."
         raise InvalidInputError(msg)
@@ -233,12 +230,6 @@ def _is_frame(X: Any) -> bool:
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
         raise InvalidInputError(msg)
     return is_frame(X)
-
-
-def _was_mixed(readings: dict[str, TableReading], columns: Any) -> bool:
-    """Return whether the one table of `fit` was mixed, or a part of it that the parameter `views` names."""
-    parts = list(readings.values()) if columns is not None else [readings.get("X")]
-    return any(isinstance(reading, MixedTable) for reading in parts)
 
 
 def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: dict[str, TableReading]) -> Views:
@@ -262,22 +253,17 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     return views
 
 
-def _is_streamed(X: object) -> bool:
-    """Return whether X is read in chunks: a path, a dask collection, an iterator, a function, or Chunks."""
-    return isinstance(X, Chunks | str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__")
-
-
-def _is_several(X: object) -> TypeGuard[Tables]:
-    """Return whether X holds several tables: a dict, a list of tables, Views, MuData, AnnData, Distances or Graph."""
-    if isinstance(X, Views | Distances | Graph) or hasattr(X, "obs_names"):
-        return True
-    if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
-        return True
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and any(is_table(part) or isinstance(part, Distances | Graph) for part in X)
-    )
+def _form_of(X: object) -> Form:
+    """Return how X is read: as one table, as several, or in chunks."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):  # some sparse formats are mappings
+        return "table"
+    if isinstance(X, Chunks | str | PathLike | Iterator) or callable(X) or hasattr(X, "__dask_graph__"):
+        return "chunks"
+    if isinstance(X, Views | Distances | Graph | Mapping) or hasattr(X, "obs_names"):
+        return "several"
+    if isinstance(X, list | tuple) and any(is_table(part) or isinstance(part, Distances | Graph) for part in X):
+        return "several"
+    return "table"
 
 
 def _parts(

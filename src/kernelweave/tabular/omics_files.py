@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
+from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.wishes import Wishes
@@ -22,6 +23,7 @@ ANNOTATED = (".h5ad", ".h5mu")
 def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
     """Return the matrix X of an AnnData file, a layer or a matrix of obsm; columns of `obs` may be ids and labels."""
     data = need("anndata", f"{path}: AnnData files are", "anndata").read_h5ad(path)
+    wishes = wishes.settled([*data.obs, data.obs_names.name])
     return named_rows(_observations(data, str(path), wishes), path, wishes)
 
 
@@ -30,6 +32,8 @@ def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     mudata = need("mudata", f"{path}: MuData files are", "anndata")
     with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
         data = mudata.read_h5mu(path)
+    shared = set.intersection(*(set(each.obs) for each in data.mod.values()))
+    wishes = wishes.settled(shared)
     for name in wishes.modality:
         _need_key(name, data.mod, "modality", "modalities", str(path))
     chosen = wishes.modality or tuple(map(str, data.mod))
@@ -50,9 +54,10 @@ def _observations(data: Any, where: str, wishes: Wishes) -> TableFile:
     table.columns = table.columns.astype(str)
     for name in wishes.named & set(data.obs):
         table[name] = data.obs[name]
+    table, coded = without_codes(table, wishes.missing, {wishes.id})
     title = data.obs_names.name
     columns = (*map(str, data.obs), *([] if title is None else [str(title)]))
-    notes = () if note is None else (f"{where}: {note}.",)
+    notes = tuple(f"{where}: {said}." for said in (note, *coded) if said is not None)
     return TableFile(table.reset_index(drop=True), list(map(str, data.obs_names)), notes, title, columns)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.file_reading import LimitWord
 
 __all__ = ["SEPARATORS", "Wishes"]
 
@@ -13,7 +16,11 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The options of `read_table`; None means that it is to be found."""
+    """The options of `read_table`; None means that it is to be found.
+
+    `usual_id` and `usual_drop` are columns that files before had: they hold the ids, and are left out, if the file has
+    them.
+    """
 
     id: str | None = None
     labels: str | None = None
@@ -27,6 +34,13 @@ class Wishes:
     layer: str | None = None
     obsm: str | None = None
     modality: tuple[str, ...] = ()
+    transpose: bool | None = None
+    missing: tuple[str, ...] = ()
+    limits: LimitWord = "limit"
+    long: tuple[str, str, str] | None = None
+    wide: bool = False
+    usual_id: str | None = None
+    usual_drop: frozenset[str] = field(default=frozenset())
 
     def __post_init__(self) -> None:
         if self.sep is not None:
@@ -43,6 +57,15 @@ class Wishes:
                     f"{name} must be '.' or ','{' or a space or an apostrophe' * (name == 'thousands')}; got {mark!r}."
                 )
                 raise InvalidInputError(msg)
+        if not all(code.rpartition("=")[2].strip() for code in self.missing):
+            msg = f"missing must be codes such as 999 or age=999; got {', '.join(map(repr, self.missing))}."
+            raise InvalidInputError(msg)
+        if self.limits not in get_args(LimitWord):
+            msg = f"limits must be {', '.join(get_args(LimitWord))}; got {self.limits!r}."
+            raise InvalidInputError(msg)
+        if self.long is not None and (len(self.long) != 3 or self.wide):
+            msg = f"long must name the columns of ids, variables and values, without wide; got {self.long!r}."
+            raise InvalidInputError(msg)
         if self.decimal is not None and self.decimal == self.thousands:
             msg = f"decimal and thousands are both {self.decimal!r}: they must differ."
             raise InvalidInputError(msg)
@@ -56,9 +79,18 @@ class Wishes:
     @property
     def kept(self) -> frozenset[str]:
         """The columns that are neither ids to be found nor left out for being empty, since options name them."""
-        return self.asked | self.drop | self.named
+        return self.asked | self.left_out | self.named
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns to leave out."""
+        return self.drop | self.usual_drop - self.named - self.asked
 
     @property
     def named(self) -> frozenset[str]:
         """The columns of ids and labels."""
         return frozenset(name for name in (self.id, self.labels) if name is not None)
+
+    def settled(self, columns: Collection[str | None]) -> Wishes:
+        """Return the options for a file with these columns: its ids are the usual ones, if no others are named."""
+        return replace(self, id=self.usual_id) if self.id is None and self.usual_id in columns else self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import gib
+from kernelweave.memory import LIMIT, SMALL, available_memory, gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views
@@ -70,9 +71,8 @@ class SolverChoice:
 
 
 class Room(NamedTuple):
-    """The free memory in bytes, None if unknown, and the parameters that the memory of a solver depends on."""
+    """The parameters that the memory of a solver depends on."""
 
-    free: int | None
     n_neighbors: int
     n_groups: int
 
@@ -89,7 +89,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
     wishes : mapping of capability to text
         The parameters that differ from their defaults, such as {"gamma": "gamma=0.5"}.
     room : Room
-        The free memory, and the parameters that the memory of a solver depends on.
+        The parameters that the memory of a solver depends on.
     """
     wishes = {**wishes, **samples.asks}
     able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
@@ -97,9 +97,10 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         if not wishes.keys() <= given.supports:
             raise _lacking(given, wishes, able)
-        need = given.memory(samples, room.n_neighbors, room.n_groups)
-        if room.free is not None and need > room.free:
-            raise _too_large(given, samples, need, room.free, _advice(given, wishes, able))
+        need = given.memory(samples, *room)
+        free = _free(need)
+        if free is not None and need > free:
+            raise _too_large(given, samples, need, free, _advice(given, wishes, able))
         return SolverChoice(given, "asked for")
     if not able:
         msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out."
@@ -111,11 +112,12 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     """Return the first solver that is suited to the number of samples and fits in memory."""
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
-    n, free = samples.n_samples, room.free
+    n = samples.n_samples
     passed: list[str] = []
     tried: list[tuple[int, Solver]] = []
     for solver in able:
-        need = solver.memory(samples, room.n_neighbors, room.n_groups)
+        need = solver.memory(samples, *room)
+        free = _free(need)
         tried.append((need, solver))
         reason = ""
         if n > solver.up_to:
@@ -130,9 +132,15 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             return SolverChoice(solver, why)
         passed.append(reason)
     need, smallest = min(tried, key=lambda pair: pair[0])
+    free = _free(need)
     if free is not None and need > free:
         raise _too_large(smallest, samples, need, free, _advice(smallest, wishes, [smallest]))
     return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
+
+
+def _free(need: int) -> int | None:
+    """Return the free memory in bytes, None if it is not known, or is enough for such a small need anyway."""
+    return available_memory() if need > SMALL or LIMIT in os.environ else None
 
 
 def refuse_gaps(choice: SolverChoice, samples: Views) -> None:

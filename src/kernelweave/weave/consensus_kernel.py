@@ -15,7 +15,7 @@ from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import checked_tile
+from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
@@ -144,14 +144,14 @@ def combine(
     """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
     version, samples = compared
     bank = bank_of(kernels, samples)
-    tile = bank.fit_tiles(samples)
-    tiles = KernelTiles(partial(checked_tile, tile, bank.names), len(bank.names), samples.n_samples)
+    check = partial(check_stack, names=bank.names)
+    tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
     p = weigh(tiles, weights, bank, samples, labelled=labelled)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
-        tiles = replace(tiles, tile=tile)
+        tiles = replace(tiles, check=None)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
-    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    K = combine_tiles(tiles.of(samples.dtype, p), tiles.n, samples.dtype)
     training = samples if isinstance(samples, Views) else None
     return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 

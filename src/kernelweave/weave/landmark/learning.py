@@ -31,7 +31,7 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import checked_tile, weighted_products
+from kernelweave.kernels.bank import check_stack, weighted_products
 from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view, shrunk
@@ -200,7 +200,7 @@ def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
     scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
     bank, r = settings.bank, len(settings.bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(partial(checked_tile, bank.fit_tiles(weighed), bank.names), r, weighed.shape[0])
+    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0], partial(check_stack, names=bank.names))
     weights: Vector
     if not isinstance(settings.weights, str):
         weights = np.asarray(settings.weights, dtype=np.float64)

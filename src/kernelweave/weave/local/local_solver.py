@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Vector
 from kernelweave.core.consensus.self_weighted import KernelTiles
-from kernelweave.kernels.bank import checked_tile
+from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
@@ -184,8 +184,8 @@ def _one_blas_thread() -> threadpool_limits:
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank = bank_of(plan.kernels, sample)
-    tile = partial(checked_tile, bank.fit_tiles(sample), bank.names)
-    tiles = KernelTiles(tile, len(bank.names), sample.n_samples)
+    check = partial(check_stack, names=bank.names)
+    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples, check)
     fixed = [one.kernels for one in bank.banks.values()]
     p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
