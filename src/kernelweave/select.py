@@ -146,9 +146,9 @@ class ClusterEvidence:
 
 
 def candidate_numbers(n_samples: int) -> list[int]:
-    """Return the numbers of clusters worth trying: every one up to 24, then every other, up to 50 or n/8."""
+    """Return the numbers of clusters worth trying: every one up to 24, then every fourth, up to 50 or n/8."""
     most = max(2, min(_MOST, n_samples // _FEWEST_MEMBERS))
-    return [*range(2, min(_EVERY_UP_TO, most) + 1), *range(_EVERY_UP_TO + 2, most + 1, 2)]
+    return sorted({*range(2, min(_EVERY_UP_TO, most) + 1), *range(_EVERY_UP_TO + 4, most + 1, 4), most})
 
 
 def cluster_evidence(
