@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.graphs.affinity import (
     Affinity,
-    Kind,
+    RowPart,
     kernel_sqdist,
     neighbour_scales,
     row_blocks,
@@ -27,21 +27,12 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import Consensus
 
-__all__ = ["DenseRows", "RowPart"]
+__all__ = ["DenseRows"]
 
 _ARRAYS = 4  # of the size of the rows of the kernel that are in memory at once
 _SINGLE_FROM = 500  # training samples; for fewer, double precision is fast enough
 _COMPARED = 32  # training samples whose rows are computed in both precisions
 _ALIKE = 1e-3  # the difference of such rows relative to their sum, in the median, up to which single precision is used
-
-
-@dataclass(frozen=True, slots=True)
-class RowPart:
-    """One kind of affinity in the rows of new samples: how many entries are kept, and their weight."""
-
-    kind: Kind
-    k: int
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)

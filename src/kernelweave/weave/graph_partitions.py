@@ -12,22 +12,18 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
-from kernelweave.core.partitions.lloyd import table_partitions
+from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["QUICK_TOL", "Read", "kmeans", "partitions", "read_graph", "spectrum", "unit_partitions"]
+__all__ = ["QUICK_TOL", "Read", "read_graph", "spectrum", "unit_partitions"]
 
-_STARTS_ON = 20_000  # rows on which starts of k-means are compared
-_TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
 QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
 _QUICK_STARTS = 5  # of k-means, where graphs are only compared
 
@@ -114,50 +110,3 @@ def unit_partitions(
         tables = [embedded(small, V, "unit", k) for small, V in zip(values, vectors, strict=True)]
         found[k] = partitions(tables, order, k, n_init=_QUICK_STARTS, rng=rng)
     return values, found
-
-
-def partitions(
-    tables: Sequence[Matrix],
-    order: Sequence[NDArray[np.intp]],
-    n_clusters: int,
-    *,
-    n_init: int,
-    rng: np.random.RandomState,
-) -> Partitions:
-    """Return k-means partitions of the rows of each table, put in this order first, since k-means draws by position.
-
-    An order by coordinates does not depend on the input order of the samples.
-    """
-    n = len(tables[0])
-    found = np.empty((len(tables), n), dtype=np.int32)
-    if n > _STARTS_ON:
-        for i, P in enumerate(tables):
-            found[i, order[i]] = kmeans(P[order[i]], n_clusters, n_init=n_init, rng=rng)
-        return found
-    X = np.zeros((len(tables), n, max(P.shape[1] for P in tables)))
-    for i, P in enumerate(tables):
-        X[i, :, : P.shape[1]] = P[order[i]]  # columns of zeros change no distance
-    draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-    step = max(1, int(_TOGETHER / (n * n_clusters * n_init)))
-    z = np.concatenate(
-        [table_partitions(X[i : i + step], n_clusters, starts=n_init, rng=draws) for i in range(0, len(X), step)]
-    )
-    np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
-    return found
-
-
-def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
-    """Return the best of `n_init` k-means partitions of the rows of P, compared in double precision.
-
-    If there are more than 20,000 rows, the starts are compared on a random 20,000 of them. In single precision,
-    rounding would often decide between partitions that are nearly as good.
-    """
-    from sklearn.cluster import KMeans
-
-    P = P.astype(np.float64, copy=False)
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # a quarter of the time of k-means
-        if len(P) <= _STARTS_ON:
-            return np.asarray(KMeans(n_clusters, n_init=n_init, random_state=rng).fit_predict(P))
-        part = P[rng.choice(len(P), _STARTS_ON, replace=False)]
-        start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(part).cluster_centers_
-        return np.asarray(KMeans(n_clusters, init=start, n_init=1, random_state=rng).fit_predict(P))

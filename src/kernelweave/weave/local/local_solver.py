@@ -12,9 +12,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Vector
-from kernelweave.core.consensus.self_weighted import KernelTiles
-from kernelweave.kernels.bank import check_stack
-from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
 from kernelweave.samples.views import Views
@@ -174,11 +172,8 @@ def _one_blas_thread() -> threadpool_limits:
 
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
-    bank = bank_of(plan.kernels, sample)
-    check = partial(check_stack, names=bank.names)
-    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples, check)
+    bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled)
     fixed = [one.kernels for one in bank.banks.values()]
-    p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
