@@ -12,10 +12,9 @@ from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank
 from kernelweave.kernels.gaps import knowledge, spread
-from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.recipes import is_recipe
+from kernelweave.kernels.recipes import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe, is_recipe
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
