@@ -84,6 +84,12 @@ def test_rows_keep_their_largest_positive_entries():
     assert_allclose(top_rows(Affinity(Z), 2, 4).toarray(), [[0, 0.5, 0, 0.3], [0, 0, 0.2, 0]])
 
 
+def test_entries_that_are_not_positive_are_not_stored():
+    C = top_rows(Affinity(np.array([[3.0, -1, 0], [0, 0, -2], [1, 2, 0]])), 2, 3)
+    assert_array_equal(C.data, [3, 2, 1])
+    assert_array_equal(np.diff(C.indptr), [1, 0, 2])
+
+
 def test_entries_of_candidates_stand_in_their_columns():
     values, columns = np.array([[0.1, 0.5, 0.3], [0.2, -1.0, 0.4]]), np.array([[4, 0, 2], [3, 1, 0]])
     found = top_rows(Affinity(values, columns), 2, 5).toarray()

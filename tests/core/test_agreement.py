@@ -118,6 +118,14 @@ def test_fewer_groups_than_clusters_stay_as_they_are():
     assert same(merge(labels, np.ones(1), 3).labels, labels[0])
 
 
+def test_a_partition_of_negligible_weight_changes_nothing(noisy):
+    _, z = noisy
+    w, odd = np.linspace(0.5, 1, len(z)), np.arange(z.shape[1]) % 7
+    expected, found = merge(z, w, 3), merge(np.vstack([z, odd]), np.append(w, 1e-12), 3)
+    assert_array_equal(found.labels, expected.labels)
+    assert_array_equal(found.membership, expected.membership)
+
+
 def test_clusters_are_numbered_in_the_order_of_their_first_samples(noisy):
     labels, z = noisy
     order = np.random.default_rng(1).permutation(90)

@@ -55,6 +55,13 @@ def test_a_slack_per_start_holds_for_that_start_alone():
     assert_array_equal(nearer(D, z, own_distances(D, z), np.array([0.2, 0.05])), [[0], [1]])
 
 
+def test_a_sample_stays_where_no_centre_is_nearer_by_more_than_the_slack():
+    D = np.array([[[1.0, 1.0], [1.0, 0.9], [1.2, 1.3]]])
+    z = np.array([[1, 0]])
+    assert_array_equal(nearer(D, z, own_distances(D, z), 0.2), z)
+    assert_array_equal(nearer(D, z, own_distances(D, z), 0.0), [[1, 1]])
+
+
 def test_of_starts_that_differ_by_rounding_the_first_is_the_best():
     costs = np.array([3.0, 2 + 4 * EPS, 2.0, 2.5])
     assert best_start(costs, 8 * EPS) == 1

@@ -97,3 +97,11 @@ def test_the_constant_eigenvector_alone_needs_no_filter(S):
     found = large_spectrum(S, 1)
     assert found.n_iter == 0
     assert_allclose(found.vectors, 1 / np.sqrt(600))
+
+
+def test_one_residual_above_the_tolerance_is_enough_not_to_have_converged(S):
+    once = large_spectrum(S, 6, max_iter=1)
+    R = laplacian(S.astype(np.float64)) @ once.vectors - once.vectors * once.values
+    each = np.linalg.norm(R, axis=0)[1:] / once.values[-1]
+    assert not large_spectrum(S, 6, tol=float(np.median(each)), max_iter=1).converged
+    assert large_spectrum(S, 6, tol=1.01 * float(each.max()), max_iter=1).converged

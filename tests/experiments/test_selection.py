@@ -54,6 +54,10 @@ def test_equal_accuracies_are_told_apart_by_nmi_then_by_iterations_then_by_order
     assert only(made(run(1, 0, 0.6), run(2, 0, 0.6))).setting == "alpha=1"
 
 
+def test_one_setting_needs_nothing_to_choose_by():
+    assert only(made(run(1, 0, 0.5, selection="unsupervised"))).setting == "alpha=1"
+
+
 def test_a_setting_that_failed_in_a_draw_is_passed_over_and_counted():
     cell = only(made(run(1, 0, 0.99), run(1, 1, None), run(2, 0, 0.5), run(2, 1, 0.5)))
     assert cell.setting == "alpha=2"

@@ -112,6 +112,10 @@ def test_a_mistake_in_a_file_is_named_with_what_is_possible(write, old, new, mes
     [
         ('protocol = "per-class"', 'protocol = "random"', "labels.protocol: got 'random'; possible are 'per-class'"),
         ("[0.1, 0.5]", "[10, 50]", r"labels.fractions: expected numbers between 0 and 1, got \[10, 50\]"),
+        ("[0.1, 0.5]", "[0.1, 1.0]", r"labels.fractions: expected numbers between 0 and 1, got \[0.1, 1.0\]"),
+        ("[0.1, 0.5]", "[0.0, 0.5]", r"labels.fractions: expected numbers between 0 and 1, got \[0.0, 0.5\]"),
+        ("[0.1, 0.5]", "[true, 0.5]", r"labels.fractions: expected numbers between 0 and 1, got \[True, 0.5\]"),
+        ("[0.1, 0.5]", "[]", r"labels.fractions: expected numbers between 0 and 1, got \[\]"),
         ("draws = 3", "", "presets.quick.draws: this key is missing"),
         ("draws = 3", "draws = { wine = 3 }", "presets.quick.draws.wine: unknown key; possible are iris"),
         ('"WeaveClassifier"', '"WeaveClustering"', "estimator: got 'WeaveClustering'"),

@@ -148,6 +148,13 @@ def test_an_experiment_of_your_own_has_no_published_columns():
     assert "mine" in table.title
 
 
+def test_a_metric_that_one_method_alone_has_is_shown_and_a_dash_for_the_others():
+    table = tables_of(made({"acc": 0.5, "purity": 0.6}, {"acc": 0.5, "method": "PMKL"}), "mine", "clustering")[0]
+    shown = {entry.text for row in table.rows for entry in row}
+    assert {"0.6", "0.60", "0.600", "0.6000"} & shown
+    assert "—" in shown or "–" in shown
+
+
 def test_writes_three_formats_whole_and_leaves_nothing_else(tmp_path):
     paths = write_tables(made(run(1, 0, 0.58), run(2, 0, 0.6)), TABLE2, tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(paths)

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 
 import numpy as np
@@ -235,3 +236,30 @@ def test_a_file_larger_than_the_memory_is_refused(saved, tmp_path, monkeypatch):
 def test_names_and_widths_of_views_must_be_as_many(saved, tmp_path):
     with pytest.raises(BadFileError, match="the names of 1 view and the widths of 0"):
         load_bytes(with_value(saved("weave"), ("attributes", "view_widths_"), {"$tuple": []}), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"sep": "::"}, "the separator of its files is '::', which is not one character"),
+        ({"decimal": ",", "thousands": ","}, "are both ','"),
+        ({"decimal": "x"}, "'decimal' of its FileReading is of type str, which it cannot be"),
+        ({"types": ".csv"}, "'types' of its FileReading is of type str, which it cannot be"),
+        ({"drop": {"$tuple": [1]}}, "'drop' of its FileReading is of type tuple, which it cannot be"),
+        ({"transpose": "yes"}, "'transpose' of its FileReading is of type str, which it cannot be"),
+        ({"limits": "any"}, "'limits' of its FileReading is of type str, which it cannot be"),
+        ({"path": "/etc/passwd"}, "'path' is not an attribute of a FileReading"),
+    ],
+)
+def test_how_files_are_read_is_checked(saved, tmp_path, fields, said):
+    header = header_of(saved("weave"))
+    header["attributes"]["file_reading_"] = {"$object": "samples.FileReading", "fields": fields}
+    with pytest.raises(BadFileError, match=re.escape(said)):
+        load_bytes(with_header(saved("weave"), json.dumps(header)), tmp_path)
+
+
+def test_another_thing_in_the_place_of_how_files_are_read_is_refused(saved, tmp_path):
+    header = header_of(saved("weave"))
+    header["attributes"]["file_reading_"] = "everything"
+    with pytest.raises(BadFileError, match="'file_reading_' of its WeaveClustering is of type str"):
+        load_bytes(with_header(saved("weave"), json.dumps(header)), tmp_path)

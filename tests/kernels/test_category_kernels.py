@@ -78,6 +78,11 @@ def test_weights_of_rare_overlap_are_those_of_the_training_samples():
         RareOverlap().gram(X)
 
 
+def test_a_category_that_no_training_sample_has_counts_like_half_a_sample():
+    X = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    assert_allclose(RareOverlap().fit(X).weights, [np.log(2), np.log(2), np.log(8)])
+
+
 @pytest.mark.parametrize("make", [Overlap, RareOverlap])
 @pytest.mark.parametrize("power", [0, 0.5, -1, np.inf])
 def test_a_power_that_makes_no_kernel_is_refused(make, power):

@@ -28,6 +28,10 @@ def negative(x, y):
     return -1.0
 
 
+def infinite(x, y):
+    return np.inf
+
+
 @pytest.fixture
 def X():
     return np.random.default_rng(0).normal(size=(18, 4)) + 0.5
@@ -170,6 +174,12 @@ def test_a_kernel_that_vanishes_has_no_size_to_divide_by(wrapper):
 def test_a_negative_trace_cannot_be_divided_by(X):
     with pytest.raises(InvalidInputError, match="TraceNormalized divides by the size of negative, which is -1"):
         TraceNormalized(Pairwise(negative)).fit(X)
+
+
+@pytest.mark.parametrize("wrapper", [TraceNormalized, MaxNormalized])
+def test_a_kernel_without_a_finite_size_cannot_be_divided_by_it(wrapper, X):
+    with pytest.raises(InvalidInputError, match=f"{wrapper.__name__} divides by the size of .*, which is inf"):
+        wrapper(Pairwise(infinite)).fit(X)
 
 
 def test_identical_samples_have_no_diameter_to_divide_by():

@@ -91,6 +91,11 @@ def test_classification_without_labels_is_refused(clustering):
         propagate(clustering, clustering.H[0])
 
 
+def test_classification_without_the_mask_of_labelled_samples_is_refused(classification):
+    with pytest.raises(TypeError, match="needs a Problem with labels"):
+        propagate(replace(classification, labelled=None), classification.H[0])
+
+
 def test_a_graph_step_that_is_not_optimal_in_time_says_so(clustering, monkeypatch):
     monkeypatch.setattr(nonnegative, "_MAX_SWEEPS", 2)
     scheme, work = smkl("exact", alpha=1e-3, beta=50, gamma=1, classify=False), Workspace()

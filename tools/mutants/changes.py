@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Mutant", "mutants_of", "mutated"]
+__all__ = ["Mutant", "function_at", "mutants_of", "mutated"]
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -26,6 +26,13 @@ _CALLED = {
 }  # fmt: skip
 
 
+# keywords that change time, memory or a check of our own data, and no result: (name, value)
+_NO_RESULT = {
+    ("check_finite", False), ("check_finite", True), ("copy", False), ("overwrite_a", True), ("overwrite_b", True),
+    ("overwrite", True), ("strict", True), ("slots", True),
+}  # fmt: skip
+
+
 class Mutant(NamedTuple):
     """One change: where it is, and what it is."""
 
@@ -33,6 +40,12 @@ class Mutant(NamedTuple):
     line: int
     place: int  # of the changed node among all nodes of the module, in the order of `ast.walk`
     what: str
+    source: str  # the line of the change, without indentation
+
+    @property
+    def key(self) -> str:
+        """Return a name that stays the same while other lines change."""
+        return f"{self.path}: {self.source} [{self.what}]"
 
     @property
     def name(self) -> str:
@@ -42,28 +55,52 @@ class Mutant(NamedTuple):
 
 def mutants_of(path: Path, root: Path) -> list[Mutant]:
     """Return all changes of a module."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    tree, lines = ast.parse(text), text.splitlines()
     skipped = {id(node) for part in _not_run(tree) for node in ast.walk(part)}
     found = []
     for place, node in enumerate(ast.walk(tree)):
         if id(node) not in skipped:
             what = _change(copy.deepcopy(node))
             if what:
-                found.append(Mutant(str(path.relative_to(root)), getattr(node, "lineno", 0), place, what))
+                line = getattr(node, "lineno", 0)
+                found.append(Mutant(str(path.relative_to(root)), line, place, what, lines[line - 1].strip()))
     return found
 
 
-def mutated(source: str, place: int) -> str:
-    """Return the source of a module with one node changed."""
+def mutated(source: str, place: int) -> ast.Module:
+    """Return the tree of a module with one node changed."""
     tree = ast.parse(source)
     for number, node in enumerate(ast.walk(tree)):
         if number == place:
             _change(node)
-    return ast.unparse(ast.fix_missing_locations(tree))
+    return ast.fix_missing_locations(tree)
+
+
+def function_at(source: str, place: int) -> str | None:
+    """Return the qualified name of the outermost function whose body holds a node, or None if it runs at import."""
+    tree = ast.parse(source)
+    wanted = next(node for number, node in enumerate(ast.walk(tree)) if number == place)
+    return _holder(tree, wanted, "")
+
+
+def _holder(parent: ast.AST, wanted: ast.AST, prefix: str) -> str | None:
+    for child in ast.iter_child_nodes(parent):
+        if isinstance(child, ast.FunctionDef):
+            if any(node is wanted for part in child.body for node in ast.walk(part)):
+                return prefix + child.name
+        else:
+            found = _holder(child, wanted, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
+            if found is not None:
+                return found
+    return None
 
 
 def _not_run(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield what tests cannot notice: annotations, docstrings, messages, imports for types, exported names."""
+    """Yield what tests cannot notice: annotations, docstrings, messages, imports for types, exported names.
+
+    Also keywords that change no result, such as `copy=False`, which saves memory.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.returns is not None:
             yield node.returns
@@ -74,6 +111,8 @@ def _not_run(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _is_for_readers(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant):
+        return (node.arg, node.value.value) in _NO_RESULT
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__all__", "msg")

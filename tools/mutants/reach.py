@@ -19,27 +19,39 @@ data_file = {data}
 """
 
 
+_MOST_SECONDS = 60.0  # of tests per mutant
+
+
 class Reach:
-    """The tests that run each line of the package, the quickest first."""
+    """The tests that run each line of the package: those of the same part first, then the quickest."""
 
     def __init__(self, folder: Path) -> None:
         from coverage import CoverageData
 
         data = CoverageData(str(folder / "coverage"))
         data.read()
-        seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
+        self._seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
         self._tests: dict[tuple[str, int], list[str]] = {}
         for file in data.measured_files():
             place = file[file.index("src/kernelweave") :]
             reached = {line: _tests_in(contexts) for line, contexts in data.contexts_by_lineno(file).items()}
             anywhere = set().union(*reached.values())
+            own = f"tests/{Path(place).parts[2]}/"
             for line, tests in reached.items():
                 # what runs while the module is imported, such as a constant, may matter to all tests of the module
-                self._tests[place, line] = sorted(tests or anywhere, key=lambda test: seconds.get(test, 0.0))
+                known = (test for test in tests or anywhere if test in self._seconds)
+                self._tests[place, line] = sorted(known, key=lambda test: (own not in test, self._seconds[test]))
 
-    def tests(self, path: str, line: int) -> list[str]:
-        """Return the tests that run a line."""
-        return self._tests.get((path, line), [])
+    def tests(self, path: str, line: int) -> tuple[list[str], float]:
+        """Return tests that run a line, up to a minute of them, and how long they take."""
+        chosen: list[str] = []
+        total = 0.0
+        for test in self._tests.get((path, line), []):
+            if chosen and total + self._seconds[test] > _MOST_SECONDS:
+                continue
+            chosen.append(test)
+            total += self._seconds[test]
+        return chosen, total
 
 
 def _tests_in(contexts: list[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""One mutant: the tests that reach its line run in a fork that imports the changed module."""
+"""One mutant that takes effect at import: its tests run in a fork that imports the changed module."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
 from tools.mutants.changes import Mutant, mutated
 
-__all__ = ["try_mutant"]
+__all__ = ["OPTIONS", "in_fork", "module_name", "try_import"]
 
-_MOST = 40  # tests per mutant, the quickest ones
+OPTIONS = ("-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:cov")  # of pytest
 _SLOWER = 20.0  # a mutant that makes the tests take so many times longer is noticed
 _PATIENCE = 10.0  # how many times the limit of processor time a mutant may take by the clock: it may wait for ever
+_NOT_REACHED = 3  # exit code
 # what every fork would import again; none imports the package, and none is a plugin of pytest, which says so
 _COMMON = (
     "numpy", "scipy.linalg", "scipy.optimize", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial",
@@ -34,8 +36,7 @@ class _Changed(SourceFileLoader):
     place = 0
 
     def get_code(self, fullname: str) -> CodeType:
-        source = mutated(Path(self.path).read_text(), self.place)
-        return compile(source, self.path, "exec")
+        return compile(mutated(Path(self.path).read_text(), self.place), self.path, "exec", dont_inherit=True)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -56,17 +57,33 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
-    """Return "killed", "survived", "slower" or "not reached"."""
-    if not tests:
-        return "not reached"
+def module_name(path: str) -> str:
+    """Return the name of the module in a file of the package."""
+    parts = Path(path).with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def try_import(mutant: Mutant, tests: list[str], seconds: float) -> str:
+    """Return "killed", "survived" or "slower"; the process must not have imported the package."""
     for name in _COMMON:
         importlib.import_module(name)
+    return in_fork(lambda: _run(mutant, tests), seconds)
+
+
+def in_fork(run: Callable[[], int], seconds: float) -> str:
+    """Return what became of tests that usually take so long: their exit code in a fork, in words."""
     limit = 60 + _SLOWER * seconds  # of processor time
     pid = os.fork()
     if pid == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
-        os._exit(_run(mutant, tests[:_MOST]))
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
+        try:
+            code = run()
+        except BaseException:  # whatever the change broke
+            code = 1
+        os._exit(code)
     end = time.monotonic() + _PATIENCE * limit
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -81,20 +98,12 @@ def try_mutant(mutant: Mutant, tests: list[str], seconds: float) -> str:
 def _outcome(status: int) -> str:
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
         return "slower"
-    return "survived" if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 else "killed"
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1
+    return {0: "survived", _NOT_REACHED: "not reached"}.get(code, "killed")
 
 
 def _run(mutant: Mutant, tests: list[str]) -> int:
     import pytest
 
-    path = Path(mutant.path).absolute()
-    parts = Path(mutant.path).with_suffix("").parts[1:]
-    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    sys.meta_path.insert(0, _Finder(path, name, mutant.place))
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
-    try:
-        return int(pytest.main(["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:cov", *tests]))
-    except BaseException:  # whatever the change broke
-        return 1
+    sys.meta_path.insert(0, _Finder(Path(mutant.path).absolute(), module_name(mutant.path), mutant.place))
+    return int(pytest.main([*OPTIONS, *tests]))

@@ -99,7 +99,14 @@ Modality = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A modality of a .h5mu file to read; can be repeated. All if not given."),
 ]
-Transpose = Annotated[bool, typer.Option("--transpose", help="The columns are the samples, the rows the features.")]
+Transpose = Annotated[
+    bool | None,
+    typer.Option(
+        "--transpose/--no-transpose",
+        help="Whether the columns are the samples, and the rows the features.",
+        show_default=False,
+    ),
+]
 Scale = Annotated[
     str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
 ]

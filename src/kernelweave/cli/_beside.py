@@ -32,17 +32,13 @@ def metadata_beside(
     columns: Sequence[str],
     files: Sequence[Path],
     wishes: Wishes,
-    *,
-    transpose: bool,
 ) -> pd.DataFrame | None:
     """Return the metadata of the samples: a file, or columns of the tables; None if neither was asked for."""
     import pandas as pd
 
     parts = [] if path is None else [_matched(_named(_read_alone(path, wishes)), ids, path)]
     own = replace(wishes, asked=frozenset(columns), drop=frozenset())
-    tables = [
-        (file, table) for file in files if columns for table in read_tables(file, own, transpose=transpose).values()
-    ]
+    tables = [(file, table) for file in files if columns for table in read_tables(file, own).values()]
     for column in columns:
         found = next(((file, table) for file, table in tables if column in table.frame), None)
         if found is None:

@@ -42,13 +42,15 @@ _LISTED = 5  # columns that a note names
 class Inputs:
     """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
 
-    `kernels` is what the model must be given for them, None if its default will do.
+    `kernels` is what the model must be given for them, None if its default will do. `title` is the column of the ids
+    if all tables have the same.
     """
 
     X: Frames
     ids: list[str]
     labels: list[str | None] | None = None
     kernels: str | dict[str, str] | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class ViewFile:
 
 
 def read_files(
-    files: Sequence[Path], views: Sequence[str], wishes: Wishes, *, transpose: bool = False
+    files: Sequence[Path], views: Sequence[str], wishes: Wishes
 ) -> tuple[dict[str, ViewFile], list[tuple[str, Problem]]]:
     """Return the tables in files by view, and the problems of the files that cannot be read as they are."""
     sources = _sources(files, views)
@@ -69,7 +71,7 @@ def read_files(
     problems: list[tuple[str, Problem]] = []
     for name, path in sources.items():
         try:
-            tables = read_tables(path, wishes, transpose=transpose)
+            tables = read_tables(path, wishes)
         except TableError as error:
             problems += [(str(path), problem) for problem in error.problems]
             continue
@@ -84,7 +86,6 @@ def read_inputs(
     views: Sequence[str],
     wishes: Wishes,
     *,
-    transpose: bool = False,
     mixed: bool = False,
     fill: bool = False,
     fitted: BaseEstimator | None = None,
@@ -97,7 +98,7 @@ def read_inputs(
     to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
     warnings.
     """
-    found, problems = read_files(files, views, wishes, transpose=transpose)
+    found, problems = read_files(files, views, wishes)
     return _inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
@@ -155,6 +156,8 @@ def _inputs_of(
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)
     inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    titles = {view.table.title for view in found.values()}
+    inputs = replace(inputs, title=titles.pop() if len(titles) == 1 else None)
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs

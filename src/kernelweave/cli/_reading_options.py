@@ -30,7 +30,7 @@ class Reading:
     layer: option.Layer = None
     obsm: option.Obsm = None
     modality: option.Modality = None
-    transpose: option.Transpose = False
+    transpose: option.Transpose = None
 
     def wishes(self, labels: str | None = None, *, without: Iterable[str] = ()) -> Wishes:
         """Return what the readers of tables take; columns in `without` are left out, too."""
@@ -48,6 +48,7 @@ class Reading:
             layer=self.layer,
             obsm=self.obsm,
             modality=tuple(self.modality or ()),
+            transpose=self.transpose,
         )
 
 

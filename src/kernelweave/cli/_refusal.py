@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from kernelweave.tabular.problems import Options, Problem
 
-__all__ = ["refusal"]
+__all__ = ["flags_of", "refusal"]
 
 
 def refusal(found: Sequence[tuple[str, Problem]]) -> str:
@@ -27,19 +27,23 @@ def refusal(found: Sequence[tuple[str, Problem]]) -> str:
 
 
 def _passing(problem: Problem) -> str:
-    ways = [f"{_flags(way.options)} ({way.meaning})" for way in problem.ways]
+    ways = [f"{flags_of(way.options)} ({way.meaning})" for way in problem.ways]
     return f" Pass {', '.join(ways[:-1])}{' or ' if ways[:-1] else ''}{ways[-1]}." if ways else ""
 
 
 def _command(options: Iterable[Options]) -> str:
     """Return the command that is running with further options, each of them once."""
-    added = dict.fromkeys(_flags(each) for each in options)
+    added = dict.fromkeys(flags_of(each) for each in options)
     return " ".join([shlex.join(["kernelweave", *sys.argv[1:]]), *added])
 
 
-def _flags(options: Options) -> str:
+def flags_of(options: Options) -> str:
+    """Return options as they are written on the command line; one with several values is repeated."""
     parts: list[str] = []
     for name, value in options.items():
         flag = name.replace("_", "-")
-        parts += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", value]
+        if isinstance(value, bool):
+            parts.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            parts += [part for each in ([value] if isinstance(value, str) else value) for part in (f"--{flag}", each)]
     return shlex.join(parts)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck
     from kernelweave.report.write import ReportContent
-    from kernelweave.tabular import Wishes
 
-__all__ = ["CONTENT", "Beside", "PageContent", "as_fitted", "need_report_packages", "read_content"]
+__all__ = ["CONTENT", "Beside", "PageContent", "need_report_packages", "read_content"]
 
 CONTENT = "report.json"
 
@@ -37,7 +36,6 @@ class Beside:
     metadata: Associations | None = None
     test: bool = False
     comparison: Comparison | None = None
-    place: Mapping[str, str | list[str]] = field(default_factory=dict)  # what was read of annotated data
 
     @property
     def labelled(self) -> list[bool] | None:
@@ -97,7 +95,6 @@ class PageContent:
             "comparison": None if beside.comparison is None else beside.comparison.to_json(),
             "labelled": beside.labelled,
             "source": beside.source,
-            "place": dict(beside.place),
             "command": self.command,
         }
         path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
@@ -110,19 +107,6 @@ def need_report_packages() -> None:
     except ImportError as error:
         msg = 'A report needs the package jinja2, which is not installed: run pip install "kernelweave[cli]".'
         raise MissingPackageError(msg) from error
-
-
-def as_fitted(wishes: Wishes, path: Path) -> Wishes:
-    """Return how to read new files: of annotated data, what the model was fitted on unless something else is asked."""
-    if wishes.place or not path.exists():
-        return wishes
-    try:
-        place = json.loads(path.read_text(encoding="utf-8")).get("place", {})
-        modality = tuple(map(str, place.get("modality", ())))
-        return replace(wishes, layer=place.get("layer"), obsm=place.get("obsm"), modality=modality)
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        msg = f"{path} cannot be read ({type(error).__name__}: {error}). Remove it to predict without it."
-        raise ResultsError(msg) from error
 
 
 def read_content(path: Path, model: BaseEstimator) -> ReportContent:

@@ -56,6 +56,7 @@ def classify(
     kernelweave classify data.csv --labels species
     """
     from kernelweave._plural import counted
+    from kernelweave.cli._as_fitted import reading_of
     from kernelweave.cli._beside import labels_beside, metadata_beside
     from kernelweave.cli._inputs import partial_labels, read_inputs
     from kernelweave.cli._outcome import BESIDE, FILES, keep, tell
@@ -67,7 +68,7 @@ def classify(
 
     _check_options(labels, labels_file, folds)
     columns = metadata_columns or []
-    wishes, turned = reading.wishes(labels if labels_file is None else None, without=columns), reading.transpose
+    wishes = reading.wishes(labels if labels_file is None else None, without=columns)
     model = _model(method, solver, scale, seed)
     if kernels:
         model.set_params(kernels=kernels)
@@ -76,24 +77,25 @@ def classify(
     need_report_packages()
     with working("Reading", quiet=quiet):
         mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
-        inputs = read_inputs(files or (), view or (), wishes, transpose=turned, mixed=mixed, fill=fill)
+        inputs = read_inputs(files or (), view or (), wishes, mixed=mixed, fill=fill)
         if inputs.kernels is not None:
             model.set_params(kernels=inputs.kernels)
         known = inputs.labels or []
         if labels_file is not None:
             known = labels_beside(inputs.ids, labels_file, labels, wishes)
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=turned)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes)
     y = partial_labels(known)
     given = sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(given, 'label')}", quiet=quiet):
         model.fit(inputs.X, y)
+        model.file_reading_ = reading_of(wishes, paths, inputs.title)
     with working("Checking the labels", quiet=quiet):
         check = _checked(model, inputs.X, y, folds)
     with working("Writing the results", quiet=quiet):
         compared = None if beside is None else associate(model, beside)
         name = ", ".join(path.name for path in paths)
-        told = Beside(name, known, y, check, compared, test_features, place=wishes.place)
+        told = Beside(name, known, y, check, compared, test_features)
         written = keep(model, inputs, folder, told, force=force)
     tell(model, written, as_json=json, beside=told)
 

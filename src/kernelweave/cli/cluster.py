@@ -43,6 +43,7 @@ def cluster(
     kernelweave cluster data.csv -k 5 --id name
     """
     from kernelweave._plural import counted
+    from kernelweave.cli._as_fitted import reading_of
     from kernelweave.cli._beside import compared, metadata_beside
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._outcome import BESIDE, COMPARED, FILES, keep, tell
@@ -52,7 +53,7 @@ def cluster(
     from kernelweave.explain import associate
 
     columns = metadata_columns or []
-    wishes, turned = reading.wishes(without=columns), reading.transpose
+    wishes = reading.wishes(without=columns)
     model = _model(method, solver, scale, clusters, seed)
     if kernels:
         model.set_params(kernels=kernels)
@@ -62,18 +63,19 @@ def cluster(
     need_report_packages()
     with working("Reading", quiet=quiet):
         mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
-        inputs = read_inputs(files or (), view or (), wishes, transpose=turned, mixed=mixed, fill=fill)
+        inputs = read_inputs(files or (), view or (), wishes, mixed=mixed, fill=fill)
         if inputs.kernels is not None:
             model.set_params(kernels=inputs.kernels)
         paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes, transpose=turned)
+        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=quiet):
         model.fit(inputs.X)
+        model.file_reading_ = reading_of(wishes, paths, inputs.title)
     with working("Writing the results", quiet=quiet):
         along = None if beside is None else associate(model, beside, random_state=seed)
         other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
         source = ", ".join(path.name for path in paths)
-        known = Beside(source, metadata=along, test=test_features, comparison=other, place=wishes.place)
+        known = Beside(source, metadata=along, test=test_features, comparison=other)
         written = keep(model, inputs, folder, known, force=force)
     tell(model, written, as_json=json, beside=known)
 

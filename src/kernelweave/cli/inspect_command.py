@@ -41,7 +41,7 @@ def inspect(
     from kernelweave.cli._numeric import usable
     from kernelweave.cli._refusal import refusal
 
-    found, problems = read_files(files or (), view or (), reading.wishes(labels), transpose=reading.transpose)
+    found, problems = read_files(files or (), view or (), reading.wishes(labels))
     for each in found.values():
         frame = each.table.frame.drop(columns=[name for name in (labels,) if name in each.table.frame])
         _, wrong = usable(frame, gaps=len(found) > 1, fill=True, alike=True, ids=each.table.ids is not None)

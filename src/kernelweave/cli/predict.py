@@ -56,20 +56,19 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
+    from kernelweave.cli._as_fitted import wishes_as_fitted
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._report_content import CONTENT, as_fitted
     from kernelweave.cli._results import check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
 
-    wishes, turned = reading.wishes(), reading.transpose
     if out is not None:
         check_target(out.parent, [out.name], force=force)
     files, view = files or [], view or []
-    rows = _rows_at_a_time(files, chunk_rows, alone=not view and not turned)
     with working("Reading", quiet=quiet):
-        path = model_path(model)
-        fitted, wishes = _predictor(path), as_fitted(wishes, path.with_name(CONTENT))
-        whole = None if rows else read_inputs(files, view, wishes, transpose=turned, fitted=fitted, least=1)
+        fitted = _predictor(model_path(model))
+        wishes = wishes_as_fitted(reading, fitted, option.paths_of(files, view))
+        rows = _rows_at_a_time(files, chunk_rows, alone=not view and not wishes.transpose)
+        whole = None if rows else read_inputs(files, view, wishes, fitted=fitted, least=1)
     head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
     with working("Predicting", quiet=quiet):
         parts = _in_parts(files[0], wishes, rows, fitted, quiet=quiet) if whole is None else iter([whole])

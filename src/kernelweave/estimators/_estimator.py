@@ -27,6 +27,7 @@ from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import LIMIT, SMALL, check_memory
 from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.readings import TableReading
@@ -116,6 +117,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     view_widths_: tuple[int, ...]
     sample_names_: Array | None
     readings_: dict[str, TableReading]
+    file_reading_: FileReading  # set by commands that read files, not by `fit`
     kernel_names_: tuple[str, ...]
     kernel_views_: tuple[str, ...]
     kernel_shares_: Vector

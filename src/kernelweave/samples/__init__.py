@@ -4,6 +4,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Placement
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable
 from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.precomputed import KernelStack
@@ -15,6 +16,7 @@ __all__ = [
     "Column",
     "ColumnChoices",
     "Distances",
+    "FileReading",
     "Graph",
     "KernelStack",
     "MixedTable",

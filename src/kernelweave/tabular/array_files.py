@@ -142,6 +142,7 @@ def _table(
     columns = [f"{name}[{j}]" for j in range(d)] if names is None else [str(text).strip() for text in names]
     frame: Any = pandas().DataFrame(matrix, columns=columns)
     aside = {key: value for key, value in vectors.items() if value.shape == (n,)}
+    wishes = wishes.settled(aside)
     for key in wishes.named & set(aside):
         frame[key] = aside[key]
     title = next((key for key in _IDS if key in aside and _are_texts(aside[key], n)), None)

@@ -34,7 +34,7 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     """Return a text table."""
     source = text_source(path, wishes.encoding)
     layout = find_layout(source, wishes)
-    found = find_id(columns_of(layout), layout.body, wishes.kept) if wishes.id is None else None
+    found = find_id(columns_of(layout), layout.body, wishes)
     frame = _parsed(source, layout, wishes, found)
     _check_rows(source, layout, frame)
     style = style_of(source, layout, frame, wishes, found)

@@ -51,6 +51,7 @@ def read_feather(path: Path, wishes: Wishes) -> TableFile:
 def _typed(table: Any, path: Path, wishes: Wishes) -> TableFile:
     table.columns = table.columns.astype(str)
     frame, ids, title = index_ids(table)
+    wishes = wishes.settled([*frame, title]) if ids is not None else wishes
     if ids is not None or wishes.id == title is not None:
         columns = (*frame, *([] if title is None else [title]))
         return named_rows(TableFile(frame, ids, (), title, columns), path, wishes)
@@ -59,13 +60,9 @@ def _typed(table: Any, path: Path, wishes: Wishes) -> TableFile:
 
 def _found_ids(frame: Any, path: Path, wishes: Wishes, notes: list[str]) -> TableFile:
     """Return a table whose ids are in a column that is named or found; texts that are numbers are numbers."""
-    found = None
-    if wishes.id is None:
-        texts = [
-            name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")
-        ]
-        body = frame[texts].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
-        found = find_id(texts, body.to_numpy().tolist(), wishes.kept)
+    texts = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
+    body = frame[texts].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
+    found = find_id(texts, body.to_numpy().tolist(), wishes)
     kept, more, problems = clean_frame(frame, Style(wishes.decimal or ".", wishes.thousands), wishes, found)
     if problems:
         raise TableError(str(path), problems)
@@ -94,8 +91,8 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         units = unit_row(rows) if header else ()
         if units:
             notes.append(f"its second row holds units ({shown_names(units)}), so it is no sample")
-        found = find_id(list(map(str, columns)), rows[header + bool(units) :], wishes.kept)
-        ids = {wishes.id, UNNAMED, None if wishes.id is not None else found}
+        found = find_id(list(map(str, columns)), rows[header + bool(units) :], wishes)
+        ids = {wishes.id, UNNAMED, found}
         table = pd.read_excel(
             book,
             sheet,

@@ -21,7 +21,7 @@ from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import PACKED, inner_name
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["FORMATS", "TEXTS", "need_annotated", "read_table", "read_tables", "readable", "stem_of"]
+__all__ = ["FORMATS", "TEXTS", "need_annotated", "read_table", "read_tables", "readable", "stem_of", "type_of"]
 
 Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
 
@@ -57,7 +57,7 @@ def read_table(
     encoding: str | None = None,
     layer: str | None = None,
     obsm: str | None = None,
-    transpose: bool = False,
+    transpose: bool | None = None,
 ) -> TableFile:
     """Return a file as a table; what is not given is found from the file and said in `notes`.
 
@@ -87,8 +87,8 @@ def read_table(
         The encoding of text.
     layer, obsm : str, optional
         The layer, or the matrix of obsm, that is read of a .h5ad or .h5mu file instead of X.
-    transpose : bool, default=False
-        Whether the columns are the samples.
+    transpose : bool, optional
+        Whether the columns are the samples; they are not, unless the format says so.
 
     Returns
     -------
@@ -107,9 +107,9 @@ def read_table(
         If the table is larger than the memory, before it is read.
     """
     options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding)
-    wishes = Wishes(*options, layer=layer, obsm=obsm)
+    wishes = Wishes(*options, layer=layer, obsm=obsm, transpose=transpose)
     need_annotated([Path(path)], wishes)
-    tables = read_tables(path, wishes, transpose=transpose)
+    tables = read_tables(path, wishes)
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
     if table is None or table not in tables:
@@ -127,7 +127,7 @@ def need_annotated(paths: Sequence[Path], wishes: Wishes) -> None:
         raise InvalidInputError(msg)
 
 
-def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = False) -> dict[str, TableFile]:
+def read_tables(path: str | PathLike[str], wishes: Wishes) -> dict[str, TableFile]:
     """Return the tables in a file by name; most files hold one, which has the name of the file."""
     path = Path(path)
     _need_file(path)
@@ -139,8 +139,8 @@ def read_tables(path: str | PathLike[str], wishes: Wishes, *, transpose: bool = 
         if not len(table.frame):
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
-    kept = {name: without_summaries(_without(table, wishes.drop), str(path)) for name, table in tables.items()}
-    return {name: _turned(table, str(path), transpose) for name, table in kept.items()}
+    kept = {name: without_summaries(_without(table, wishes.left_out), str(path)) for name, table in tables.items()}
+    return {name: _turned(table, str(path), wishes.transpose) for name, table in kept.items()}
 
 
 @contextmanager
@@ -167,14 +167,19 @@ def stem_of(path: Path) -> str:
     return stem[: -len(Path(stem).suffix)] if Path(stem).suffix.lower() in FORMATS else stem
 
 
+def type_of(path: Path) -> str:
+    """Return the type that the name of a file says, without its compression: .csv for data.csv.gz."""
+    return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
+
+
 def _without(table: TableFile, columns: Collection[str]) -> TableFile:
     return replace(table, frame=table.frame.drop(columns=[name for name in columns if name in table.frame]))
 
 
-def _turned(table: TableFile, source: str, transpose: bool) -> TableFile:
+def _turned(table: TableFile, source: str, transpose: bool | None) -> TableFile:
     if transpose:
         return transposed(table)
-    said = hint(table, source)
+    said = None if transpose is False else hint(table, source)
     return table if said is None else replace(table, notes=(*table.notes, said))
 
 

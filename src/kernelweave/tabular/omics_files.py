@@ -22,6 +22,7 @@ ANNOTATED = (".h5ad", ".h5mu")
 def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
     """Return the matrix X of an AnnData file, a layer or a matrix of obsm; columns of `obs` may be ids and labels."""
     data = need("anndata", f"{path}: AnnData files are", "anndata").read_h5ad(path)
+    wishes = wishes.settled([*data.obs, data.obs_names.name])
     return named_rows(_observations(data, str(path), wishes), path, wishes)
 
 
@@ -30,6 +31,8 @@ def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     mudata = need("mudata", f"{path}: MuData files are", "anndata")
     with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
         data = mudata.read_h5mu(path)
+    shared = set.intersection(*(set(each.obs) for each in data.mod.values()))
+    wishes = wishes.settled(shared)
     for name in wishes.modality:
         _need_key(name, data.mod, "modality", "modalities", str(path))
     chosen = wishes.modality or tuple(map(str, data.mod))

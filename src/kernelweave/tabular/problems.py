@@ -10,7 +10,7 @@ from kernelweave.errors import InvalidInputError
 
 __all__ = ["Options", "Problem", "TableError", "Way", "need_column", "shown", "shown_names"]
 
-Options: TypeAlias = Mapping[str, str | bool]  # keyword arguments of `read_table`
+Options: TypeAlias = Mapping[str, str | bool | tuple[str, ...]]  # keyword arguments of `read_table`
 
 
 @dataclass(frozen=True, slots=True)

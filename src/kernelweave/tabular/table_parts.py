@@ -32,13 +32,13 @@ def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     parts = parquet_parts(path, wishes, rows) if suffix == ".parquet" else _text_parts(path, wishes, rows)
     with readable(path, suffix):
         for part in _alike(parts, str(path)):
-            yield replace(part, frame=part.frame.drop(columns=[name for name in wishes.drop if name in part.frame]))
+            yield replace(part, frame=part.frame.drop(columns=[name for name in wishes.left_out if name in part.frame]))
 
 
 def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     source = text_source(path, wishes.encoding, whole=False)
     layout = find_layout(source, wishes)
-    found = find_id(columns_of(layout), layout.body, wishes.kept) if wishes.id is None else None
+    found = find_id(columns_of(layout), layout.body, wishes)
     head = next(parsed_parts(source, layout, wishes, found, rows, texts=False))
     style = style_of(source, layout, head, wishes, found)
     texts = style.decimal == "," or style.thousands == "."  # a point is no decimal mark then

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from kernelweave.errors import InvalidInputError
 
@@ -13,7 +14,11 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The options of `read_table`; None means that it is to be found."""
+    """The options of `read_table`; None means that it is to be found.
+
+    `usual_id` and `usual_drop` are columns that files before had: they hold the ids, and are left out, if the file has
+    them.
+    """
 
     id: str | None = None
     labels: str | None = None
@@ -27,6 +32,9 @@ class Wishes:
     layer: str | None = None
     obsm: str | None = None
     modality: tuple[str, ...] = ()
+    transpose: bool | None = None
+    usual_id: str | None = None
+    usual_drop: frozenset[str] = field(default=frozenset())
 
     def __post_init__(self) -> None:
         if self.sep is not None:
@@ -56,9 +64,18 @@ class Wishes:
     @property
     def kept(self) -> frozenset[str]:
         """The columns that are neither ids to be found nor left out for being empty, since options name them."""
-        return self.asked | self.drop | self.named
+        return self.asked | self.left_out | self.named
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The columns to leave out."""
+        return self.drop | self.usual_drop - self.named - self.asked
 
     @property
     def named(self) -> frozenset[str]:
         """The columns of ids and labels."""
         return frozenset(name for name in (self.id, self.labels) if name is not None)
+
+    def settled(self, columns: Collection[str | None]) -> Wishes:
+        """Return the options for a file with these columns: its ids are the usual ones, if no others are named."""
+        return replace(self, id=self.usual_id) if self.id is None and self.usual_id in columns else self

@@ -112,10 +112,10 @@ def _spread(m: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _share_of_clusters(z: Partitions, others: Partitions, w: Vector, Y: Matrix) -> Matrix:
-    """Return (T Y)_ik / Σ_j Y_jk for tuples z and weighted members Y of clusters among `others`, without T."""
+    """Return (T Y)_ik / Σ_j Y_jk for tuples z and weighted members Y of clusters among `others`, part of z."""
     out = np.zeros((z.shape[1], Y.shape[1]))
     for labels, those, wr in zip(z, others, w, strict=True):
-        counts = np.zeros((int(max(labels.max(), those.max())) + 1, Y.shape[1]))
+        counts = np.zeros((int(labels.max()) + 1, Y.shape[1]))
         np.add.at(counts, those, Y)
         out += wr * counts[labels]
     return np.asarray(out / w.sum() / np.maximum(Y.sum(axis=0), 1))

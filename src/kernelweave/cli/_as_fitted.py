@@ -1,0 +1,64 @@
+"""How files were read: kept in the model, and taken up when new files are read for it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.cli._refusal import flags_of
+from kernelweave.samples.file_reading import FileReading
+from kernelweave.tabular.intake import type_of
+from kernelweave.tabular.omics_files import ANNOTATED
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from kernelweave.cli._reading_options import Reading
+    from kernelweave.tabular import Wishes
+
+__all__ = ["reading_of", "wishes_as_fitted"]
+
+_OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding")
+_MARKS = ("decimal", "thousands")
+_OF_ANNOTATED = ("layer", "obsm", "modality")
+_OF_ALL = ("transpose",)
+
+
+def reading_of(wishes: Wishes, paths: Sequence[Path], title: str | None) -> FileReading:
+    """Return what a model keeps of how its files were read; `title` is the column of the ids, named or found."""
+    left_out = wishes.drop if wishes.labels is None else wishes.drop | {wishes.labels}
+    given: dict[str, Any] = {name: getattr(wishes, name) for name in (*_OF_TEXT, *_OF_ANNOTATED, *_OF_ALL)}
+    types = tuple(dict.fromkeys(map(type_of, paths)))
+    return FileReading(types, wishes.id or title, tuple(sorted(left_out)), **given)
+
+
+def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Path]) -> Wishes:
+    """Return the options for new files: those that are given, else those of the fit, and say which these are.
+
+    What was said of text holds for files of the same types, and the part of annotated data for such data. The ids, and
+    the columns that were left out, are those of the fit if the files have such columns.
+    """
+    wishes = reading.wishes()
+    before: FileReading | None = getattr(fitted, "file_reading_", None)
+    if before is None:
+        return wishes
+    of_fit = {name: getattr(before, name) for name in _applying(wishes, before, paths)}
+    taken = {name: value for name, value in of_fit.items() if value not in (None, ())}
+    if taken:
+        warnings.warn(f"Read as when the model was fitted: {flags_of(taken)}.", UserWarning, stacklevel=2)
+    return replace(wishes, **taken, usual_id=before.id, usual_drop=frozenset(before.drop))
+
+
+def _applying(wishes: Wishes, before: FileReading, paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the names of the options that are not given, and that say something of these files."""
+    types = set(map(type_of, paths))
+    alike = types <= set(before.types)
+    given = {name for name in (*_OF_TEXT, *_OF_ALL) if getattr(wishes, name) is not None}
+    if not given.isdisjoint(_MARKS):  # one mark that is given may be the other one of the fit
+        given.update(_MARKS)
+    yield from (name for name in (*(_OF_TEXT if alike else ()), *_OF_ALL) if name not in given)
+    if types & set(ANNOTATED) and not wishes.place:  # a layer that is given replaces a matrix of obsm
+        yield from _OF_ANNOTATED
