@@ -13,15 +13,14 @@ from sklearn.metrics import adjusted_rand_score
 from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.coordinates import commute_rows, embedded, soft_rows, unit_rows
-from kernelweave.core.partitions import lloyd
 from kernelweave.core.partitions.agreement import merge, trusted
-from kernelweave.core.partitions.lloyd import kmeans, partitions
+from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.samples import Seen
 from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.graph_partitions import read_graph, spectrum
+from kernelweave.weave.graph_partitions import kmeans, read_graph, spectrum
 from kernelweave.weave.plan import Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
 
@@ -74,7 +73,7 @@ def read(several, say=silent, **options):
 
 
 def test_k_means_started_on_a_part_finds_the_groups_of_the_whole(monkeypatch):
-    monkeypatch.setattr(lloyd, "_STARTS_ON", 100)
+    monkeypatch.setattr(graph_partitions, "_STARTS_ON", 100)
     X, y = make_blobs(1000, centers=4, cluster_std=0.3, random_state=1)
     found = kmeans(X, 4, n_init=5, rng=np.random.RandomState(0))
     assert clustering_accuracy(y, found) == 1

@@ -168,7 +168,7 @@ def many(offset=0.0):
 
 def used(model):
     """Return the precision in which a fitted model compares new samples."""
-    return model._graph_model.joiner._border.A.dtype
+    return model._graph_model.joiner._border[1].A.dtype
 
 
 def test_new_samples_of_a_larger_model_are_compared_in_single_precision_with_the_same_result():

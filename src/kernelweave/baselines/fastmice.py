@@ -15,10 +15,10 @@ from kernelweave.baselines._table_clusterer import TableClusterer
 from kernelweave.baselines.anchor_graph import bipartite_embedding, kmeans_anchors, quick_kmeans
 from kernelweave.core.graphs.bipartite import nearest_columns
 from kernelweave.core.graphs.coordinates import unit_rows
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelModel
 from kernelweave.kernels import Cosine, Kernel, Linear
 from kernelweave.samples.views import Views
+from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["FastMICE", "ViewGroup", "anchor_affinity", "draw_group", "label_graph"]
 

@@ -17,11 +17,11 @@ from kernelweave.baselines.view_distances import distance_bank, distances_by_vie
 from kernelweave.core.algebra.simplex import project_simplex
 from kernelweave.core.paper.graph_step import label_distances
 from kernelweave.core.paper.label_step import embedding
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
+from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["GMC", "UnifiedGraph", "graph_start", "graph_weight", "unified_graph", "unified_step", "view_step"]
 

@@ -12,8 +12,8 @@ from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import objective_attributes, weight_attributes
 from kernelweave.baselines.unit_kernels import UnitKernelClusterer, partition_matrix
 from kernelweave.core.graphs.coordinates import unit_rows
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.estimators._estimator import KernelsLike
+from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["Fused", "LateFusion", "fuse_partitions", "fused_rows", "fusion_weights", "nearest_rotation"]
 

@@ -13,9 +13,9 @@ from kernelweave.baselines._kernel_clusterer import warn_cut_short
 from kernelweave.baselines._table_clusterer import TableClusterer
 from kernelweave.baselines.anchor_graph import bipartite_embedding, kmeans_anchors
 from kernelweave.baselines.ssr import move_weight
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelModel
 from kernelweave.samples.views import Views
+from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["LMVSC", "AnchorCodes", "anchor_codes", "code_gaps"]
 

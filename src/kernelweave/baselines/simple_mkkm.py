@@ -13,8 +13,8 @@ from kernelweave.baselines.unit_kernels import UnitKernelClusterer, partition_ma
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.partitions.assignment import rounding
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.estimators._estimator import KernelsLike
+from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["MinMaxWeights", "SimpleMKKM", "min_max_weights", "partition_value", "reduced_gradient"]
 

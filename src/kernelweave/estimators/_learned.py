@@ -22,7 +22,6 @@ from kernelweave.core.graphs.coordinates import cluster_means, margins, membersh
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
-from kernelweave.core.partitions.lloyd import kmeans
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
 from kernelweave.estimators._clusterer import GraphClusterer
@@ -37,6 +36,7 @@ from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.progress import Reporter
 

@@ -10,19 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
 
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.partitions.assignment import own_distances, refilled
 
-__all__ = ["kmeans", "partitions", "table_partitions"]
+__all__ = ["partitions", "table_partitions"]
 
 _CLUSTERS_PER_SET, _MOST_SETS = 3, 3  # for every three clusters a set of starts is seeded, up to three
 _SETS_UP_TO = 1500  # samples of all sets together; where there are more samples, one set is seeded
 _COMPARE_AFTER = 3  # iterations
 _MAX_ITER = 300
 _TOL = 1e-5  # of its sum of squares: a run that gains less in an iteration has converged
-_STARTS_ON = 20_000  # rows; of more, starts are compared on a part
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several tables may hold at once
 _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
 
@@ -41,10 +39,6 @@ def partitions(
     """
     n = len(tables[0])
     found = np.empty((len(tables), n), dtype=np.int32)
-    if n > _STARTS_ON:
-        for i, P in enumerate(tables):
-            found[i, order[i]] = kmeans(P[order[i]], n_clusters, n_init=n_init, rng=rng)
-        return found
     X = np.zeros((len(tables), n, max(P.shape[1] for P in tables)))
     for i, P in enumerate(tables):
         X[i, :, : P.shape[1]] = P[order[i]]  # columns of zeros change no distance
@@ -55,23 +49,6 @@ def partitions(
     )
     np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
     return found
-
-
-def kmeans(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
-    """Return the best of `n_init` k-means partitions of the rows of P, compared in double precision.
-
-    If there are more than 20,000 rows, the starts are compared on a random 20,000 of them. In single precision,
-    rounding would often decide between partitions that are nearly as good.
-    """
-    from sklearn.cluster import KMeans
-
-    P = P.astype(np.float64, copy=False)
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # a quarter of the time of k-means
-        if len(P) <= _STARTS_ON:
-            return np.asarray(KMeans(n_clusters, n_init=n_init, random_state=rng).fit_predict(P))
-        part = P[rng.choice(len(P), _STARTS_ON, replace=False)]
-        start = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(part).cluster_centers_
-        return np.asarray(KMeans(n_clusters, init=start, n_init=1, random_state=rng).fit_predict(P))
 
 
 def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator) -> Labels:

@@ -68,7 +68,7 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        with _one_blas_thread():
+        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
             stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
             several = SeveralGraphs(
@@ -80,7 +80,7 @@ class Local:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
-        with _one_blas_thread():
+        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, _ = self._weave(samples, plan, rng, join=False, least=0)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
@@ -163,11 +163,6 @@ class LocalRows:
         return tuple(
             search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs) for X in self.training.tables
         )
-
-
-def _one_blas_thread() -> threadpool_limits:
-    """Hold BLAS to one thread: the matrices of neighbourhoods are so small that more would mostly wait."""
-    return threadpool_limits(1, user_api="blas")
 
 
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
