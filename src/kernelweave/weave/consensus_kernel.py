@@ -114,6 +114,11 @@ class Consensus:
         """The training samples in the first version, or None if there are only kernel matrices."""
         return self.versions[0].training
 
+    @property
+    def weights(self) -> Vector:
+        """The weights of the kernels, over all versions."""
+        return np.asarray(np.sum([version.weights for version in self.versions], axis=0))
+
     def astype(self, dtype: np.dtype[Any]) -> Consensus:
         """Return the kernel in another precision, in which it is evaluated for new samples too."""
         versions = (

@@ -156,8 +156,7 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, plan: P
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
-    shares_of_kernels = np.asarray(np.sum([one.weights for one in consensus.versions], axis=0))
-    attributes = kernel_attributes(bank.names, bank.views, shares_of_kernels, versions)
+    attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
     S = weighted_sum(_graphs(built), weights)
     plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():

@@ -17,8 +17,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
-from kernelweave.core.graphs.largest import kth_largest, largest_columns
+from kernelweave.core.algebra.matrices import kth_largest, largest_columns, shifted, symmetric_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
+from kernelweave.core.algebra.matrices import largest_columns
 from kernelweave.core.graphs.affinity import Affinity, RowPart, neighbour_scales, row_blocks, self_tuned, top_rows
-from kernelweave.core.graphs.largest import largest_columns
 
 __all__ = [
     "Border",
