@@ -212,7 +212,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
             ensure_min_samples=2 if reset else 1,
         )
     if columns is None:
-        return Views.of_table(table)
+        return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     parts = _parts(
         columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
     )
