@@ -115,7 +115,8 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         views = Views(cast(Tables, X), readings=estimator.readings_)
     else:
         views = _one_table(estimator, X, None, reset=False)
-    views = _like_fitted(estimator, views)
+    if (views.names, views.widths) != (estimator.view_names_, estimator.view_widths_):
+        views = _like_fitted(estimator, views)
     return views if dtype is None else views.astype(dtype, copy=False)
 
 

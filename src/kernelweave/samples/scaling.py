@@ -311,9 +311,10 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
             raise InvalidInputError(msg)
 
 
-def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return the views, each scaled."""
-    return views.map({name: one.transform for name, one in scalings.items()})
+def scaled(views: Views, scalings: Mapping[str, Scaling], dtype: npt.DTypeLike | None = None) -> Views:
+    """Return the views, each scaled, and in this precision if it is given."""
+    found = views.map({name: one.transform for name, one in scalings.items()})
+    return found if dtype is None or all(X.dtype == dtype for X in found.tables) else found.astype(dtype, copy=False)
 
 
 def scaled_to_single(views: Views, scalings: Mapping[str, Scaling]) -> Views:
