@@ -67,7 +67,10 @@ LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per
 
 
 class TileOf(Protocol):
-    """A function of rows, columns and, if not that of the samples, precision: a tile (r, b, b') of H."""
+    """A function of rows, columns and, if not that of the samples, precision: a tile (r, b, b') of H.
 
-    def __call__(self, rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+    With weights p it is the tile (b, b') of Σ p_i H_i.
+    """
+
+    def __call__(self, rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
         """Return the tile."""

@@ -15,6 +15,7 @@ from kernelweave import WeaveClassifier, WeaveClustering, baselines
 RIGHT = """
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,7 @@ def chunks() -> Iterator[npt.NDArray[np.float64]]:
 model = WeaveClustering(n_clusters=3, random_state=0).fit(X)
 labels: npt.NDArray[np.int32] = WeaveClustering(3).fit(X).labels_
 shares: dict[str, float] = dict(zip(model.kernel_names_, model.kernel_shares_.tolist()))
-confident: npt.NDArray[np.floating] = model.confidence_[model.margin_ > 0.5]
+confident: npt.NDArray[np.floating[Any]] = model.confidence_[model.margin_ > 0.5]
 why: str = f"{model.solver_.name}, since {model.solver_.reason}"
 c: int = WeaveClustering("auto").fit(X).n_clusters_ + model.n_features_in_
 rows, columns = model.membership_.shape
@@ -69,9 +70,9 @@ model.kernel_weights_, model.kernel_views_, model.scaling_
 versions: dict[str, float] = {version.name: version.share for version in model.scaling_}
 sure: str = model.cluster_evidence_.words
 new: npt.NDArray[np.int32] = model.predict(X + 0.1)
-proba: npt.NDArray[np.floating] = model.predict_proba(X)
+proba: npt.NDArray[np.floating[Any]] = model.predict_proba(X)
 lost: npt.NDArray[np.bool_] = model.undecided(X)
-where: npt.NDArray[np.floating] = model.transform([[0.0, 1.0, 2.0, 3.0]])
+where: npt.NDArray[np.floating[Any]] = model.transform([[0.0, 1.0, 2.0, 3.0]])
 
 # tables of all kinds
 flowers, species = load_iris(return_X_y=True)

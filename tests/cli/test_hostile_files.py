@@ -23,7 +23,11 @@ REFUSED = {
         "a,b,c\n1,2,3\n4,5,6\n4,5\n1,2,3\n1,2,3,4\n7,8,9\n" + "1,2,3\n" * 9,
         ["row 3 has 2 entries, row 5 has 4 entries, but the header has 3"],
     ),
-    "a footer": ("data.csv", "a,b,c\n1,2,3\n4,5,7\nTotal\n", ["row 3 has 1 entry, but the header has 3"]),
+    "a file that was cut off": (
+        "data.csv",
+        "id,b,c\ns1,2,3\ns2,5,7\ns3\n",
+        ["row 3 has 1 entry, but the header has 3"],
+    ),
     "ids that repeat": (
         "data.csv",
         "id,a\nx,1\ny,2\nx,3\n",
@@ -44,7 +48,11 @@ REFUSED = {
         ["column 'w' has numbers in several units: kg in row 1 and g in row 2", "--drop w"],
     ),
     "a unit in some cells": ("data.csv", "w,v\n12 kg,1\n34,2\n", ["kg in row 1 and no unit in row 2"]),
-    "limits of detection": ("data.csv", "id,c\na,<0.5\nb,1.5\nc,2\n", ["column 'c' holds '<0.5' in row 1"]),
+    "one number among limits": (
+        "data.csv",
+        "id,c,d\na,<0.5,1\nb,<0.5,2\nc,2,4\n",
+        ["column 'c' holds '<0.5' in row 1", "--drop c"],
+    ),
     "numbers or a header": (
         "data.csv",
         "3,7\n1,2\n5,6\n",
@@ -177,7 +185,8 @@ def test_sparse_matrices_with_positions_outside_them_are_refused(refused, tmp_pa
         sparse.save_npz(tmp_path / name, thing)
     else:
         matlab.savemat(tmp_path / name, {"X": thing})
-    assert "indices must be < 9" in refused("cluster", name, "-k", 2)
+    said = refused("cluster", name, "-k", 2)
+    assert "indices must be < 9" in said or "index 100000000 exceeds matrix dimension 9" in said  # of scipy before 1.16
 
 
 def test_a_table_that_claims_more_than_the_memory_is_refused(tmp_path, monkeypatch):

@@ -40,8 +40,10 @@ def test_tiles_of_several_tables_stand_one_after_the_other():
     both = ViewBank(dict(zip("ab", banks, strict=True)))
     tiles = KernelTiles(both.fit_tiles(Views(dict(zip("ab", views, strict=True)))), 19, 150)
     H = np.concatenate([b.grams(X) for b, X in zip(banks, views, strict=True)])
-    K = combine_tiles(tiles.of(DOUBLE), np.eye(19), 150)
-    assert_allclose(K, H, atol=1e-12)
+    for p, K in zip(np.eye(19), H, strict=True):
+        assert_allclose(combine_tiles(tiles.of(DOUBLE, p), 150, DOUBLE), K, atol=1e-12)
+    p = RNG.dirichlet(np.ones(19))
+    assert_allclose(combine_tiles(tiles.of(DOUBLE, p), 150, DOUBLE), np.tensordot(p, H, axes=1), atol=1e-12)
 
 
 def test_tiles_can_be_had_in_single_precision():
@@ -60,7 +62,7 @@ def test_the_consensus_is_the_plain_sum_of_the_kernels_whatever_the_size_of_tile
     tiles = KernelTiles(bank.fit_tiles(X.astype(kept)), 12, 300)
     G, R = kernel_moments(tiles.of(kept))
     p = median_weights(G, R)
-    (K,) = combine_tiles(tiles.of(kept), p[None], 300)
+    K = combine_tiles(tiles.of(kept, p), 300, kept)
     H = bank.grams(X)
     assert K.dtype == kept
     assert_allclose(K, np.tensordot(p, H, axes=1), atol=atol)
@@ -77,4 +79,5 @@ def test_no_tile_takes_more_than_half_of_a_kernel_matrix():
 def test_precomputed_matrices_are_cut_in_the_same_way():
     H = RNG.normal(size=(3, 200, 200))
     H = H + H.transpose(0, 2, 1)
-    assert_allclose(combine_tiles(tiles_of(H).of(DOUBLE), np.eye(3), 200), H)
+    for p, K in zip(np.eye(3), H, strict=True):
+        assert_allclose(combine_tiles(tiles_of(H).of(DOUBLE, p), 200, DOUBLE), K)

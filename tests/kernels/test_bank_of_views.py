@@ -38,6 +38,8 @@ def test_tiles_and_new_samples_agree_with_the_whole(bank, missing):
     tile = bank.unfitted().fit_tiles(views)
     assert_allclose(tile(slice(0, 1), slice(3, 6)), H[:, :1, 3:])
     assert_allclose(tile(slice(1, 5), slice(1, 5)), H[:, 1:5, 1:5])
+    p = np.array([0.2, 0.3, 0.5])
+    assert_allclose(tile(slice(0, 2), slice(2, 6), None, p), np.tensordot(p, H[:, :2, 2:], axes=1))
 
 
 def test_constants_are_fixed_on_the_samples_that_a_view_has(bank):

@@ -111,3 +111,9 @@ def test_a_classifier_returns_the_classes_that_it_was_given():
     found = WeaveClassifier().fit(X, y)
     assert found.classes_.dtype.kind == "i"
     assert found.transduction_.tolist() == [7] * 20 + [8] * 20
+
+
+@pytest.mark.parametrize("dtype", ["S1", object])
+def test_labels_of_bytes_are_refused_with_the_cure(dtype):
+    with pytest.raises(InvalidInputError, match=r"bytes \(such as .*b'a'.*\), not text: pass y.astype\(str\)"):
+        encode_partial_labels(np.array([b"a", b"b"], dtype=dtype), n_samples=2)

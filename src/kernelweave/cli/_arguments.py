@@ -24,10 +24,13 @@ __all__ = [
     "Json",
     "Kernels",
     "Layer",
+    "Limits",
+    "Long",
     "MetadataColumns",
     "MetadataFile",
     "Method",
     "MethodName",
+    "Missing",
     "Modality",
     "Obsm",
     "Quiet",
@@ -41,6 +44,7 @@ __all__ = [
     "Thousands",
     "Transpose",
     "Views",
+    "Wide",
     "check_solver",
     "is_plugin",
     "one_of",
@@ -58,8 +62,8 @@ SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .txt (also .gz .zip) .parquet .feather .xlsx .npy .npz .mat "
-        ".h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
+        help="Tables with one row per sample: .csv .tsv .txt .json .jsonl .gct (also .gz .zip) .parquet .feather .xlsx "
+        ".npy .npz .mat .h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
         show_default=False,
     ),
 ]
@@ -107,6 +111,26 @@ Transpose = Annotated[
         show_default=False,
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="CODE", help="A code for missing values: 999, or age=999 for one column; can be repeated."),
+]
+Limits = Annotated[
+    str,
+    typer.Option(
+        help="How limits among numbers, such as <0.5 or >1000, are read: limit (0.5), half (0.25, if below), missing "
+        "or refuse."
+    ),
+]
+Long = Annotated[
+    tuple[str, str, str] | None,
+    typer.Option(
+        metavar="ID VARIABLE VALUE",
+        help="The columns of a long table, which has one row for every measurement.",
+        show_default=False,
+    ),
+]
+Wide = Annotated[bool, typer.Option("--wide", help="Every row is a sample, even if the table looks like a long one.")]
 Scale = Annotated[
     str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
 ]

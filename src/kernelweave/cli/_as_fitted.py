@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["reading_of", "wishes_as_fitted"]
 
 _OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding")
-_MARKS = ("decimal", "thousands")
 _OF_ANNOTATED = ("layer", "obsm", "modality")
-_OF_ALL = ("transpose",)
+_OF_ALL = ("transpose", "missing", "limits", "long", "wide")
+_TOGETHER = (("decimal", "thousands"), ("long", "wide"), _OF_ANNOTATED)  # one may contradict another
+_NOT_GIVEN: dict[str, object] = {"modality": (), "missing": (), "limits": "limit", "wide": False}  # None for others
 
 
 def reading_of(wishes: Wishes, paths: Sequence[Path], title: str | None) -> FileReading:
@@ -45,8 +46,7 @@ def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Pa
     before: FileReading | None = getattr(fitted, "file_reading_", None)
     if before is None:
         return wishes
-    of_fit = {name: getattr(before, name) for name in _applying(wishes, before, paths)}
-    taken = {name: value for name, value in of_fit.items() if value not in (None, ())}
+    taken = {name: getattr(before, name) for name in _applying(wishes, before, paths) if _is_given(before, name)}
     if taken:
         warnings.warn(f"Read as when the model was fitted: {flags_of(taken)}.", UserWarning, stacklevel=2)
     return replace(wishes, **taken, usual_id=before.id, usual_drop=frozenset(before.drop))
@@ -55,10 +55,13 @@ def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Pa
 def _applying(wishes: Wishes, before: FileReading, paths: Sequence[Path]) -> Iterator[str]:
     """Yield the names of the options that are not given, and that say something of these files."""
     types = set(map(type_of, paths))
-    alike = types <= set(before.types)
-    given = {name for name in (*_OF_TEXT, *_OF_ALL) if getattr(wishes, name) is not None}
-    if not given.isdisjoint(_MARKS):  # one mark that is given may be the other one of the fit
-        given.update(_MARKS)
-    yield from (name for name in (*(_OF_TEXT if alike else ()), *_OF_ALL) if name not in given)
-    if types & set(ANNOTATED) and not wishes.place:  # a layer that is given replaces a matrix of obsm
-        yield from _OF_ANNOTATED
+    of_text = _OF_TEXT if types <= set(before.types) else ()
+    of_annotated = _OF_ANNOTATED if types & set(ANNOTATED) else ()
+    for name in (*of_text, *of_annotated, *_OF_ALL):
+        related = next((names for names in _TOGETHER if name in names), (name,))
+        if not any(_is_given(wishes, other) for other in related):
+            yield name
+
+
+def _is_given(options: Wishes | FileReading, name: str) -> bool:
+    return bool(getattr(options, name) != _NOT_GIVEN.get(name))

@@ -22,6 +22,7 @@ from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.readings import TableReading, is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import need_annotated, stem_of
+from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.row_labels import text_of
 from kernelweave.tabular.table_parts import table_parts
@@ -128,7 +129,7 @@ def _inputs_of(
     for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        _need_columns(found, wishes)
+        _need_columns(found, wishes, new=fitted is None)
     before = _Before.of(fitted)
     absent = [name for name in before.readings if before.several and name not in found]
     if absent:
@@ -210,10 +211,11 @@ class _Before:
         return reading.names if isinstance(reading, NamedColumns) else None
 
 
-def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes) -> None:
-    """Refuse options that name a column which no file has."""
+def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+    """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
-    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop)):
+    coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
+    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
         if not any(column in each for each in held):
             need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
 

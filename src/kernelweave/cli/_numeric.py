@@ -88,8 +88,8 @@ def _text(column: pd.Series, most: float, *, ids: bool) -> Problem | None:
         text = known
     else:
         text = pd.to_numeric(column.astype(object), errors="coerce").isna().to_numpy() & known
-        limits = column[text].astype(str).str.match(_LIMIT).to_numpy()
-        if not text.any() or (text.sum() > most * known.sum() and not limits.all()):
+        limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
+        if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
     said = f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}, which is no number."

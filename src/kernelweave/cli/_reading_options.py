@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from kernelweave.cli import _arguments as option
 
@@ -31,9 +31,14 @@ class Reading:
     obsm: option.Obsm = None
     modality: option.Modality = None
     transpose: option.Transpose = None
+    missing: option.Missing = None
+    limits: option.Limits = "limit"
+    long: option.Long = None
+    wide: option.Wide = False
 
     def wishes(self, labels: str | None = None, *, without: Iterable[str] = ()) -> Wishes:
         """Return what the readers of tables take; columns in `without` are left out, too."""
+        from kernelweave.samples.file_reading import LimitWord
         from kernelweave.tabular import Wishes
 
         return Wishes(
@@ -49,6 +54,10 @@ class Reading:
             obsm=self.obsm,
             modality=tuple(self.modality or ()),
             transpose=self.transpose,
+            missing=tuple(self.missing or ()),
+            limits=option.one_of("--limits", self.limits, get_args(LimitWord)),
+            long=self.long,
+            wide=self.wide,
         )
 
 

@@ -38,12 +38,14 @@ def _command(options: Iterable[Options]) -> str:
 
 
 def flags_of(options: Options) -> str:
-    """Return options as they are written on the command line; one with several values is repeated."""
+    """Return options as they are written on the command line; one with several values is repeated, but for --long."""
     parts: list[str] = []
     for name, value in options.items():
         flag = name.replace("_", "-")
         if isinstance(value, bool):
             parts.append(f"--{flag}" if value else f"--no-{flag}")
+        elif name == "long":
+            parts += [f"--{flag}", *value]
         else:
             parts += [part for each in ([value] if isinstance(value, str) else value) for part in (f"--{flag}", each)]
     return shlex.join(parts)

@@ -17,7 +17,7 @@ from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
 
-__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "weighted_products"]
+__all__ = ["KernelBank", "KernelLike", "as_kernel", "check_stack", "weighted_products", "weighted_stack"]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
@@ -116,7 +116,7 @@ class KernelBank:
         is not checked.
         """
         pair = self.fit_pair(Pair(X))
-        return lambda rows, cols, dtype=None: self.stack(pair.tile(rows, cols, dtype))
+        return lambda rows, cols, dtype=None, p=None: self.values(pair.tile(rows, cols, dtype), p)
 
     def fit_pair(self, pair: Pair) -> Pair:
         """Fix every data-dependent constant on the samples of a pair, which are not checked, and return the pair."""
@@ -132,6 +132,10 @@ class KernelBank:
         pair = Pair(X, Y)
         self._need_fitted(pair)
         return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
+
+    def values(self, pair: Pair, p: Vector | None = None) -> Matrix:
+        """Return the stack of the kernel matrices, or their sum with the weights p."""
+        return self.stack(pair) if p is None else self.weighted(pair, p)
 
     def stack(self, pair: Pair) -> Matrix:
         """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""
@@ -167,7 +171,7 @@ def _matrix(name: str, kernel: Kernel, pair: Pair) -> Matrix:
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         K = kernel.of_products(pair)
         K = kernel.evaluate(pair) if K is None else K
-        total = K.sum()
+        total = np.vdot(K, K)
     if K.shape != pair.shape:
         msg = f"Kernel {name!r} gave a matrix of shape {K.shape}; expected {pair.shape}."
         raise InvalidInputError(msg)
@@ -208,6 +212,11 @@ def check_stack(H: Matrix, names: Sequence[str], *, training: bool) -> None:
     if not ((1 / limit <= largest) & (largest <= limit)).all():  # look at each
         for name, K in zip(names, H, strict=True):
             check_kernel(K, f"Kernel {name!r}", training=training)
+
+
+def weighted_stack(H: Matrix, p: Vector) -> Matrix:
+    """Return Σ p_i H_i of a stack (r, n, m)."""
+    return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
 
 
 def weighted_products(

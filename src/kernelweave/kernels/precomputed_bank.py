@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, TileOf, Vector
+from kernelweave.kernels.bank import weighted_stack
 from kernelweave.samples.magnitudes import check_kernel
 from kernelweave.samples.precomputed import DIVIDE, KernelStack
 
@@ -49,12 +50,13 @@ class PrecomputedBank:
     def fit_tiles(self, X: KernelStack) -> TileOf:
         """Return a function that gives tiles (r, b, b') of the kernel matrices."""
 
-        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
             H = X.matrices[:, rows, cols]
             if dtype is not None and np.dtype(dtype).itemsize < H.itemsize:
                 for name, K in zip(self.names, H, strict=True):
                     check_kernel(K, repr(name), training=rows == cols, dtype=dtype, advice=DIVIDE)
-            return np.ascontiguousarray(H, dtype)
+            H = np.ascontiguousarray(H, dtype)
+            return H if p is None else weighted_stack(H, p)
 
         return tile
 
@@ -64,4 +66,4 @@ class PrecomputedBank:
 
     def weighted(self, X: KernelStack, training: None, p: Vector) -> Matrix:
         """Return Σ p_i H_i of new samples with the training samples, (m, n)."""
-        return np.asarray(np.tensordot(p.astype(X.dtype), X.matrices, axes=1))
+        return weighted_stack(X.matrices, p)

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import KernelBank
+from kernelweave.kernels.bank import KernelBank, weighted_stack
 from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
@@ -113,8 +113,12 @@ class ViewBank:
             return bank.fit_tiles(X.tables[0])
         parts = [self._view_tiles(X, v) for v in range(len(self.banks))]
 
-        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
-            return np.concatenate([part(rows, cols, dtype or X.dtype) for part in parts])
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
+            dtype = dtype or X.dtype
+            if p is None:
+                return np.concatenate([part(rows, cols, dtype) for part in parts])
+            first, *others = (part(rows, cols, dtype, q) for part, q in zip(parts, self._by_view(p), strict=True))
+            return np.asarray(sum(others, start=first))
 
         return tile
 
@@ -133,9 +137,13 @@ class ViewBank:
 
     def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
         """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
-        ends = np.cumsum([len(bank.names) for bank in self.banks.values()])
-        first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(np.split(p, ends[:-1])))
+        first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(self._by_view(p)))
         return np.asarray(sum(others, start=first))
+
+    def _by_view(self, p: Vector) -> list[Vector]:
+        """Return the weights of the kernels of each view."""
+        ends = np.cumsum([len(bank.names) for bank in self.banks.values()])
+        return np.split(p, ends[:-1])
 
     def _view_weighted(self, X: Views, training: Views, v: int, p: Vector) -> Matrix:
         """Return the weighted sum of the kernels of one view for all samples, (n, m)."""
@@ -176,20 +184,17 @@ class ViewBank:
         """Fit the kernels of one view and return the function of their tiles."""
         bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
         if X.complete:
-            return lambda rows, cols, dtype=None: bank.stack(pair.tile(rows, cols, dtype))
+            return lambda rows, cols, dtype=None, p=None: bank.values(pair.tile(rows, cols, dtype), p)
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)
 
-        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None) -> Matrix:
+        def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
             x, y = (slice(place[part.start], place[part.stop]) for part in (rows, cols))
-            empty = x.start == x.stop or y.start == y.stop
-            H = (
-                np.empty((len(bank), x.stop - x.start, y.stop - y.start))
-                if empty
-                else bank.stack(pair.tile(x, y, dtype))
-            )
-            return spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
+            shape = len(bank), x.stop - x.start, y.stop - y.start
+            H = np.empty(shape) if 0 in shape else bank.stack(pair.tile(x, y, dtype))
+            H = spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
+            return H if p is None else weighted_stack(H, p)
 
         return tile
 

@@ -14,7 +14,15 @@ from markupsafe import Markup
 from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS, Condition
 from kernelweave.leaderboard.rank_diagram import draw_ranks
 from kernelweave.leaderboard.standings import TIE, Metric, Standings, comparable, standings
-from kernelweave.leaderboard.verdicts import data_table, protocol_of, provenance, reference_of, summary, unfinished
+from kernelweave.leaderboard.verdicts import (
+    data_table,
+    given_to,
+    protocol_of,
+    provenance,
+    reference_of,
+    summary,
+    unfinished,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,12 +115,11 @@ def _number(value: Any) -> float | None:
 
 
 def _prepared(rows: pd.DataFrame) -> list[dict[str, str]]:
-    first = rows.drop_duplicates("method")
     return [
         {
             "method": str(row.method),
             "prepared": str(row.prepared),
             "parameters": str(row.parameters) if row.parameters != "{}" else "defaults",
         }
-        for row in first.itertuples()
+        for row in given_to(rows)
     ]

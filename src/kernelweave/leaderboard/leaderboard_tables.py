@@ -13,6 +13,7 @@ from kernelweave.leaderboard.protocol import CONDITION_WORDS, CONDITIONS
 from kernelweave.leaderboard.standings import Standings, comparable, standings
 from kernelweave.leaderboard.verdicts import (
     data_table,
+    given_to,
     protocol_of,
     provenance,
     reference_of,
@@ -117,7 +118,7 @@ def _data_sets(rows: pd.DataFrame) -> list[str]:
 
 def _given(rows: pd.DataFrame) -> list[str]:
     lines = ["## What every method is given", "", "| method | samples | parameters |", "|---|---|---|"]
-    for row in rows.drop_duplicates("method").itertuples():
+    for row in given_to(rows):
         said = "defaults" if row.parameters == "{}" else f"`{row.parameters}`"
         lines.append(f"| {row.method} | {row.prepared} | {said} |")
     return [*lines, ""]

@@ -196,9 +196,12 @@ def leads(score: float, other: float) -> bool:
 
 def comparable(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one number of samples per data set and condition: that of most methods, else the largest."""
-    sizes = rows.groupby(["condition", "dataset", "n_samples"])["method"].nunique().reset_index()
+    keys = ["condition", "dataset", "n_samples"]
+    sizes = rows.groupby(keys)["method"].nunique().reset_index()
     sizes = sizes.sort_values(["method", "n_samples"]).drop_duplicates(["condition", "dataset"], keep="last")
-    return rows.merge(sizes[["condition", "dataset", "n_samples"]], how="inner")
+    kept = set(sizes[keys].itertuples(index=False, name=None))
+    # not a join, whose order of rows depends on the version of pandas
+    return rows[[key in kept for key in rows[keys].itertuples(index=False, name=None)]].reset_index(drop=True)
 
 
 def critical_distance(n_methods: int, n_datasets: int) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.datasets import dataset_info, list_datasets
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "better_elsewhere",
     "data_table",
+    "given_to",
     "place_words",
     "protocol_of",
     "provenance",
@@ -115,6 +116,12 @@ def data_table(rows: pd.DataFrame) -> list[list[str]]:
             [str(row.dataset), samples, *map(str, (row.n_views, row.n_features, row.n_classes)), str(row.domain)]
         )
     return found
+
+
+def given_to(rows: pd.DataFrame) -> Iterator[Any]:
+    """Yield one row of every method, by name: what it was given is the same in all of its rows."""
+    once = rows.drop_duplicates("method")
+    yield from once.sort_values("method", key=lambda names: names.str.casefold()).itertuples()
 
 
 def _registered(name: str) -> int | None:

@@ -60,6 +60,9 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
         )
         raise InvalidInputError(msg)
     known = _known(labels, labelled)
+    if known.dtype.kind == "S":
+        msg = f"The labels in y are bytes (such as {known[0]!r}), not text: pass y.astype(str), or integers."
+        raise InvalidInputError(msg)
     check_classification_targets(known)
     classes, codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:

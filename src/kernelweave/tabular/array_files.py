@@ -13,6 +13,7 @@ import numpy as np
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
+from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.row_labels import examples
 from kernelweave.tabular.table_file import TableFile, named_rows
@@ -145,12 +146,18 @@ def _table(
     wishes = wishes.settled(aside)
     for key in wishes.named & set(aside):
         frame[key] = aside[key]
+    frame, notes = _coded(frame, wishes, path, notes)
     title = next((key for key in _IDS if key in aside and _are_texts(aside[key], n)), None)
     said = list(notes)
     ids = None if title is None else [str(text).strip() for text in aside[title]]
     if ids is not None and wishes.id is None:
         said.append(f"{path}: the array {title!r} holds the ids ({examples(ids)}).")
     return named_rows(TableFile(frame, ids, tuple(said), title, (*aside, *columns)), path, wishes)
+
+
+def _coded(frame: Any, wishes: Wishes, path: Path, notes: list[str]) -> tuple[Any, list[str]]:
+    frame, coded = without_codes(frame, wishes.missing, {wishes.id})
+    return frame, [*notes, *(f"{path}: {note}." for note in coded)]
 
 
 def _are_texts(vector: Array, length: int) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +17,8 @@ import numpy as np
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.date_text import dates_of
+from kernelweave.tabular.long_table import Widened, widened
+from kernelweave.tabular.missing_codes import code_hints, without_codes
 from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
@@ -23,9 +26,21 @@ from kernelweave.tabular.row_labels import find_id, is_unnamed
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
+from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["clean_frame", "columns_of", "parsed_parts", "read_delimited", "refuse_rows", "style_of", "text_columns"]
+__all__ = [
+    "CleanFrame",
+    "clean_frame",
+    "columns_of",
+    "distinct_names",
+    "finished",
+    "parsed_parts",
+    "read_delimited",
+    "refuse_rows",
+    "style_of",
+    "text_columns",
+]
 
 _LISTED = 5  # rows that a message names
 
@@ -40,18 +55,37 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     style = style_of(source, layout, frame, wishes, found)
     if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
         frame = _parsed(source, layout, wishes, found, texts=True)
-    kept, notes, problems = clean_frame(frame, style, wishes, found)
-    if problems:
-        raise TableError(str(path), problems)
-    said = [*source.notes, *layout.notes, *_repeated_names(layout), *_told(style, frame, kept), *notes]
-    return with_ids(kept, path, wishes, found=found, notes=said)
+    clean = clean_frame(frame, style, wishes, found)
+    said = [*source.notes, *layout.notes, *_repeated_names(layout), *_told(style, frame, clean.frame)]
+    return finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+
+
+def finished(
+    clean: CleanFrame, path: Path, style: Style, wishes: Wishes, found: str | None, said: Sequence[str]
+) -> TableFile:
+    """Return a table that was read and cleaned, with a row for every sample, and its ids."""
+    if clean.problems:
+        raise TableError(str(path), clean.problems)
+    wide = widened(clean.frame, path, wishes)
+    if not isinstance(wide, Widened):
+        table = with_ids(clean.frame, path, wishes, found=found, notes=[*said, *clean.notes, *wide])
+        return replace(table, units=named_units(table.frame, clean.units))
+    again = clean_frame(wide.frame, style, replace(wishes, missing=()), wide.id)
+    if again.problems:
+        raise TableError(str(path), again.problems)
+    table = with_ids(again.frame, path, wishes, found=wide.id, notes=[*said, *clean.notes, *wide.notes, *again.notes])
+    return replace(table, units=named_units(table.frame, again.units))
 
 
 def columns_of(layout: Layout) -> list[str]:
-    """Return the names of the columns; one without a name gets that of pandas, and one that is repeated a number."""
+    """Return the names of the columns, which all differ."""
     if not layout.header and layout.names is None:
         return list(map(str, range(len(layout.head))))
-    given = layout.head if layout.names is None else layout.names
+    return distinct_names(layout.head if layout.names is None else layout.names)
+
+
+def distinct_names(given: Sequence[str]) -> list[str]:
+    """Return names of columns that differ: one without a name gets that of pandas, a repeated one a number."""
     taken = set(given)
     names: dict[str, None] = {}
     for j, name in enumerate(given):
@@ -97,13 +131,38 @@ def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) 
     return ids, options
 
 
+class _Lines(io.TextIOBase):
+    """Lines as a file, of which pandas asks for some characters at a time."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> str:
+        """Return lines until there are so many characters."""
+        parts: list[str] = []
+        n = 0
+        for line in self._lines:
+            parts.append(line)
+            n += len(line)
+            if size is not None and 0 <= size <= n:
+                break
+        return "".join(parts)
+
+
 @contextmanager
-def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str]]:
-    """Open a file at its header, without comments between the rows."""
+def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str] | _Lines]:
+    """Open a file at its header, without comments between the rows and lines below them."""
     with source.open() as file:
+        if layout.comments or layout.footer:
+            yield _Lines(layout.lines(file))
+            return
         for _ in range(layout.skip):
             next(file)
-        yield file if not layout.comments else io.StringIO("".join(_uncommented(file)))
+        yield file
 
 
 @contextmanager
@@ -132,12 +191,6 @@ def _unmarked(frame: Any, ids: Collection[str]) -> Any:
 def _marked(entry: str) -> str:
     """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
     return f"={entry}"
-
-
-def _uncommented(lines: Iterable[str]) -> Iterable[str]:
-    for i, line in enumerate(lines):
-        if i == 0 or not line.startswith("#"):
-            yield line
 
 
 def _check_rows(source: TextSource, layout: Layout, frame: Any) -> None:
@@ -195,22 +248,38 @@ def text_columns(frame: Any) -> list[str]:
     return [name for name, known in zip(frame, typed, strict=True) if not known]
 
 
-def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> tuple[Any, list[str], list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class CleanFrame:
+    """A table whose texts that are numbers are numbers, with notes, problems, and the units of columns."""
+
+    frame: Any
+    notes: list[str]
+    problems: list[Problem]
+    units: Mapping[str, str]
+
+
+def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> CleanFrame:
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
     kept = wishes.named | {found, *filter(is_unnamed, frame)}
-    frame, notes = _without_empty(frame, wishes.kept | kept)
+    ids = {wishes.id, found, *filter(is_unnamed, frame)}
+    frame, coded = without_codes(frame, wishes.missing, ids)
+    frame, notes = _without_empty(frame, wishes.kept | {found})
+    notes = [*coded, *notes]
     problems: list[Problem] = []
-    changed = {}
+    changed: dict[str, Any] = {}
+    units: dict[str, str] = {}
     for name in text_columns(frame):
-        result = None if name in kept else numbers_of(frame[name], style)
+        result = None if name in kept else numbers_of(frame[name], style, wishes.limits)
         if result is not None:
-            changed[name], said, problem = result
-            notes += said
-            problems += [problem] if problem is not None and name not in wishes.kept else []
+            changed[name] = result.values
+            notes += result.notes
+            problems += [result.problem] if result.problem is not None and name not in wishes.kept else []
+            units |= {name: result.unit} if result.unit else {}
         elif name not in kept and (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates
             notes.append(note)
-    return frame.assign(**changed), notes, problems
+    clean = frame.assign(**changed)
+    return CleanFrame(clean, notes + code_hints(clean, wishes.kept | kept), problems, units)
 
 
 def _without_empty(frame: Any, kept: Collection[str | None]) -> tuple[Any, list[str]]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kernelweave._plural import counted
 from kernelweave.memory import check_memory
-from kernelweave.tabular.delimited import clean_frame
+from kernelweave.tabular.delimited import clean_frame, distinct_names, finished
+from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
+from kernelweave.tabular.heading import Heading, find_heading
 from kernelweave.tabular.number_text import MISSING, Style
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, index_ids
-from kernelweave.tabular.table_file import TableFile, named_rows, with_ids
+from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.text_layout import UNNAMED
-from kernelweave.tabular.unit_row import unit_row
+from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["parquet_parts", "read_excel", "read_feather", "read_parquet"]
+__all__ = ["parquet_parts", "read_excel", "read_feather", "read_parquet", "typed_table"]
 
 _PEEKED = 100  # rows
+_NAMES = "\0names"  # a column that no file has
 
 
 def read_parquet(path: Path, wishes: Wishes) -> TableFile:
@@ -29,7 +34,7 @@ def read_parquet(path: Path, wishes: Wishes) -> TableFile:
     shape = parquet.read_metadata(path)
     advice = "read a part of it in Python, and write that"
     check_memory(8 * shape.num_rows * shape.num_columns, what=f"Reading {path}", advice=advice)
-    return _typed(pandas().read_parquet(path), path, wishes)
+    return typed_table(pandas().read_parquet(path), path, wishes)
 
 
 def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
@@ -38,35 +43,45 @@ def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     pyarrow = need("pyarrow", "Parquet files are", "cli")
     with parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=rows):
-            yield _typed(pyarrow.Table.from_batches([batch]).to_pandas(), path, wishes)
+            yield typed_table(pyarrow.Table.from_batches([batch]).to_pandas(), path, wishes)
 
 
 def read_feather(path: Path, wishes: Wishes) -> TableFile:
     """Return a Feather file."""
     table = need("pyarrow.feather", "Feather files are", "cli").read_table(path, memory_map=False)
     table.validate(full=True)  # of a damaged file, conversion would read outside its memory
-    return _typed(table.to_pandas(), path, wishes)
+    return typed_table(table.to_pandas(), path, wishes)
 
 
-def _typed(table: Any, path: Path, wishes: Wishes) -> TableFile:
+def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = ()) -> TableFile:
+    """Return a table with typed columns; an index that does not count the rows holds the ids."""
     table.columns = table.columns.astype(str)
     frame, ids, title = index_ids(table)
     wishes = wishes.settled([*frame, title]) if ids is not None else wishes
-    if ids is not None or wishes.id == title is not None:
-        columns = (*frame, *([] if title is None else [title]))
-        return named_rows(TableFile(frame, ids, (), title, columns), path, wishes)
-    return _found_ids(frame, path, wishes, [])
+    if ids is None and not wishes.id == title is not None:
+        return _found_ids(frame, path, wishes, notes)
+    columns = (*frame, *([] if title is None else [title]))
+    clean = clean_frame(frame.assign(**{_NAMES: ids}), _style(wishes), wishes, _NAMES)  # rows with a name stay
+    if clean.problems:
+        raise TableError(str(path), clean.problems)
+    said = tuple(f"{path}: {note}." for note in (*notes, *clean.notes))
+    rest = clean.frame.drop(columns=_NAMES)
+    return named_rows(TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units)), path, wishes)
 
 
-def _found_ids(frame: Any, path: Path, wishes: Wishes, notes: list[str]) -> TableFile:
+def _style(wishes: Wishes) -> Style:
+    return Style(wishes.decimal or ".", wishes.thousands)
+
+
+def _found_ids(
+    frame: Any, path: Path, wishes: Wishes, notes: Sequence[str], units: Mapping[str, str] | None = None
+) -> TableFile:
     """Return a table whose ids are in a column that is named or found; texts that are numbers are numbers."""
     texts = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
     body = frame[texts].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
     found = find_id(texts, body.to_numpy().tolist(), wishes)
-    kept, more, problems = clean_frame(frame, Style(wishes.decimal or ".", wishes.thousands), wishes, found)
-    if problems:
-        raise TableError(str(path), problems)
-    return with_ids(kept, path, wishes, found=found, notes=[*notes, *more])
+    clean = clean_frame(frame, _style(wishes), wishes, found)
+    return finished(replace(clean, units={**(units or {}), **clean.units}), path, _style(wishes), wishes, found, notes)
 
 
 def read_excel(path: Path, wishes: Wishes) -> TableFile:
@@ -86,21 +101,55 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         if others:
             notes.append(f"the sheet {sheet!r} is read; those left out: {shown_names([name for name, _ in others])}")
         rows = head.map(str).to_numpy().tolist()
+        before = _titles(rows)
+        if before:
+            notes.append(f"{counted(before, 'row')} before the table {'is' if before == 1 else 'are'} left out")
+            rows = rows[before:]
         header = has_header(rows, str(path), notes) if wishes.header is None else wishes.header
-        columns = pd.read_excel(book, sheet, nrows=0 if header else 1, header=0 if header else None).columns
-        units = unit_row(rows) if header else ()
-        if units:
-            notes.append(f"its second row holds units ({shown_names(units)}), so it is no sample")
-        found = find_id(list(map(str, columns)), rows[header + bool(units) :], wishes)
-        ids = {wishes.id, UNNAMED, found}
-        table = pd.read_excel(
-            book,
-            sheet,
-            header=0 if header else None,
-            skiprows=[1] if units else None,
-            dtype={column: str for column in columns if str(column) in ids | {wishes.labels}},
-            keep_default_na=False,
-            na_values={column: [""] if str(column) in ids else MISSING for column in columns},
-        )
-    table.columns = table.columns.astype(str)
-    return _found_ids(table, path, wishes, notes)
+        heading = find_heading(rows) if header else Heading(list(map(str, range(len(rows[0])))), 0)
+        notes += heading.notes
+        own, skip = rows[heading.rows :], before + heading.rows
+        table = _sheet(book, sheet, heading, own, wishes, skip)
+        remarks = _remarks(table)
+        if remarks:
+            notes.append(f"its last rows are remarks, so left out ({shown_names(remarks)})")
+            table = _sheet(book, sheet, heading, own, wishes, skip, len(remarks))
+    return _found_ids(table, path, wishes, notes, heading.units)
+
+
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows before the table are titles or empty: they have at most one entry, of three or more."""
+    before = 0
+    while before < len(rows) - 2 and len(rows[0]) > 2 and sum(bool(cell.strip()) for cell in rows[before]) < 2:
+        before += 1
+    return before
+
+
+def _sheet(
+    book: Any, sheet: str, heading: Heading, rows: Sequence[Sequence[str]], wishes: Wishes, skip: int, footer: int = 0
+) -> Any:
+    """Return a sheet with the names of its heading; ids are text, as they are written."""
+    columns = distinct_names(heading.names)
+    ids = {wishes.id, UNNAMED, find_id(columns, rows, wishes)}
+    table = pandas().read_excel(
+        book,
+        sheet,
+        header=None,
+        skiprows=skip,
+        skipfooter=footer,
+        dtype={j: str for j, column in enumerate(columns) if column in ids | {wishes.labels}},
+        keep_default_na=False,
+        na_values={j: [""] if column in ids else MISSING for j, column in enumerate(columns)},
+    )
+    return table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1)
+
+
+def _remarks(table: Any) -> list[str]:
+    """Return the remarks in the last rows: one text in the first column, and nothing beside it."""
+    found: list[str] = []
+    for i in range(len(table) - 1, 0, -1):
+        first, *others = table.iloc[i].tolist()
+        if not isinstance(first, str) or not is_remark(first) or any(cell == cell for cell in others):
+            break
+        found.append(first)
+    return found[::-1]

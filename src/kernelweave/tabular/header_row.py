@@ -9,7 +9,7 @@ from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import Problem, TableError, Way, shown_names
 from kernelweave.tabular.row_labels import names_ids
 
-__all__ = ["has_header"]
+__all__ = ["has_header", "written_alike"]
 
 _WHOLE = re.compile(r"[+-]?\d+")
 _ENOUGH = 4  # columns that are numbered in order: fewer may be so by chance
@@ -32,7 +32,7 @@ def has_header(rows: Sequence[Sequence[str]], source: str, notes: list[str]) -> 
     if _counts(cells) or (texts and all(names_ids(head[j]) or not head[j].strip() for j in texts)):
         notes.append(f"its first row is the header, with numbers as names ({shown_names(cells)})")
         return True
-    alike = all(_alike(head[j], [row[j] for row in body if j < len(row)]) for j in texts)
+    alike = all(written_alike(head[j], [row[j] for row in body if j < len(row)]) for j in texts)
     if alike and (texts or len(set(cells)) < len(cells) or not all(map(_WHOLE.fullmatch, cells))):
         notes.append("it has no header, so its columns are named 0, 1, ...")
         return False
@@ -56,7 +56,7 @@ def _counts(cells: Sequence[str]) -> bool:
     return len(cells) >= _ENOUGH and any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1))
 
 
-def _alike(cell: str, below: Sequence[str]) -> bool:
+def written_alike(cell: str, below: Sequence[str]) -> bool:
     """Return whether a text is written like those below it: equal to one, or equal but for the digits."""
     return cell in below or (any(map(str.isdigit, cell)) and _shape(cell) in set(map(_shape, below)))
 

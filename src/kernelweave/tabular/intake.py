@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMemoryError
+from kernelweave.samples.file_reading import LimitWord
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
 from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
+from kernelweave.tabular.gct_files import read_gct
+from kernelweave.tabular.json_files import read_json, read_json_lines
 from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.orientation import hint, transposed
 from kernelweave.tabular.summary_rows import without_summaries
@@ -29,6 +32,10 @@ _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
     ".txt": read_delimited,
+    ".gct": read_gct,
+    ".json": read_json,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
     ".parquet": read_parquet,
     ".feather": read_feather,
     ".xlsx": read_excel,
@@ -40,6 +47,7 @@ _READERS: dict[str, Reader] = {
 }
 FORMATS = tuple(_READERS)
 TEXTS = (".csv", ".tsv", ".txt")
+_PACKABLE = (*TEXTS, ".gct", ".json", ".jsonl", ".ndjson")
 
 
 def read_table(
@@ -58,14 +66,18 @@ def read_table(
     layer: str | None = None,
     obsm: str | None = None,
     transpose: bool | None = None,
+    missing: Collection[str] = (),
+    limits: LimitWord = "limit",
+    long: tuple[str, str, str] | None = None,
+    wide: bool = False,
 ) -> TableFile:
     """Return a file as a table; what is not given is found from the file and said in `notes`.
 
     Parameters
     ----------
     path : str or path
-        A .csv, .tsv or .txt file, which may be compressed (.gz, .zip), or a .parquet, .feather, .xlsx, .npy, .npz,
-        .mat, .h5ad or .h5mu file.
+        A .csv, .tsv, .txt, .json, .jsonl or .gct file, which may be compressed (.gz, .zip), or a .parquet, .feather,
+        .xlsx, .npy, .npz, .mat, .h5ad or .h5mu file.
     table : str, optional
         The table to return if a file holds several: a matrix of a .npz or .mat file, a modality of a .h5mu file.
     id : str, optional
@@ -88,7 +100,16 @@ def read_table(
     layer, obsm : str, optional
         The layer, or the matrix of obsm, that is read of a .h5ad or .h5mu file instead of X.
     transpose : bool, optional
-        Whether the columns are the samples; they are not, unless the format says so.
+        Whether the columns are the samples; if it is not said, they are in .gct files only.
+    missing : collection of str
+        Codes for missing values: "999" in all columns, "age=999" in one.
+    limits : {"limit", "half", "missing", "refuse"}, default="limit"
+        How a limit of detection among numbers, such as <0.5 or >1000, is read: as the limit itself, as half of it if
+        the value is below it, as missing, or not at all.
+    long : tuple of three str, optional
+        The columns of ids, variables and values of a long table, which has one row for every measurement.
+    wide : bool, default=False
+        Whether every row is a sample even if the table looks like a long one.
 
     Returns
     -------
@@ -106,8 +127,8 @@ def read_table(
     NotEnoughMemoryError
         If the table is larger than the memory, before it is read.
     """
-    options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding)
-    wishes = Wishes(*options, layer=layer, obsm=obsm, transpose=transpose)
+    options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding, layer, obsm)
+    wishes = Wishes(*options, transpose=transpose, missing=tuple(missing), limits=limits, long=long, wide=wide)
     need_annotated([Path(path)], wishes)
     tables = read_tables(path, wishes)
     if table is None and len(tables) == 1:
@@ -140,6 +161,8 @@ def read_tables(path: str | PathLike[str], wishes: Wishes) -> dict[str, TableFil
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
     kept = {name: without_summaries(_without(table, wishes.left_out), str(path)) for name, table in tables.items()}
+    if suffix == ".gct":  # whose columns are the samples
+        return kept if wishes.transpose is not False else {name: transposed(table) for name, table in kept.items()}
     return {name: _turned(table, str(path), wishes.transpose) for name, table in kept.items()}
 
 
@@ -173,7 +196,8 @@ def type_of(path: Path) -> str:
 
 
 def _without(table: TableFile, columns: Collection[str]) -> TableFile:
-    return replace(table, frame=table.frame.drop(columns=[name for name in columns if name in table.frame]))
+    frame = table.frame.drop(columns=[name for name in columns if name in table.frame])
+    return replace(table, frame=frame, units={name: unit for name, unit in table.units.items() if name in frame})
 
 
 def _turned(table: TableFile, source: str, transpose: bool | None) -> TableFile:
@@ -195,8 +219,8 @@ def _suffix(path: Path) -> str:
     if suffix not in _READERS:
         msg = f"{path}: files of type {suffix or '(none)'} are not read; use one of {' '.join(_READERS)}."
         raise InvalidInputError(msg)
-    if packed and suffix not in TEXTS:
-        msg = f"{path}: only text tables may be compressed ({' '.join(TEXTS)}): unpack it first."
+    if packed and suffix not in _PACKABLE:
+        msg = f"{path}: only text tables may be compressed ({' '.join(_PACKABLE)}): unpack it first."
         raise InvalidInputError(msg)
     return suffix
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kernelweave._plural import counted
+from kernelweave.samples.file_reading import LimitWord
 from kernelweave.tabular.problems import Problem, Way, shown, shown_names
 
 __all__ = [
     "MISSING",
+    "NumberColumn",
     "Style",
     "find_style",
     "is_blank",
@@ -29,8 +31,9 @@ _BLANKS = ["?", ".", "-", "--", "---", "–", "—", "*", "na", "n.a.", "n.a", "
 _SPACES = " '’\u00a0\u202f"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NUMBER = rf"[+\-−]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
+_LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
 _CELL = re.compile(
-    rf"(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s]{{0,11}}|[%‰°µ][^\s]{{0,7}}|[$€£¥])?"
+    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s]{{0,11}}|[%‰°µ][^\s]{{0,7}}|[$€£¥])?"
 )
 _UNIT = re.compile(
     r"[µumkn]?g|lbs?|oz|[kcmµun]?m[23²³]?|in|ft|mi|[mµud]?l|[mµun]?s|min|hr?s?|hours?|d|days?|weeks?|months?|y|yrs?|years?"
@@ -46,6 +49,7 @@ _DECIMAL_COMMA = re.compile(r"\d+,(\d{1,2}|\d{4,})|0+,\d+|\d{4,},\d+|\d{1,3}([. 
 _THOUSANDS_COMMA = re.compile(r"\d{1,3}(,\d{3}){2,}(\.\d*)?|\d{1,3}(,\d{3})+\.\d*")
 _THOUSANDS_POINT = re.compile(r"\d{1,3}(\.\d{3}){2,}(,\d*)?")
 _EITHER_COMMA = re.compile(r"[1-9]\d{0,2},\d{3}")
+_MEASURED = 2  # numbers that a column with limits must have, else they are categories, such as <18 and >65
 _EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 
 
@@ -105,8 +109,18 @@ def unclear_points(cells: Iterable[str]) -> str | None:
     return pointed[0] if len(pointed) > 1 and all(map(_EITHER_POINT.fullmatch, pointed)) else None
 
 
-def numbers_of(column: Any, style: Style) -> tuple[Any, list[str], Problem | None] | None:
-    """Return a column of texts as numbers, with notes and a problem if its units differ; None if it holds texts."""
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of texts as numbers, with notes, the problem if its units differ, and its unit."""
+
+    values: Any
+    notes: list[str] = field(default_factory=list)
+    problem: Problem | None = None
+    unit: str = ""
+
+
+def numbers_of(column: Any, style: Style, limits: LimitWord = "limit") -> NumberColumn | None:
+    """Return a column of texts as numbers; None if it holds texts, or limits and `limits` is "refuse"."""
     import pandas as pd
 
     name = str(column.name)
@@ -114,6 +128,9 @@ def numbers_of(column: Any, style: Style) -> tuple[Any, list[str], Problem | Non
     blank = texts.str.lower().isin(_BLANKS)
     cells = texts[~blank].str.extract(_CELL.pattern.join(("^(?:", ")$")), expand=True)
     if cells.empty or cells["number"].isna().any():
+        return None
+    signs = cells["limit"].dropna()
+    if len(signs) and (limits == "refuse" or len(cells) - len(signs) < _MEASURED):
         return None
     units = (cells["before"].fillna("") + cells["unit"].fillna("")).str.strip()
     kinds = units.unique().tolist()
@@ -131,7 +148,27 @@ def numbers_of(column: Any, style: Style) -> tuple[Any, list[str], Problem | Non
     if kinds[0]:
         example = f"{shown(texts[~blank].iloc[0])} is {values.iloc[0]:g}"
         notes.append(f"column {name!r} is read as numbers in {kinds[0]} ({example})")
-    return values.astype("float64").reindex(column.index), notes, None
+    values = values.astype("float64")
+    if len(signs):
+        values, note = _limited(values, signs, texts, limits)
+        notes.append(f"{note} of column {name!r}")
+    return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
+
+
+def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[Any, str]:
+    """Return numbers with limits, such as <0.5, as the option says, and a note that counts them."""
+    below = signs.index[signs.str.startswith(("<", "≤"))]
+    values = values.copy()
+    if limits == "missing":
+        values[signs.index] = float("nan")
+    elif limits == "half":
+        values[below] /= 2
+    first = signs.index[0]
+    read = "missing" if limits == "missing" else f"{values[first]:g}"
+    counts = f"{counted(len(signs), 'cell')} with a limit {'is' if len(signs) == 1 else 'are'} read as numbers"
+    if limits == "missing":
+        counts = f"{counted(len(signs), 'cell')} with a limit {'is' if len(signs) == 1 else 'are'} taken as missing"
+    return values, f"{counts} ({shown(texts[first])} is {read}; --limits chooses another way)"
 
 
 def _plain(numbers: Any, style: Style) -> Any:
@@ -146,11 +183,11 @@ def _plain(numbers: Any, style: Style) -> Any:
     return plain
 
 
-def _differing(column: Any, units: Any, kinds: list[str], name: str) -> tuple[Any, list[str], Problem] | None:
+def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberColumn | None:
     """Return a column with the problem that its units differ; None if what follows the numbers is no unit."""
     if not all(kind == "" or _UNIT.fullmatch(kind) for kind in kinds):
         return None
     first = {kind: int(column.index.get_loc(units.index[units == kind][0])) + 1 for kind in kinds}
     told = " and ".join(f"{kind or 'no unit'} in row {row}" for kind, row in list(first.items())[:2])
     text = f"column {name!r} has numbers in several units: {told}. Write them in one unit, or leave the column out."
-    return column, [], Problem(text, (Way("leave it out", {"drop": name}),))
+    return NumberColumn(column, problem=Problem(text, (Way("leave it out", {"drop": name}),)))

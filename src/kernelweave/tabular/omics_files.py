@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
+from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.wishes import Wishes
@@ -53,9 +54,10 @@ def _observations(data: Any, where: str, wishes: Wishes) -> TableFile:
     table.columns = table.columns.astype(str)
     for name in wishes.named & set(data.obs):
         table[name] = data.obs[name]
+    table, coded = without_codes(table, wishes.missing, {wishes.id})
     title = data.obs_names.name
     columns = (*map(str, data.obs), *([] if title is None else [str(title)]))
-    notes = () if note is None else (f"{where}: {note}.",)
+    notes = tuple(f"{where}: {said}." for said in (note, *coded) if said is not None)
     return TableFile(table.reset_index(drop=True), list(map(str, data.obs_names)), notes, title, columns)
 
 

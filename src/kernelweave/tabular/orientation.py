@@ -33,7 +33,8 @@ def transposed(table: TableFile) -> TableFile:
         raise InvalidInputError(msg)
     names = table.ids if table.ids is not None else [str(i) for i in range(len(frame))]
     turned = pandas().DataFrame(frame.to_numpy().T, columns=names)
-    return replace(table, frame=turned, ids=[str(name) for name in frame], title=None, columns=tuple(names))
+    ids = [str(name) for name in frame]
+    return replace(table, frame=turned, ids=ids, title=None, columns=tuple(names), units={})
 
 
 def hint(table: TableFile, source: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ class TableFile:
         The columns that `id` and `labels` may name; the frame has those of them that were asked for.
     start : int
         The number of rows of the file before those of the frame, if it is a part of it.
+    units : mapping of str to str
+        The units of columns that have one, as the file says it.
     """
 
     frame: pd.DataFrame
@@ -46,6 +48,7 @@ class TableFile:
     title: str | None = None
     columns: tuple[str, ...] = field(default=())
     start: int = 0
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes: Sequence[str]) -> TableFile:

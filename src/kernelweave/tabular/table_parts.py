@@ -29,6 +29,9 @@ def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     that would be read in another way is refused, since the file as a whole would be read in another way too.
     """
     suffix = path.suffix.lower()
+    if wishes.long is not None:
+        text = "a long table cannot be read in parts, since a sample has several rows. Pass --chunk-rows 0."
+        raise TableError(str(path), [Problem(text)])
     parts = parquet_parts(path, wishes, rows) if suffix == ".parquet" else _text_parts(path, wishes, rows)
     with readable(path, suffix):
         for part in _alike(parts, str(path)):
@@ -52,12 +55,12 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
             text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."
             raise TableError(str(path), [Problem(text)])
-        kept, notes, problems = clean_frame(frame, own if own.decimal == style.decimal else style, wishes, found)
-        if problems:
-            raise TableError(str(path), problems)
-        lost = [name for name in frame if name not in kept]  # without an entry in this part
-        kept = kept.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
-        yield with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *notes])
+        clean = clean_frame(frame, own if own.decimal == style.decimal else style, wishes, found)
+        if clean.problems:
+            raise TableError(str(path), clean.problems)
+        lost = [name for name in frame if name not in clean.frame]  # without an entry in this part
+        kept = clean.frame.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
+        yield with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
 
 
 @dataclass(slots=True)

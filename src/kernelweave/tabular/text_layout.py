@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
+from kernelweave.tabular.heading import Heading, find_heading
 from kernelweave.tabular.number_text import is_number, may_be_number
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.text_source import TextSource
-from kernelweave.tabular.unit_row import unit_row
 from kernelweave.tabular.wishes import SEPARATORS, Wishes
 
 __all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
@@ -34,8 +35,8 @@ class Layout:
     """How the rows of a text file are written.
 
     `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
-    the header does not give them as they are. With `comments`, lines between the rows are comments. `head` and `body`
-    are the header and the first rows, split.
+    the header does not give them as they are. With `comments`, lines between the rows are comments. The last lines, as
+    many as `footer` says, are no rows. `head` and `body` are the header and the first rows, split.
     """
 
     sep: str
@@ -46,12 +47,17 @@ class Layout:
     head: list[str]
     body: list[list[str]]
     notes: tuple[str, ...] = field(default=())
+    footer: int = 0
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self, file: IO[str]) -> Iterator[str]:
-        """Yield the lines from the header on, without comments."""
+        """Yield the lines from the header on, without comments and footer."""
+        held: deque[str] = deque()
         for i, line in enumerate(file):
             if i >= self.skip and not (self.comments and line.startswith("#") and i > self.skip):
-                yield line
+                held.append(line)
+                if len(held) > self.footer:
+                    yield held.popleft()
 
 
 def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
@@ -73,6 +79,10 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     rows = list(split_rows(lines[start:], sep))
     width = _usual(rows)
     notes = [] if sep == _expected(source) or width < 2 else [f"its columns are separated by {_word(sep)}"]
+    footer = _footer(source, sep, width, rows, notes)
+    if footer and len(lines) < _PEEKED:
+        lines = lines[:-footer]
+        rows = list(split_rows(lines[start:], sep))
     before = _titles(rows, width)
     skip = start + sum(len(row) == 1 for row in rows[:before]) + _blank(lines[start:], before)
     rows = rows[before:]
@@ -88,13 +98,25 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
         notes.append("lines that begin with # are comments, so they are left out")
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
-    units = unit_row(rows) if header else ()
-    if units:
-        notes.append(f"its second row holds units ({shown_names(units)}), so it is no sample")
-        skip += _lines_of(lines[skip:], sep, 2 if marked is None else 1)
-        names, rows = rows[0], [rows[0], *rows[2:]]
+    heading = find_heading(rows) if header else Heading(rows[0])
+    if heading.rows > 1:
+        notes += heading.notes
+        skip += _lines_of(lines[skip:], sep, heading.rows - (marked is not None))
+        names, rows = heading.names, [heading.names, *rows[heading.rows :]]
+    named = header and marked is None and heading.rows == 1
     body = rows[1:] if header else rows
-    return Layout(sep, skip, header and marked is None and not units, names, comments, rows[0], body, tuple(notes))
+    return Layout(sep, skip, named, names, comments, rows[0], body, tuple(notes), footer, heading.units)
+
+
+def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[str]], notes: list[str]) -> int:
+    """Return how many lines at the end of a file are no rows of its table, and say so."""
+    last = [next(split_rows([line], sep), []) for line in source.tail]
+    remarks = footer_lines(last, width, rows[1 : -len(last)] or rows[1:2])
+    told = [remark for remark in remarks if remark]
+    if told:
+        what = "last line is no row" if len(told) == 1 else f"last {len(told)} lines are no rows"
+        notes.append(f"its {what} of the table, so left out ({shown_names(told)})")
+    return len(remarks)
 
 
 def _lines_of(lines: Sequence[str], sep: str, count: int) -> int:
@@ -215,8 +237,9 @@ def _marked_header(comments: Sequence[str], sep: str, width: int, rows: Sequence
     if not comments or width < 2 or not comments[-1].startswith("#"):
         return None
     head = next(split_rows([comments[-1].lstrip("#").lstrip(" ")], sep), [])
-    below = any(is_number(cell) for cell in rows[0]) or unit_row([head, *rows])
-    if len(head) != width or any(map(is_number, head)) or not below:
+    if len(head) != width or any(map(is_number, head)):
+        return None
+    if not any(is_number(cell) for cell in rows[0]) and find_heading([head, *rows]).rows == 1:
         return None
     return head
 

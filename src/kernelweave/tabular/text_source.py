@@ -21,6 +21,8 @@ __all__ = ["PACKED", "TextSource", "inner_name", "text_source"]
 
 PACKED = (".gz", ".zip")
 _CHUNK = 1 << 20
+_END = 1 << 14  # bytes, an even number for encodings of two bytes
+_TAIL = 30  # lines
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _WINDOWS = re.compile(rb"[\x80-\x9f]")  # control characters in latin-1, letters and quotes in Windows-1252
 _OTHERS = {  # what a file that is no text begins with
@@ -36,11 +38,12 @@ _OTHERS = {  # what a file that is no text begins with
 
 @dataclass(frozen=True, slots=True)
 class TextSource:
-    """A text file: its path, encoding, name inside an archive, and what was found out about it."""
+    """A text file: its path, encoding, what was found out about it, and its last lines."""
 
     path: Path
     encoding: str
     notes: tuple[str, ...] = field(default=())
+    tail: tuple[str, ...] = field(default=())
 
     @contextmanager
     def open(self) -> Iterator[IO[str]]:
@@ -96,25 +99,36 @@ def text_source(path: Path, encoding: str | None = None, *, whole: bool = True) 
         head = raw.read(_CHUNK)
         _need_text(path, head, encoding)
         found = encoding or _marked(head) or _wide(path, head)
-        bad, windows = _misfit(path, head, raw, found, whole=whole)
+        bad, windows, end = _misfit(path, head, raw, found, whole=whole)
     if found is not None:
         notes = () if found in ("utf-8", "utf-8-sig") or encoding else (f"it is encoded as {found.upper()}",)
-        return TextSource(path, found, notes)
+        return TextSource(path, found, notes, _last_lines(end, found))
     if bad is None:
-        return TextSource(path, "utf-8")
+        return TextSource(path, "utf-8", (), _last_lines(end, "utf-8"))
     name = "cp1252" if windows else "latin-1"
     word = re.search(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*", bad.decode(name, errors="replace"))
     example = f": {shown(word.group())}" if word else ""
-    return TextSource(path, name, (f"it is not UTF-8, so it is read as {name}{example}",))
+    return TextSource(path, name, (f"it is not UTF-8, so it is read as {name}{example}",), _last_lines(end, name))
 
 
-def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None, *, whole: bool) -> tuple[bytes | None, bool]:
-    """Return a piece that is not in the encoding (UTF-8 if None), None if all is, and whether it may be Windows-1252.
+def _last_lines(end: bytes, encoding: str) -> tuple[str, ...]:
+    """Return the last lines of a file from its last bytes, without the first, which may have begun before."""
+    wide = {"utf-16-be": "utf-16-be", "utf-16": "utf-16-be" if end[:1] == b"\0" else "utf-16-le"}
+    text = end.decode(wide.get(encoding, encoding), errors="replace")
+    lines = re.split("\r\n|\r|\n", text)
+    return tuple(lines[1 : None if lines[-1] else -1][-_TAIL:])
 
-    The file is read once in pieces, so that one that unpacks to more than the memory is refused before it fills it.
+
+def _misfit(
+    path: Path, head: bytes, raw: IO[bytes], encoding: str | None, *, whole: bool
+) -> tuple[bytes | None, bool, bytes]:
+    """Return a piece that is not in the encoding (UTF-8 if None), whether it may be Windows-1252, and the last bytes.
+
+    The piece is None if all is in the encoding. The file is read once in pieces, so that one that unpacks to more than
+    the memory is refused before it fills it.
     """
     decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
-    size, bad, windows, chunk = 0, None, False, head
+    size, bad, windows, chunk, end = 0, None, False, head, b""
     while chunk:
         size += len(chunk)
         if whole:
@@ -129,8 +143,9 @@ def _misfit(path: Path, head: bytes, raw: IO[bytes], encoding: str | None, *, wh
             bad = error.object[max(error.start - 40, 0) : error.start].rpartition(b"\n")[2]
             bad += error.object[error.start : error.start + 40].partition(b"\n")[0]
         windows = windows or _WINDOWS.search(chunk) is not None
+        end = (end + chunk)[-_END:]
         chunk = raw.read(_CHUNK)
-    return bad, windows
+    return bad, windows, end
 
 
 def _need_text(path: Path, head: bytes, encoding: str | None) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.file_reading import LimitWord
 
 __all__ = ["SEPARATORS", "Wishes"]
 
@@ -33,6 +35,10 @@ class Wishes:
     obsm: str | None = None
     modality: tuple[str, ...] = ()
     transpose: bool | None = None
+    missing: tuple[str, ...] = ()
+    limits: LimitWord = "limit"
+    long: tuple[str, str, str] | None = None
+    wide: bool = False
     usual_id: str | None = None
     usual_drop: frozenset[str] = field(default=frozenset())
 
@@ -51,6 +57,15 @@ class Wishes:
                     f"{name} must be '.' or ','{' or a space or an apostrophe' * (name == 'thousands')}; got {mark!r}."
                 )
                 raise InvalidInputError(msg)
+        if not all(code.rpartition("=")[2].strip() for code in self.missing):
+            msg = f"missing must be codes such as 999 or age=999; got {', '.join(map(repr, self.missing))}."
+            raise InvalidInputError(msg)
+        if self.limits not in get_args(LimitWord):
+            msg = f"limits must be {', '.join(get_args(LimitWord))}; got {self.limits!r}."
+            raise InvalidInputError(msg)
+        if self.long is not None and (len(self.long) != 3 or self.wide):
+            msg = f"long must name the columns of ids, variables and values, without wide; got {self.long!r}."
+            raise InvalidInputError(msg)
         if self.decimal is not None and self.decimal == self.thousands:
             msg = f"decimal and thousands are both {self.decimal!r}: they must differ."
             raise InvalidInputError(msg)

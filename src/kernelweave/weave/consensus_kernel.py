@@ -162,7 +162,7 @@ def combine(
         tiles = replace(tiles, check=None)
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
-    K = combine_tiles(tiles.of(samples.dtype), p[None], tiles.n)[0]
+    K = combine_tiles(tiles.of(samples.dtype, p), tiles.n, samples.dtype)
     training = samples if isinstance(samples, Views) else None
     return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 

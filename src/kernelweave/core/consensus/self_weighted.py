@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from kernelweave._types import Matrix, TileOf, Vector
+from kernelweave.core.algebra.matrices import symmetric_part
 
 __all__ = [
     "TRUSTED",
@@ -22,7 +23,8 @@ __all__ = [
     "median_weights",
 ]
 
-# rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there: (r, b, b')
+# rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there, (r, b, b'), or
+# their weighted sum
 Tile: TypeAlias = tuple[slice, slice, Matrix]
 
 _TILE = (192, 512)  # samples of a tile, at least and at most
@@ -40,8 +42,8 @@ class KernelTiles:
 
     Parameters
     ----------
-    tile : function of (rows, columns, dtype)
-        Returns the tile (r, b, b') of all kernels.
+    tile : function of (rows, columns, dtype, weights)
+        Returns the tile (r, b, b') of all kernels, or that of their weighted sum, (b, b').
     r, n : int
         The numbers of kernels and samples.
     check : function of a tile and `training`, whether it lies on the diagonal, optional
@@ -53,16 +55,21 @@ class KernelTiles:
     n: int
     check: Callable[..., None] | None = None
 
-    def of(self, dtype: np.dtype[np.floating]) -> Iterator[Tile]:
-        """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix."""
-        size = int(np.clip(self.n / np.sqrt(3 * self.r), *_TILE))
+    def of(self, dtype: np.dtype[np.floating], p: Vector | None = None) -> Iterator[Tile]:
+        """Yield the tiles on and above the diagonal; all kernels of a tile take about a third of a kernel matrix.
+
+        Those of the sum with the weights p are small, so that the terms of a tile stay in the processor's cache.
+        """
+        size = int(np.clip(self.n / np.sqrt(3 * self.r), *_TILE)) if p is None else _TILE[0]
         for i in range(0, self.n, size):
             for j in range(i, self.n, size):
                 rows, cols = slice(i, min(i + size, self.n)), slice(j, min(j + size, self.n))
-                H = self.tile(rows, cols, dtype)
-                if self.check is not None:
+                if self.check is None:
+                    yield rows, cols, self.tile(rows, cols, dtype, p)
+                else:
+                    H = self.tile(rows, cols, dtype)
                     self.check(H, training=i == j)
-                yield rows, cols, H
+                    yield rows, cols, H if p is None else np.tensordot(p.astype(dtype), H, axes=1)
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
@@ -84,7 +91,7 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
             diagonal[:] = 0
         times = 1 if rows == cols else 2
         seconds.append(times * (E @ E.T).astype(np.float64))
-        firsts.append(times * E.sum(axis=1, dtype=np.float64))
+        firsts.append(times * E.sum(axis=1).astype(np.float64))
         n = max(n, cols.stop)
     second, off, d = np.sum(seconds, axis=0), np.sum(firsts, axis=0), np.hstack(on_diagonal)
     m, first = centre.astype(np.float64), off + d.sum(axis=1)
@@ -105,20 +112,14 @@ def _correlations(C: Matrix, least: Vector) -> Matrix:
     return np.asarray(R)
 
 
-def combine_tiles(tiles: Iterable[Tile], p: Matrix, n: int) -> Matrix:
-    """K_j = Σ_i p_ji H_i for every row of p, as (len(p), n, n), each exactly symmetric."""
-    K = np.empty((0, n, n))
-    for rows, cols, H in tiles:
-        if len(K) == 0:
-            K = np.empty((len(p), n, n), dtype=H.dtype)
-        flat, shares = H.reshape(len(H), -1), p.astype(H.dtype)
-        # products of vectors read every tile once; that of one row as a matrix is much slower
-        tile = np.stack([share @ flat for share in shares]).reshape(len(p), *H.shape[1:])
+def combine_tiles(tiles: Iterable[Tile], n: int, dtype: np.dtype[np.floating]) -> Matrix:
+    """K (n, n), exactly symmetric, from its tiles (b, b')."""
+    K = np.empty((n, n), dtype=dtype)
+    for rows, cols, tile in tiles:
         if rows == cols:
-            tile = (tile + tile.transpose(0, 2, 1)) / 2
+            K[rows, rows] = symmetric_part(tile)
         else:
-            K[:, cols, rows] = tile.transpose(0, 2, 1)
-        K[:, rows, cols] = tile
+            K[rows, cols], K[cols, rows] = tile, tile.T
     return K
 
 

@@ -101,11 +101,12 @@ def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
 
     ARPACK is applied to (L + shift I)^-1: without the inverse it can skip eigenpairs. Always in double precision.
     """
-    L = laplacian(S.astype(np.float64))
-    n = L.shape[0]
+    n = S.shape[0]
+    S = S.astype(np.float64)
     if n < _DENSE_BELOW or q >= n // 2:
-        values, V = linalg.eigh(L.toarray(), subset_by_index=(0, q - 1), check_finite=False)
+        values, V = linalg.eigh(laplacian(S.toarray()), subset_by_index=(0, q - 1), check_finite=False)
     else:
+        L = laplacian(S)
         shift = _SHIFT * (float(L.diagonal().mean()) or 1.0)
         shifted = sparse.csc_array(L + shift * sparse.eye_array(n))
         factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})

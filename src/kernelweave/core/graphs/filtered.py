@@ -9,13 +9,13 @@ from scipy import linalg, sparse
 
 from kernelweave._types import Matrix, Progress, Vector
 
-__all__ = ["Spectrum", "filtered_eigenpairs"]
-
+__all__ = ["Spectrum", "block_products", "chebyshev", "filtered_eigenpairs", "orthonormal"]
 
 _SPARE = 8  # vectors in addition to those requested: the larger their eigenvalues, the faster the others converge
 _MAX_ITER = 40
 _DEGREES = (10, 120)  # of a filter, at least and at most
 _TOL = 1e-2  # relative to the largest eigenvalue requested
+_BLOCK = 1024  # rows that are converted to double precision at a time, so that they stay in the cache
 _LOOSER = 10  # factor of the tolerance of eigenvectors beyond the first ones that have to be accurate
 
 
@@ -69,11 +69,12 @@ def filtered_eigenpairs(
     """
     W = sparse.csr_array(S, dtype=np.float64)
     d = np.asarray(W.sum(axis=1)).ravel()
+    L = sparse.csr_array(sparse.diags_array(d) - W)
     top = _largest(W, d)
     if start is None:
         values, V = np.full(1, 0.2 * float(d.mean())), _random_block(d, q, seed)
     else:
-        values, V, _ = _ritz(W, d, start)
+        values, V, _ = _ritz(L, start)
     limits = np.where(np.arange(q) < (q if firm is None else firm), tol, _LOOSER * tol)
     residual, n_iter = np.full(q, np.inf), 0
     while n_iter < max_iter:
@@ -81,8 +82,8 @@ def filtered_eigenpairs(
         degree = 2.5 * np.sqrt(top / edge)
         if max_degree is not None and degree > max_degree:
             break
-        V = _filtered(W, d, V, int(np.clip(degree, *_DEGREES)), edge, top)
-        values, V, LV = _ritz(W, d, V)
+        V = chebyshev(L, V, int(np.clip(degree, *_DEGREES)), edge, top)
+        values, V, LV = _ritz(L, V)
         n_iter += 1
         LV[:, :q] -= V[:, :q] * values[:q]
         residual = np.sqrt(np.einsum("ij,ij->j", LV[:, :q], LV[:, :q])) / max(values[q - 1], 1e-12 * top)
@@ -113,50 +114,46 @@ def _largest(W: sparse.csr_array, d: Vector) -> float:
     return float((d + theirs).max())
 
 
-def _filtered(W: sparse.csr_array, d: Vector, V: Matrix, degree: int, edge: float, top: float) -> Matrix:
-    """Multiply V by the Chebyshev polynomial of L that maps [edge, top] to [-1, 1], scaled to 1 at 0.
+def chebyshev(L: sparse.csr_array, V: Matrix, degree: int, edge: float, top: float) -> Matrix:
+    """Multiply V by the Chebyshev polynomial of L that maps [edge, top] to [-1, 1]: T_k+1 = 2A T_k - T_k-1.
 
-    The polynomial is evaluated by its three-term recurrence; `ratio` keeps its values in range.
+    The shift and the factor are those of the sparse matrix, so that a step is one product and one difference.
     """
     middle, half = (top + edge) / 2, (top - edge) / 2
-    first = -half / middle
-    ratio = first
-    shift = (d - middle)[:, None]
-    old, new = V, _shifted(W, shift, V, first / half)
+    twice = sparse.csr_array(L - sparse.eye_array(L.shape[0], dtype=L.dtype) * L.dtype.type(middle))
+    twice.data *= L.dtype.type(2 / half)
+    old, new = V, np.asarray(twice @ V)
+    new *= L.dtype.type(0.5)
     for _ in range(degree - 1):
-        following = 1 / (2 / first - ratio)
-        step = _shifted(W, shift, new, 2 * following / half)
-        old = old * (-ratio * following)  # not in place, since V must not be overwritten
-        step += old
-        old, new, ratio = new, step, following
+        following = twice @ new
+        following -= old
+        old, new = new, following
     return new
 
 
-def _shifted(W: sparse.csr_array, shift: Matrix, V: Matrix, factor: float) -> Matrix:
-    """Factor · (L - middle I) V, shift = d - middle."""
-    out = W @ V
-    np.negative(out, out=out)
-    out += shift * V
-    out *= factor
-    return np.asarray(out)
-
-
-def _ritz(W: sparse.csr_array, d: Vector, V: Matrix) -> tuple[Vector, Matrix, Matrix]:
+def _ritz(L: sparse.csr_array, V: Matrix) -> tuple[Vector, Matrix, Matrix]:
     """Eigenvalues of L within the span of V, ascending, their orthonormal eigenvectors as the new V, and LV."""
-    V = _orthonormal(V)
-    LV = d[:, None] * V - W @ V
-    projected = V.T @ LV
-    values, rotation = linalg.eigh((projected + projected.T) / 2)
+    V = orthonormal(V / np.linalg.norm(V, axis=0))
+    LV = L @ V
+    projected = block_products(V, LV)
+    values, rotation = linalg.eigh((projected + projected.T) / 2, check_finite=False)
     return values, V @ rotation, LV @ rotation
 
 
-def _orthonormal(V: Matrix) -> Matrix:
+def orthonormal(V: Matrix) -> Matrix:
     """Return an orthonormal basis of the columns: by Cholesky of V'V, twice, or by QR if V'V is nearly singular."""
-    V = V / np.linalg.norm(V, axis=0)
     try:
         for _ in range(2):
-            factor = linalg.cholesky(V.T @ V, check_finite=False)
-            V = linalg.solve_triangular(factor, V.T, trans="T", check_finite=False).T
+            factor = linalg.cholesky(block_products(V, V), check_finite=False)
+            V = V @ linalg.inv(factor, check_finite=False).astype(V.dtype, copy=False)
     except linalg.LinAlgError:
-        return np.asarray(linalg.qr(V, mode="economic", check_finite=False)[0])
-    return np.ascontiguousarray(V)
+        return np.asarray(linalg.qr(V.astype(np.float64), mode="economic", check_finite=False)[0], dtype=V.dtype)
+    return V
+
+
+def block_products(A: Matrix, B: Matrix) -> Matrix:
+    """Return A'B, summed in double precision, block by block."""
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(A), _BLOCK))
+    return np.asarray(
+        sum(A[rows].astype(np.float64, copy=False).T @ B[rows].astype(np.float64, copy=False) for rows in blocks)
+    )

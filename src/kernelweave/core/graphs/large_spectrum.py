@@ -1,8 +1,8 @@
 """The smallest eigenpairs of the Laplacian of a large sparse graph, by Chebyshev filters in single precision.
 
-Nearly all of the time is spent on products of the graph with a block of vectors. The nodes are ordered so that
-neighbours are close in memory, and single precision halves what is read; a last step in double precision gives
-orthonormal eigenvectors and their residuals.
+Nearly all of the time is spent on products of the graph with a block of vectors. Single precision halves what is read;
+a last step in double precision gives orthonormal eigenvectors and their residuals. It is fastest where neighbours are
+close in the order of the nodes.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from kernelweave._types import Matrix, Progress, Vector
-from kernelweave.core.graphs.filtered import Spectrum
+from kernelweave.core.graphs.filtered import Spectrum, block_products, chebyshev, orthonormal
 
 __all__ = ["large_spectrum", "largest_eigenvalue"]
 
@@ -25,7 +23,6 @@ _TOL = 1e-2  # relative to the largest eigenvalue requested
 _LOOSER = 10  # factor of the tolerance of eigenvectors beyond the first ones that have to be accurate
 _DEGREES = (10, 120)  # of a filter
 _LANCZOS_STEPS = 12
-_BLOCK = 65_536  # rows that are converted to double precision at a time
 _ROUNDING = 30 * float(np.finfo(np.float32).eps)  # of the largest eigenvalue: smaller residuals need double precision
 
 
@@ -49,43 +46,41 @@ def large_spectrum(
     that.
     """
     n = S.shape[0]
-    order = reverse_cuthill_mckee(sparse.csr_matrix(S), symmetric_mode=True)
-    L = _laplacian(S, order, np.float32)
+    L = _laplacian(S, np.float32)
     top = largest_eigenvalue(L, seed)
     limits = np.where(np.arange(1, q) < (q if firm is None else firm), tol, _LOOSER * tol)
     values, residual, n_iter = np.full(q, 0.2 * float(L.diagonal().mean())), np.full(q - 1, np.inf), 0
     if start is None:
         V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q - 1 + _SPARE, n - 1))).astype(np.float32)
     else:
-        values, V, residual = _ritz(L, start[order, 1:].astype(np.float32), q)
+        values, V, residual = _ritz(L, start[:, 1:].astype(np.float32), q)
     while n_iter < max_iter and (residual >= limits).any():
-        V = _filtered(L, V, min(max(values[-1], 1e-7 * top), 0.5 * top), top)
+        edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
+        V = chebyshev(L, V, int(np.clip(4.5 * np.sqrt(top / edge), *_DEGREES)), edge, top)
         values, V, residual = _ritz(L, V, q)
         n_iter += 1
         if progress is not None:
             progress(f"eigenvectors (residual {residual.max(initial=0):.1e})", n_iter, max_iter)
         if L.dtype == np.float32 and tol * values[q - 2] < _ROUNDING * top:
-            L, V = _laplacian(S, order, np.float64), V.astype(np.float64)
-    return _in_double(_laplacian(S, order, np.float64), V, q, order, limits, n_iter)
+            L, V = _laplacian(S, np.float64), V.astype(np.float64)
+    return _in_double(_laplacian(S, np.float64), V, q, limits, n_iter)
 
 
-def _in_double(
-    L: sparse.csr_array, V: Matrix, q: int, order: NDArray[np.int32], limits: Vector, n_iter: int
-) -> Spectrum:
-    """Return the q smallest eigenpairs within the span of V and the constant vector, in the order of the samples."""
+def _in_double(L: sparse.csr_array, V: Matrix, q: int, limits: Vector, n_iter: int) -> Spectrum:
+    """Return the q smallest eigenpairs within the span of V and the constant vector."""
     values, V, residual = _ritz(L, V.astype(np.float64), q)
     n = len(V)
     vectors = np.empty((n, q))
     vectors[:, 0] = 1 / np.sqrt(n)
-    vectors[order, 1:] = V[:, : q - 1] * np.where((V[:, : q - 1] ** 3).sum(axis=0) < 0, -1, 1)
+    vectors[:, 1:] = V[:, : q - 1] * np.where((V[:, : q - 1] ** 3).sum(axis=0) < 0, -1, 1)
     found = np.concatenate([[0.0], np.maximum(values[: q - 1], 0)])
     worst = float(residual.max(initial=0))
     return Spectrum(found, vectors, vectors, converged=bool((residual < limits).all()), residual=worst, n_iter=n_iter)
 
 
-def _laplacian(S: sparse.csr_array, order: NDArray[np.int32], dtype: type[np.floating[Any]]) -> sparse.csr_array:
-    """Return L = diag(d) - S in this order and precision."""
-    W = sparse.csr_array(S[order][:, order], dtype=np.float64)
+def _laplacian(S: sparse.csr_array, dtype: type[np.floating[Any]]) -> sparse.csr_array:
+    """Return L = diag(d) - S in this precision."""
+    W = sparse.csr_array(S, dtype=np.float64)
     L = sparse.csr_array(sparse.diags_array(W.sum(axis=1)) - W, dtype=dtype)
     L.sort_indices()
     return L
@@ -108,47 +103,15 @@ def largest_eigenvalue(L: sparse.csr_array, seed: int = 0) -> float:
     return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[1 : len(alpha)]))[-1]) + beta[-1]
 
 
-def _filtered(L: sparse.csr_array, V: Matrix, edge: float, top: float) -> Matrix:
-    """Multiply V by the Chebyshev polynomial of L that maps [edge, top] to [-1, 1]: T_k+1 = 2A T_k - T_k-1."""
-    degree = int(np.clip(4.5 * np.sqrt(top / edge), *_DEGREES))
-    middle, half = (top + edge) / 2, (top - edge) / 2
-    twice = sparse.csr_array(L - sparse.eye_array(L.shape[0], dtype=L.dtype) * L.dtype.type(middle))
-    twice.data *= L.dtype.type(2 / half)
-    old, new = V, np.asarray(twice @ V)
-    new *= L.dtype.type(0.5)
-    for _ in range(degree - 1):
-        following = twice @ new
-        following -= old
-        old, new = new, following
-    return new
-
-
 def _ritz(L: sparse.csr_array, V: Matrix, q: int) -> tuple[Vector, Matrix, Vector]:
     """Return the eigenvalues of L within the span of V, ascending, their eigenvectors, and q - 1 relative residuals."""
     V = V - V.mean(axis=0, dtype=np.float64).astype(V.dtype)  # without the constant eigenvector
-    V = _orthonormal(V / np.linalg.norm(V, axis=0))
+    V = orthonormal(V / np.linalg.norm(V, axis=0))
     LV = L @ V
-    projected = _products(V, LV)
+    projected = block_products(V, LV)
     values, rotation = linalg.eigh((projected + projected.T) / 2)
     rotation = rotation.astype(V.dtype)
     V, LV = V @ rotation, LV @ rotation
     LV -= V * values.astype(V.dtype)
-    residual = np.sqrt(np.diag(_products(LV, LV)))[: q - 1]
+    residual = np.sqrt(np.diag(block_products(LV, LV)))[: q - 1]
     return values, V, residual / max(values[min(q, len(values) + 1) - 2], np.finfo(np.float64).tiny)
-
-
-def _orthonormal(V: Matrix) -> Matrix:
-    """Return an orthonormal basis of the columns: by Cholesky of V'V, twice, or by QR if V'V is nearly singular."""
-    try:
-        for _ in range(2):
-            factor = linalg.cholesky(_products(V, V), check_finite=False)
-            V = V @ linalg.inv(factor, check_finite=False).astype(V.dtype)
-    except linalg.LinAlgError:
-        return np.asarray(linalg.qr(V.astype(np.float64), mode="economic", check_finite=False)[0], dtype=V.dtype)
-    return V
-
-
-def _products(A: Matrix, B: Matrix) -> Matrix:
-    """Return A'B, summed in double precision, block by block."""
-    blocks = (slice(i, i + _BLOCK) for i in range(0, len(A), _BLOCK))
-    return np.asarray(sum(A[rows].astype(np.float64).T @ B[rows].astype(np.float64) for rows in blocks))

@@ -1,0 +1,103 @@
+"""Long tables, with one row for every measurement: id, variable, value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelweave._plural import counted
+from kernelweave.memory import check_memory
+from kernelweave.tabular.packages import pandas
+from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
+from kernelweave.tabular.row_labels import is_unnamed
+from kernelweave.tabular.wishes import Wishes
+
+__all__ = ["Widened", "widened"]
+
+_VARIABLE = re.compile(
+    r"(variable|feature|gene|symbol|probe|protein|metabolite|taxon|otu|marker|key|parameter|measure|measurement|analyte"
+    r"|attribute|test|item|question|metric|indicator|characteristic|assay)s?([ _.\-]?(name|id|symbol|code))?",
+)
+_VALUE = re.compile(
+    r"values?|counts?|expression|level|result|amount|abundance|intensity|measurement|score|answer|response"
+    r"|concentration|tpm|fpkm|rpkm|reads|(value|result)[ _.\-].*|.*[ _.\-](value|result)",
+)
+_FILLED = 0.5  # share of the pairs of id and variable that a table with these names must have
+_COMPLETE = 0.9  # and one with other names, which is only hinted at
+_LEAST = 3  # variables of such a table
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """A table with a row for every id, the column of the ids, and notes."""
+
+    frame: Any
+    id: str
+    notes: list[str]
+
+
+def widened(frame: Any, path: Path, wishes: Wishes) -> Widened | list[str]:
+    """Return a long table with a row for every id; of another table only notes, with a hint if it looks like one."""
+    if wishes.long is not None:
+        for name in wishes.long:
+            need_column(list(map(str, frame)), name, str(path))
+        return _spread(frame, wishes.long, path)
+    names = [str(name) for name in frame if not is_unnamed(str(name))]
+    if wishes.wide or len(names) != 3 or wishes.labels is not None or wishes.id not in (None, names[0]):
+        return []
+    found = _as_long(frame, names)
+    if found is None:
+        return []
+    long, share, certain = found
+    if certain and share >= _FILLED:
+        return _spread(frame, long, path)
+    if share < _COMPLETE or frame[long[1]].nunique() < _LEAST:
+        return []
+    options = " ".join(map(shown, long))
+    return [f"it looks like a long table: if every row is one measurement, pass --long {options} (long= in Python)"]
+
+
+def _as_long(frame: Any, names: list[str]) -> tuple[tuple[str, str, str], float, bool] | None:
+    """Return id, variable and value, the share of pairs that are there, and whether the names say so; None if not."""
+    id, variable, value = names
+    if frame[value].dtype.kind not in "iuf" or frame[variable].dtype.kind in "biufcmM" or frame[id].dtype.kind == "f":
+        return None
+    if frame[[id, variable]].isna().any(axis=None) or frame.duplicated([id, variable]).any():
+        return None
+    n, m = frame[id].nunique(), frame[variable].nunique()
+    if n < 2 or m < 2 or len(frame) == n:
+        return None
+    certain = _VARIABLE.fullmatch(variable.strip().lower()) and _VALUE.fullmatch(value.strip().lower())
+    return (id, variable, value), len(frame) / (n * m), bool(certain)
+
+
+def _spread(frame: Any, long: tuple[str, str, str], path: Path) -> Widened:
+    """Return a table with a column for every variable, in the order in which they occur."""
+    pd = pandas()
+    id, variable, value = long
+    twice = frame.duplicated([id, variable]).to_numpy()
+    if twice.any():
+        row = int(twice.argmax())
+        pair = f"{shown(frame[id].iloc[row])} and {shown(frame[variable].iloc[row])}"
+        text = f"as a long table it has {pair} again in row {row + 1}: keep one row, or give their mean."
+        raise TableError(str(path), [Problem(text, (Way("every row is a sample", {"wide": True}),))])
+    rows, ids = pd.factorize(frame[id])
+    columns, names = pd.factorize(frame[variable].astype(str))
+    check_memory(8 * len(ids) * len(names), what=f"Spreading {path}", advice="select variables first")
+    numeric = frame[value].dtype.kind in "biuf"
+    cells = np.full((len(ids), len(names)), np.nan, dtype=np.float64 if numeric else object)
+    known = (rows >= 0) & frame[variable].notna().to_numpy()
+    cells[rows[known], columns[known]] = frame[value].to_numpy()[known]
+    wide = pd.DataFrame(cells, columns=names)
+    wide.insert(0, id, np.asarray(ids))
+    lacking = int(np.count_nonzero(pd.isna(cells)))
+    note = (
+        f"it is a long table: {counted(len(frame), 'row')} are {counted(len(ids), 'sample')} ({id!r}) with "
+        f"{counted(len(names), 'variable')} ({variable!r}) and their values ({value!r})"
+    )
+    gaps = [f"{counted(lacking, 'value')} of samples and variables {'is' if lacking == 1 else 'are'} missing in it"]
+    return Widened(wide, id, [note, *(gaps if lacking else [])])

@@ -1,0 +1,107 @@
+"""Codes for missing values, such as 999: taken as missing when asked, and a hint where a column seems to have one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave._plural import counted
+from kernelweave._types import Array, Matrix
+from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.problems import shown, shown_names
+
+__all__ = ["code_hints", "codes_of", "without_codes"]
+
+_USUAL = frozenset(sign * int(digit * width) for digit in "789" for width in range(1, 6) for sign in (1, -1))
+_USUAL_TIMES, _TIMES = 2, 3  # how often a code must occur, and any other number
+_FAR = 10  # ranges of the other values that a number must be away to be taken for a code
+_VARIED = 5  # different values that the others must have then
+_BLOCK = 2**22  # cells that are compared at a time
+
+
+def codes_of(codes: Sequence[str]) -> list[tuple[str | None, str]]:
+    """Return the column, None for all, and the code of entries such as 999 and age=999."""
+    parted = [code.rpartition("=") for code in codes]
+    return [(column or None, value.strip()) for column, _, value in parted]
+
+
+def without_codes(frame: Any, codes: Sequence[str], kept: Collection[str | None]) -> tuple[Any, list[str]]:
+    """Return a table whose cells with a code are missing, but for the columns in `kept`, and notes that count them."""
+    notes = []
+    for column, code in codes_of(codes):
+        counts, changed = {}, {}
+        for name in [name for name in frame if (column or str(name)) == str(name) and name not in kept]:
+            hit = _equal(frame[name], code)
+            if hit.any():
+                counts[str(name)] = int(hit.sum())
+                changed[str(name)] = frame[name].mask(hit)
+        frame = frame.assign(**changed)
+        n, listed = sum(counts.values()), shown_names(list(counts))
+        told = f"{counted(n, 'cell')} {'is' if n == 1 else 'are'} taken as missing" if n else "no cell has it"
+        notes.append(f"missing values have the code {shown(code)}: {told}{f' (column {listed})' if n else ''}")
+    return frame, notes
+
+
+def _equal(column: Any, code: str) -> Any:
+    if column.dtype.kind in "biuf":
+        return column == float(code) if is_number(code) else column.isna() & False
+    hit = column.astype(str).str.strip() == code
+    return hit & column.notna()
+
+
+def code_hints(frame: Any, kept: Collection[str | None]) -> list[str]:
+    """Return a sentence for every number that repeats far outside the other values of a column."""
+    numeric = frame.select_dtypes("number")
+    numeric = numeric[[name for name in numeric if name not in kept]]
+    found: dict[float, list[tuple[str, int, float, float]]] = defaultdict(list)
+    step = max(1, _BLOCK // max(1, len(frame)))
+    for start in range(0, numeric.shape[1], step):
+        part = numeric.iloc[:, start : start + step]
+        values = part.to_numpy(dtype=np.float64, na_value=np.nan)
+        for sign in (1, -1):
+            for j, code, times, low, high in _extremes(sign * values):
+                ends = sorted((sign * low, sign * high))
+                found[sign * code].append((str(part.columns[j]), times, ends[0], ends[1]))
+    return [_sentence(code, columns) for code, columns in found.items()]
+
+
+def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
+    """Return the columns whose largest value seems to be a code: it, how often it occurs, and the ends of the rest."""
+    if not values.size:
+        return []
+    finite = np.where(np.isfinite(values), values, -np.inf)
+    top = finite.max(axis=0)
+    times = (finite == top).sum(axis=0)
+    second = np.where(finite < top, finite, -np.inf).max(axis=0)
+    low = np.where(np.isfinite(values), values, np.inf).min(axis=0)
+    with np.errstate(invalid="ignore"):
+        gap, spread = top - second, second - low
+    known = np.isfinite(values).sum(axis=0)
+    usual = np.isin(np.abs(top), [abs(code) for code in _USUAL]) & (times >= _USUAL_TIMES) & (gap >= spread)
+    any_number = (times >= _TIMES) & (gap > _FAR * spread)
+    may_be = (usual | any_number) & np.isfinite(spread) & (spread > 0) & (2 * times <= known)
+    return [
+        (j, float(top[j]), int(times[j]), float(low[j]), float(second[j]))
+        for j in np.flatnonzero(may_be).tolist()
+        if usual[j] or _n_different(values[:, j]) > _VARIED
+    ]
+
+
+def _n_different(values: Array) -> int:
+    return len(np.unique(values[np.isfinite(values)]))
+
+
+def _sentence(code: float, columns: Sequence[tuple[str, int, float, float]]) -> str:
+    name, times, low, high = columns[0]
+    if len(columns) == 1:
+        where = f"column {name!r} holds {code:g} in {counted(times, 'row')}, far from its other values"
+        option = f"{name}={code:g}"
+    else:
+        names = shown_names([name for name, *_ in columns])
+        where = f"{len(columns)} columns ({names}) hold {code:g} far from their other values"
+        option = f"{code:g}"
+    ends = f" ({low:g} to {high:g})" if len(columns) == 1 else ""
+    return f'{where}{ends}. If it stands for missing, pass --missing "{option}" (missing=["{option}"] in Python)'

@@ -1,0 +1,25 @@
+"""The units of columns: said in the cells, in a row below the header, or in the name, as in weight [kg]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kernelweave.tabular.number_text import is_unit
+
+__all__ = ["named_units"]
+
+_BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
+
+
+def named_units(frame: Any, said: Mapping[str, str]) -> dict[str, str]:
+    """Return the units of the columns of a table by name: those that the file says, and those in the names."""
+    found = {}
+    for name in map(str, frame):
+        bracket = _BRACKETS.fullmatch(name)
+        if name in said:
+            found[name] = said[name]
+        elif bracket is not None and is_unit(bracket["unit"]):
+            found[name] = bracket["unit"].strip()
+    return found
