@@ -32,12 +32,12 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (155, 32, 21),
-    "local": (176, 36, 30),
+    "weave": (157, 32, 23),
+    "local": (178, 36, 32),
     "landmark": (120, 29, 29),
-    "predict": (148, 33, 25),
+    "predict": (150, 33, 27),
     "smkl": (145, 31, 22),
-    "classify": (176, 38, 27),
+    "classify": (177, 38, 27),
 }
 
 
