@@ -1,49 +1,67 @@
 """Stored rows: a random sample of the cells is computed again and gives the stored figures."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.rerun_cells import rows_of, run_again, same_figure, tasks_of, write_comparison
 from kernelweave.experiments import load_spec
-from kernelweave.experiments.data import identify
-from kernelweave.experiments.execute import run_task
 from kernelweave.experiments.reading import read_cells, read_results
 from kernelweave.experiments.selection import select_cells
-from kernelweave.experiments.store import SharedData
-from kernelweave.experiments.tasks import Point, Task
 
 RESULTS = Path(__file__).parents[2] / "experiments" / "results"
 SMALL = 250  # samples
 
 
-def task_of(row, spec):
-    """The task that computes one row alone."""
-    method = next(m for m in spec.methods if m.name == row["method"])
-    named = row["kernel"] if method.input == "kernels" else row["kernel"].partition(" of ")[2]
-    method = replace(method, kernels=named or method.kernels)
-    point = Point(json.loads(row["parameters"]), row["kernel"], int(row["seed"]))
-    split = (row["split"], float(row["fraction"])) if row["split"] else (None, None)
-    data = identify(row["dataset"])
-    return Task(spec.name, "full", spec.kind, data, method, (point,), *split, preprocessing=row["preprocessing"])
+@pytest.fixture(scope="module", params=["table2", "table3"])
+def stored(request):
+    rows = read_cells(read_results(RESULTS / request.param))
+    return load_spec(request.param, "full"), rows, select_cells(rows)
+
+
+def test_the_tasks_of_a_cell_hold_all_its_rows(stored):
+    spec, rows, cells = stored
+    for cell in cells[::7]:
+        part = rows_of(cell, rows)
+        first = part.iloc[0]
+        setting = first["parameters"], first["kernel"], first["preprocessing"]
+        found = [p.seed for t in tasks_of(part, spec) for p in t.points if t.setting(p) == setting]
+        assert sorted(found) == sorted(part["seed"]), cell
+        assert len(part) == cell.n_runs, cell
+
+
+def test_a_cell_of_a_path_is_run_with_its_path(stored):
+    spec, rows, cells = stored
+    if spec.name != "table2":
+        assert not any(task.path for cell in cells[::7] for task in tasks_of(rows_of(cell, rows), spec))
+        return
+    cell = next(c for c in cells if c.method == "SMKL" and "safeguarded" in c.setting)
+    (task,) = tasks_of(rows_of(cell, rows), spec)
+    assert task.path
+    assert len({point.parameters["alpha"] for point in task.points}) > 1
+
+
+def test_figures_are_equal_in_four_digits_or_differ():
+    assert same_figure(0.61234, 0.61236)
+    assert not same_figure(0.6123, 0.6124)
+
+
+def test_the_comparison_names_what_differs_and_what_was_left_out():
+    same = {"setting": "defaults", "runs": 20, "cpu_seconds": 1.0, "commit": "abc", "acc": [0.5, 0.5]}
+    other = same | {"acc": [0.5, 0.6], "acc_rows_apart": 3}
+    cells = {"table3: YALE 10 %, LGC": same | {"acc_rows_apart": 0}, "table3: YALE 30 %, LGC": other}
+    page = write_comparison({"seed": 4, "cells": cells, "left_out": {"table3: BA 50 %, SMKL": 540.0}})
+    assert "2 cells run again; 1 of them with other figures in the first four digits" in page
+    assert "table3: BA 50 %, SMKL: its rows took 540 s" in page
+    assert "| table3: YALE 30 %, LGC | defaults | 20 | ACC | 0.5000 | 0.6000 | 3 | 1.0 | abc |" in page
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["table2", "table3"])
-def test_ten_random_cells_give_the_stored_figures_again(name, shared_data, tmp_path):
-    spec, rows = load_spec(name, "full"), read_cells(read_results(RESULTS / name))
+def test_ten_random_cells_give_the_stored_figures_again(stored, shared_data):
+    spec, rows, cells = stored
     small = set(rows.loc[rows["n_samples"] < SMALL, "dataset"])
-    cells = [c for c in select_cells(rows) if c.dataset in small and c.settled and c.method != "Weave defaults"]
-    if name == "table2":  # a row of a path needs its path
-        cells = [c for c in cells if "safeguarded" not in c.setting]
+    cells = [c for c in cells if c.dataset in small and c.settled]
     for i in np.random.default_rng(0).permutation(len(cells))[:10]:
-        cell = cells[i]
-        same = (rows["dataset"] == cell.dataset) & (rows["method"] == cell.method) & (rows["setting"] == cell.setting)
-        labels = rows["labels"].isna() if cell.labels is None else rows["labels"] == cell.labels
-        tasks = [task_of(row, spec) for _, row in rows[same & labels].iterrows()]
-        shared = SharedData.build(tmp_path, tasks, shared_data / "paper")
-        again = np.mean([run_task(task, shared)[0]["acc"] for task in tasks])
-        shared.remove()
-        assert again == pytest.approx(cell.scores["acc"].mean, abs=5e-5), cell
+        again = run_again(rows_of(cells[i], rows), spec, shared_data / "paper")
+        assert same_figure(cells[i].scores["acc"].mean, np.mean([row["acc"] for row in again])), cells[i]

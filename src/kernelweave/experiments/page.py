@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave.errors import ResultsError
 from kernelweave.experiments import findings
+from kernelweave.experiments.budgets import budget_table
 from kernelweave.experiments.differences import Evidence, differences_table, explain_differences, leak_table
 from kernelweave.experiments.pictures import draw_comparison
 from kernelweave.experiments.published import load_published
@@ -49,10 +50,6 @@ A figure is selected by one of three rules:
 - **unsupervised**: the setting selected without labels.
 
 Two figures match if they differ by at most {near}.
-
-The methods "Weave defaults" and "SMKL defaults" of Tables 2 and 3 were computed before these defaults were changed
-(two versions of the samples; a scaling and a sparse last graph). All other methods have their parameters in the files
-of the experiments.
 """
 
 _PROTOCOL = """## Where the protocol differs
@@ -162,17 +159,18 @@ def _verdict(rows: dict[str, pd.DataFrame | None]) -> str:
 
 
 def _differences(name: str, rows: dict[str, pd.DataFrame | None]) -> list[str]:
-    """Return a table that explains every figure of Tables 2 and 3 that differs from the published one."""
+    """Return, for Tables 2 and 3, the size of the searches and what explains each difference from the paper."""
     frame = rows[name]
     if frame is None or name not in ("table2", "table3"):
         return []
     published = load_published(name)
-    evidence = Evidence(rows["leak"], rows["restarts"], planned_settings(name), rows["draws"])
-    found = explain_differences(frame, published, evidence)
-    tables = [differences_table(found, published)] if found else []
+    planned = planned_settings(name)
+    found = explain_differences(frame, published, Evidence(rows["leak"], rows["restarts"], planned, rows["draws"]))
+    tables = [budget_table(select_cells(frame), planned, f"{published.table}: size of every search")]
+    tables += [differences_table(found, published)] if found else []
     if name == "table3" and rows["leak"] is not None:
         tables.append(leak_table(frame, rows["leak"], published))
-    return [to_markdown(tables)] if tables else []
+    return [to_markdown(tables)]
 
 
 def _first(part: Part, rows: pd.DataFrame | None) -> str:

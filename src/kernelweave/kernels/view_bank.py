@@ -184,7 +184,11 @@ class ViewBank:
         """Fit the kernels of one view and return the function of their tiles."""
         bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
         if X.complete:
-            return lambda rows, cols, dtype=None, p=None: bank.values(pair.tile(rows, cols, dtype), p)
+            return lambda rows, cols, dtype=None, p=None: (
+                bank.stack(pair.tile(rows, cols, dtype))
+                if p is None
+                else bank.weighted(pair.tile(rows, cols, dtype), p)
+            )
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)

@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Vector
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.samples.structureless import Kind as NullKind
+from kernelweave.samples.prepared import NullKind
 from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import QUICK_TOL, spectrum, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs

@@ -67,8 +67,11 @@ class VersionKernels:
 
     def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
         """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
-        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        return self.bank.weighted(new.astype(dtype, copy=False), self.training, self.weights)
+        if self.scalings and isinstance(new, Views):
+            new = scaled(new, self.scalings, dtype)
+        else:
+            new = new.astype(dtype, copy=False)
+        return self.bank.weighted(new, self.training, self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

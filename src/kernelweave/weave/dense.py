@@ -21,10 +21,8 @@ from kernelweave.core.graphs.affinity import (
     weighted_sum,
 )
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.prepared import Compared, Prepared, compared_again, prepare
+from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure
 from kernelweave.samples.scaling import Version
-from kernelweave.samples.structureless import Kind as NullKind
-from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
