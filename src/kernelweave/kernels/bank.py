@@ -115,7 +115,7 @@ class KernelBank:
         The function keeps the products between samples, but no kernel matrix. X must be floating point and finite: it
         is not checked.
         """
-        self.fit_pair(pair := Pair(X))
+        pair = self.fit_pair(Pair(X))
         return lambda rows, cols, dtype=None, p=None: (
             self.stack(pair.tile(rows, cols, dtype)) if p is None else self.weighted(pair.tile(rows, cols, dtype), p)
         )
