@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from kernelweave.core.paper import kernel_step as steps
 from kernelweave.core.paper.graph_step import residual
 from kernelweave.core.paper.kernel_step import (
     DISTANCE_FLOOR,
@@ -97,6 +98,37 @@ def test_the_weights_do_not_depend_on_where_the_search_starts(small):
     M = residual(0.1 * small.S)
     first, second = (weights(small, M, 20.0, 1e-9, w=np.asarray(w)) for w in ([1, 1, 1, 1.0], [1e-3, 5, 0.1, 2.0]))
     assert_allclose(first, second, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_extrapolated_steps_make_the_search_much_faster(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    H, M = np.stack([np.diag(rng.exponential(size=12) ** 3) for _ in range(3)]), residual(np.diag(rng.random(12)))
+    HH, h, start = kernel_products(H), kernel_residuals(H, M), np.array([0.01, 5, 0.1])
+
+    def distance_after_eight_cycles(max_stride):
+        monkeypatch.setattr(steps, "_MAX_CYCLES", 8)
+        monkeypatch.setattr(steps, "_MAX_STRIDE", max_stride)
+        w, d = consensus_weights(HH, h, np.vdot(M, M), start, beta=3.0, floor=1e-9)
+        return np.abs(np.log(self_weights(d, 1e-9) / w)).max()
+
+    assert distance_after_eight_cycles(1e3) < 0.01 * distance_after_eight_cycles(1.0)
+
+
+def test_no_cycle_of_the_search_increases_the_objective(rng, monkeypatch):
+    n, beta, floor = 12, 3.0, 1e-9
+    H = np.stack([np.diag(rng.exponential(size=n) ** 3) for _ in range(3)])
+    M = residual(np.diag(rng.random(n)))
+    for start in np.exp(rng.normal(scale=3, size=(20, 3))):
+        found = []
+        for cycles in range(1, 7):
+            monkeypatch.setattr(steps, "_MAX_CYCLES", cycles)
+            w, _ = consensus_weights(
+                kernel_products(H), kernel_residuals(H, M), np.vdot(M, M), start, beta=beta, floor=floor
+            )
+            K = kernel_step(H, w, M, beta=beta)
+            found.append(np.vdot(K, M) + perturbation_term(consensus_distances(H, K), floor, beta=beta))
+        assert np.diff(found).max() <= 1e-9 * abs(found[0])
 
 
 def test_a_consensus_that_is_equal_to_a_kernel_has_finite_weights(small):

@@ -140,10 +140,10 @@ def test_a_consensus_below_half_of_gamma_is_projected_on_the_bound(clustering):
     least = np.linalg.eigvalsh(free.K)[0]
     assert least < 0
     assert not free.on_bound
-    gamma = -1.5 * least  # K + gamma I is positive definite, but K is below -gamma/2
-    bound = PerturbSafely(beta, gamma)(clustering, state, Workspace())
-    assert bound.on_bound
-    assert np.linalg.eigvalsh(bound.K)[0] >= -gamma / 2 * (1 + 1e-9)
+    for gamma in (-1.5 * least, -1.7 * least):  # K + gamma I is positive definite, but K is below -gamma/2
+        bound = PerturbSafely(beta, gamma)(clustering, state, Workspace())
+        assert bound.on_bound
+        assert np.linalg.eigvalsh(bound.K)[0] >= -gamma / 2 * (1 + 1e-9)
     inside = PerturbSafely(beta, -2.5 * least)(clustering, state, Workspace())
     assert not inside.on_bound
     assert_array_equal(inside.K, free.K)

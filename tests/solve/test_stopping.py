@@ -53,6 +53,7 @@ def test_the_joint_change_is_the_larger_one_of_graph_and_kernel(rng):
 def test_a_graph_without_edges_changes_by_infinity_or_not_at_all(rng, change):
     K, empty = np.eye(6), np.zeros((6, 6))
     assert change(state(empty, K), state(symmetric(rng), K)) == np.inf
+    assert change(state(empty, K), state(1e-3 * symmetric(rng), K)) == np.inf
     assert change(state(empty, K), state(empty.copy(), K)) == 0
 
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tools.mutants.changes import Mutant, function_at, mutants_of
+from tools.mutants.changes import Mutant, holder_at, mutants_of
 from tools.mutants.page import ALIVE, mutants_page
 from tools.mutants.reach import Reach, coverage_page, measure
 from tools.mutants.trial import try_import
@@ -20,8 +20,11 @@ from tools.mutants.warm import Trial, try_functions
 
 FOLDER = Path(".mutants")
 ROOMS = ("core", "solve", "kernels", "weave", "experiments")
+TESTS = (*(f"tests/{room}" for room in ROOMS), "tests/api/test_value_objects.py")
 PAGE = Path("benchmarks/results/mutants.md")
 COVERAGE = Path("benchmarks/results/coverage.md")
+
+_TOGETHER = 60  # mutants for which the tests are imported once
 
 Tell = Callable[[Mutant, int, str], None]
 
@@ -34,6 +37,7 @@ def main() -> int:
     trying = commands.add_parser("try", help="draw mutants and run the tests that reach them")
     trying.add_argument("--number", type=int, default=200)
     trying.add_argument("--seed", type=int, default=0)
+    trying.add_argument("--tests", nargs="+", default=list(TESTS), help="folders of tests")
     trying.add_argument("--rooms", nargs="+", default=list(ROOMS))
     again = commands.add_parser("again", help="run tests that were written since on the mutants that survived")
     again.add_argument("tests", nargs="+")
@@ -41,29 +45,29 @@ def main() -> int:
     asked, more = parser.parse_known_args()
     if asked.command == "reach":
         code = measure(FOLDER, more)
-        (FOLDER / "tests.txt").write_text(" ".join(one for one in more if one.startswith("tests")))
         COVERAGE.write_text(coverage_page(FOLDER, _commit()))
         return code
     if asked.command == "try":
-        _try(asked.rooms, asked.number, asked.seed)
+        _try(asked.rooms, asked.number, asked.seed, asked.tests)
     if asked.command == "again":
         _again(asked.tests)
-    PAGE.write_text(mutants_page(_stored(), _tests()))
+    PAGE.write_text(mutants_page(_stored()))
     print(PAGE)
     return 0
 
 
-def _try(rooms: list[str], number: int, seed: int) -> None:
+def _try(rooms: list[str], number: int, seed: int, folders: list[str]) -> None:
     drawn = random.Random(seed).sample(_every(rooms), number)
     done = {(row["name"], row["commit"]) for row in _stored()}
     left = [mutant for mutant in drawn if (mutant.name, _commit()) not in done]
-    reach = Reach(FOLDER)
+    reach = Reach(FOLDER, folders)
 
     def store(mutant: Mutant, tests: int, outcome: str) -> None:
         _store({"name": mutant.name, "key": mutant.key, "outcome": outcome, "tests": tests, "seed": seed})
-        print(f"{outcome:12} {mutant.name}", flush=True)
+        print(f"{outcome:12} {mutant.key}", flush=True)
 
-    _run([(mutant, *reach.tests(mutant.path, mutant.line)) for mutant in left], _folders(), store)
+    for i in range(0, len(left), _TOGETHER):  # in the order drawn: what was tried when a run ends is a sample too
+        _run([(one, reach.tests(one.path, one.line)) for one in left[i : i + _TOGETHER]], folders, store)
 
 
 def _again(tests: list[str]) -> None:
@@ -73,29 +77,31 @@ def _again(tests: list[str]) -> None:
 
     def store(mutant: Mutant, _: int, outcome: str) -> None:
         _store({**alive[mutant.key], "outcome": outcome, "again": True})
-        print(f"{outcome:12} {mutant.name}", flush=True)
+        print(f"{outcome:12} {mutant.key}", flush=True)
 
     for key, row in alive.items():
         if key not in now:
             _store({**row, "outcome": "removed", "again": True})
-    _run([(now[key], tests, 0.0) for key in alive if key in now], tests, store)
+    _run([(now[key], tests) for key in alive if key in now], tests, store)
 
 
-def _run(asked: Iterable[tuple[Mutant, list[str], float]], folders: list[str], tell: Tell) -> None:
-    """Try mutants: first those that take effect at import, for which the package must not have been imported yet."""
+def _run(asked: Iterable[tuple[Mutant, list[str]]], folders: list[str], tell: Tell) -> None:
+    """Try mutants: in functions and constants all at once, others one by one, since they take effect at import."""
     spec = find_spec("kernelweave")
     if spec is None or spec.origin != str(Path("src/kernelweave/__init__.py").absolute()):
         sys.exit("The tests would not import the package of this folder: set PYTHONPATH to its src.")
-    warm = []
-    for mutant, tests, seconds in asked:
-        function = function_at(Path(mutant.path).read_text(), mutant.place)
+    warm, cold = [], []
+    for mutant, tests in asked:
+        holder = holder_at(Path(mutant.path).read_text(), mutant.place)
         if not tests:
             tell(mutant, 0, "not reached")
-        elif function is None:
-            tell(mutant, len(tests), try_import(mutant, tests, seconds))
+        elif holder is None:
+            cold.append((mutant, tests))
         else:
-            warm.append(Trial(mutant, function, tests, seconds))
+            warm.append(Trial(mutant, holder, tests))
     try_functions(warm, folders, lambda trial, outcome: tell(trial.mutant, len(trial.tests), outcome))
+    for mutant, tests in cold:
+        tell(mutant, len(tests), try_import(mutant, tests))
 
 
 def _every(rooms: Iterable[str]) -> list[Mutant]:
@@ -121,16 +127,6 @@ def _stored() -> list[dict[str, Any]]:
         row = json.loads(line)
         found[row["key"]] = {**row, "drawn": found.get(row["key"], {"drawn": row["outcome"]})["drawn"]}
     return list(found.values())
-
-
-def _folders() -> list[str]:
-    """Return which tests `reach` was given."""
-    file = FOLDER / "tests.txt"
-    return (file.read_text().split() if file.exists() else []) or ["tests"]
-
-
-def _tests() -> str:
-    return " ".join(_folders())
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Mutant", "function_at", "mutants_of", "mutated"]
+__all__ = ["Mutant", "holder_at", "mutants_of", "mutated", "names_of"]
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -41,11 +42,12 @@ class Mutant(NamedTuple):
     place: int  # of the changed node among all nodes of the module, in the order of `ast.walk`
     what: str
     source: str  # the line of the change, without indentation
+    copy: int  # how many changes of the module before this one have the same line and are called the same
 
     @property
     def key(self) -> str:
         """Return a name that stays the same while other lines change."""
-        return f"{self.path}: {self.source} [{self.what}]"
+        return f"{self.path}: {self.source} [{self.what}{f', {self.copy + 1}' if self.copy else ''}]"
 
     @property
     def name(self) -> str:
@@ -58,13 +60,16 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
     text = path.read_text()
     tree, lines = ast.parse(text), text.splitlines()
     skipped = {id(node) for part in _not_run(tree) for node in ast.walk(part)}
-    found = []
+    found, seen = [], Counter[tuple[str, str]]()
     for place, node in enumerate(ast.walk(tree)):
         if id(node) not in skipped:
             what = _change(copy.deepcopy(node))
             if what:
                 line = getattr(node, "lineno", 0)
-                found.append(Mutant(str(path.relative_to(root)), line, place, what, lines[line - 1].strip()))
+                source = lines[line - 1].strip()
+                name = str(path.relative_to(root))
+                found.append(Mutant(name, line, place, what, source, seen[source, what]))
+                seen[source, what] += 1
     return found
 
 
@@ -77,23 +82,49 @@ def mutated(source: str, place: int) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def function_at(source: str, place: int) -> str | None:
-    """Return the qualified name of the outermost function whose body holds a node, or None if it runs at import."""
+def holder_at(source: str, place: int) -> str | None:
+    """Return what a change can be made in without importing the module again: a function or a constant, or None.
+
+    It is the outermost function whose body holds the node, by its qualified name, or a constant of the module that only
+    functions use.
+    """
     tree = ast.parse(source)
     wanted = next(node for number, node in enumerate(ast.walk(tree)) if number == place)
-    return _holder(tree, wanted, "")
+    return _function(tree, wanted, "") or _constant_of(tree, wanted)
 
 
-def _holder(parent: ast.AST, wanted: ast.AST, prefix: str) -> str | None:
+def _function(parent: ast.AST, wanted: ast.AST, prefix: str) -> str | None:
     for child in ast.iter_child_nodes(parent):
         if isinstance(child, ast.FunctionDef):
             if any(node is wanted for part in child.body for node in ast.walk(part)):
                 return prefix + child.name
         else:
-            found = _holder(child, wanted, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
+            found = _function(child, wanted, f"{prefix}{child.name}." if isinstance(child, ast.ClassDef) else prefix)
             if found is not None:
                 return found
     return None
+
+
+def _constant_of(tree: ast.Module, wanted: ast.AST) -> str | None:
+    """Return the private constant of the module whose value holds the node, unless it is read while importing."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and any(node is wanted for node in ast.walk(statement.value)):
+            (name, *others) = names_of(statement)
+            private = name.startswith("_") and name.isupper() and not others
+            return name if private and not _read_at_import(tree, name) else None
+    return None
+
+
+def names_of(statement: ast.Assign) -> list[str]:
+    """Return the names that a statement assigns to."""
+    return [node.id for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _read_at_import(parent: ast.AST, name: str) -> bool:
+    if isinstance(parent, ast.Name):
+        return parent.id == name and isinstance(parent.ctx, ast.Load)
+    inside = parent.body if isinstance(parent, ast.FunctionDef) else []
+    return any(_read_at_import(child, name) for child in ast.iter_child_nodes(parent) if child not in inside)
 
 
 def _not_run(tree: ast.Module) -> Iterator[ast.AST]:
@@ -105,7 +136,7 @@ def _not_run(tree: ast.Module) -> Iterator[ast.AST]:
         if isinstance(node, ast.FunctionDef) and node.returns is not None:
             yield node.returns
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
-            yield node.annotation
+            yield node if ast.unparse(node.annotation) == "TypeAlias" else node.annotation
         elif isinstance(node, ast.JoinedStr | ast.Raise) or _is_for_readers(node):
             yield node
 

@@ -7,18 +7,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tools.mutants.trial import SECONDS
+
 __all__ = ["ALIVE", "mutants_page"]
 
 ALIVE = ("survived", "not reached")
 EQUIVALENT = Path("tools/mutants/equivalent.toml")
 
+
 Row = dict[str, Any]
 
 
-def mutants_page(rows: list[Row], tests: str) -> str:
+def mutants_page(rows: list[Row]) -> str:
     """Return the page: the score by part of the package, the mutants that survived, and those that are equivalent."""
     reasons: dict[str, dict[str, str]] = tomllib.loads(EQUIVALENT.read_text())
-    same, free = reasons["equivalent"], reasons["chosen"]
+    same, free = (_by_key(reasons[kind], rows) for kind in ("equivalent", "chosen"))
     alive = [row for row in rows if row["outcome"] in ALIVE]
     open_ = [row for row in alive if row["key"] not in same and row["key"] not in free]
     rooms = sorted({_room(row) for row in rows})
@@ -28,8 +31,9 @@ def mutants_page(rows: list[Row], tests: str) -> str:
         "# Mutants",
         "",
         f"Written by `python -m tools.mutants try` and `again` (commits {commits}; seed {seeds}): {len(rows)} changes "
-        f"drawn at random from the code. For each, the tests of {tests} that run its line, those of the same part of "
-        "the package first, then the quickest, up to a minute of processor time; the first that fails ends the run. "
+        "drawn at random from the code. For each, the tests of the five parts of the package that run its line (all "
+        "tests of the part where that was not measured), those that name its module first; the first that fails ends "
+        f"the run, and so do {SECONDS:g} seconds of processor time, after which it counts as survived. "
         "As drawn: before anyone looked at the outcome. Afterwards: with the tests that were written for the survivors,"
         " and without code that was removed because it was not needed. Equivalent: no result changes beyond rounding. "
         "Chosen: a number found by trial, for which another value gives a result that is as valid; the shares count it "
@@ -59,6 +63,12 @@ def mutants_page(rows: list[Row], tests: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _by_key(reasons: dict[str, str], rows: list[Row]) -> dict[str, str]:
+    """Return the reasons by mutant: one that is given for a line, without a change in brackets, holds for all."""
+    keys = [row["key"] for row in rows]
+    return {key: reason for one, reason in reasons.items() for key in keys if key == one or key.startswith(f"{one} [")}
 
 
 def _score(rows: list[Row], same: dict[str, str], free: dict[str, str]) -> str:

@@ -9,6 +9,8 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from tools.mutants.trial import module_name
+
 __all__ = ["Reach", "coverage_page", "measure"]
 
 _OPTIONS = """
@@ -17,41 +19,53 @@ branch = True
 source = src/kernelweave
 data_file = {data}
 """
-
-
-_MOST_SECONDS = 60.0  # of tests per mutant
+_STEM = 6  # letters of a word: "normalise" and "normalisation" are the same
+_API = "tests/api/"  # tests that look at all modules
 
 
 class Reach:
-    """The tests that run each line of the package: those of the same part first, then the quickest."""
+    """The tests for each line of the package, the likeliest to notice a change first.
 
-    def __init__(self, folder: Path) -> None:
+    Of the folders that were measured, the tests that run the line; of others, all. Tests of files that name the module
+    come first, then those of the same part of the package, and the quickest of each.
+    """
+
+    def __init__(self, folder: Path, folders: list[str]) -> None:
         from coverage import CoverageData
 
         data = CoverageData(str(folder / "coverage"))
         data.read()
-        self._seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
-        self._tests: dict[tuple[str, int], list[str]] = {}
+        times = folder / "seconds.json"
+        self._seconds: dict[str, float] = json.loads(times.read_text()) if times.exists() else {}
+        self._lines: dict[str, dict[int, set[str]]] = {}
+        measured: set[str] = set()
         for file in data.measured_files():
-            place = file[file.index("src/kernelweave") :]
-            reached = {line: _tests_in(contexts) for line, contexts in data.contexts_by_lineno(file).items()}
-            anywhere = set().union(*reached.values())
-            own = f"tests/{Path(place).parts[2]}/"
-            for line, tests in reached.items():
-                # what runs while the module is imported, such as a constant, may matter to all tests of the module
-                known = (test for test in tests or anywhere if test in self._seconds)
-                self._tests[place, line] = sorted(known, key=lambda test: (own not in test, self._seconds[test]))
+            lines = {line: _tests_in(contexts) for line, contexts in data.contexts_by_lineno(file).items()}
+            self._lines[file[file.index("src/kernelweave") :]] = lines
+            measured |= set().union(*lines.values())
+        done = {test.partition("::")[0] for test in measured}
+        files = sorted(file for one in folders for file in Path(one).rglob("test_*.py"))
+        self._texts = {str(file): file.read_text() for file in files}
+        self._unmeasured = [file for file in self._texts if file not in done]
 
-    def tests(self, path: str, line: int) -> tuple[list[str], float]:
-        """Return tests that run a line, up to a minute of them, and how long they take."""
-        chosen: list[str] = []
-        total = 0.0
-        for test in self._tests.get((path, line), []):
-            if chosen and total + self._seconds[test] > _MOST_SECONDS:
-                continue
-            chosen.append(test)
-            total += self._seconds[test]
-        return chosen, total
+    def tests(self, path: str, line: int) -> list[str]:
+        """Return tests, or files of tests, that may notice a change of a line."""
+        lines = self._lines.get(path, {})
+        # what runs while the module is imported, such as a constant, may matter to all tests of the module
+        reached = lines.get(line) or (set().union(*lines.values()) if line in lines else set())
+        part = f"tests/{Path(path).parts[2]}/"
+        others = [file for file in self._unmeasured if file.startswith((part, _API)) or self._names(file, path)]
+        return sorted([*reached, *others], key=lambda test: self._rank(test, path, part))
+
+    def _names(self, test: str, path: str) -> bool:
+        """Return whether a file of tests imports a module, or has a word of its name in its own."""
+        file = test.partition("::")[0]
+        words = [word[:_STEM] for word in Path(path).stem.split("_") if len(word) > 3]
+        return module_name(path) in self._texts.get(file, "") or any(word in Path(file).stem for word in words)
+
+    def _rank(self, test: str, path: str, part: str) -> tuple[bool, bool, float, str]:
+        own = test.startswith((part, _API))
+        return not self._names(test, path), not own, self._seconds.get(test, 0.0), test
 
 
 def _tests_in(contexts: list[str]) -> set[str]:

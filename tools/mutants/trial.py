@@ -16,12 +16,15 @@ from types import CodeType
 
 from tools.mutants.changes import Mutant, mutated
 
-__all__ = ["OPTIONS", "in_fork", "module_name", "try_import"]
+__all__ = ["NOT_REACHED", "OPTIONS", "SECONDS", "in_fork", "module_name", "try_import"]
+
+SECONDS = 8.0  # of processor time that the tests of a mutant may take; those that come later are left out
+NOT_REACHED = 3  # exit code
 
 OPTIONS = ("-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:cov")  # of pytest
-_SLOWER = 20.0  # a mutant that makes the tests take so many times longer is noticed
-_PATIENCE = 10.0  # how many times the limit of processor time a mutant may take by the clock: it may wait for ever
-_NOT_REACHED = 3  # exit code
+_IMPORTS = 10.0  # seconds of processor time for the package and the tests
+_LIMIT = 40  # seconds of processor time: a mutant with which a single test takes so long is noticed
+_PATIENCE = 1800.0  # seconds by the clock: a mutant may wait for ever
 # what every fork would import again; none imports the package, and none is a plugin of pytest, which says so
 _COMMON = (
     "numpy", "scipy.linalg", "scipy.optimize", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial",
@@ -63,19 +66,18 @@ def module_name(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def try_import(mutant: Mutant, tests: list[str], seconds: float) -> str:
+def try_import(mutant: Mutant, tests: list[str]) -> str:
     """Return "killed", "survived" or "slower"; the process must not have imported the package."""
     for name in _COMMON:
         importlib.import_module(name)
-    return in_fork(lambda: _run(mutant, tests), seconds)
+    return in_fork(lambda: _run(mutant, tests))
 
 
-def in_fork(run: Callable[[], int], seconds: float) -> str:
-    """Return what became of tests that usually take so long: their exit code in a fork, in words."""
-    limit = 60 + _SLOWER * seconds  # of processor time
+def in_fork(run: Callable[[], int]) -> str:
+    """Return what became of tests: their exit code in a fork, in words."""
     pid = os.fork()
     if pid == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (_LIMIT, _LIMIT + 5))
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
@@ -84,7 +86,7 @@ def in_fork(run: Callable[[], int], seconds: float) -> str:
         except BaseException:  # whatever the change broke
             code = 1
         os._exit(code)
-    end = time.monotonic() + _PATIENCE * limit
+    end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -99,11 +101,19 @@ def _outcome(status: int) -> str:
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
         return "slower"
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1
-    return {0: "survived", _NOT_REACHED: "not reached"}.get(code, "killed")
+    return {0: "survived", NOT_REACHED: "not reached"}.get(code, "killed")
 
 
 def _run(mutant: Mutant, tests: list[str]) -> int:
     import pytest
 
     sys.meta_path.insert(0, _Finder(Path(mutant.path).absolute(), module_name(mutant.path), mutant.place))
-    return int(pytest.main([*OPTIONS, *tests]))
+    return int(pytest.main([*OPTIONS, *tests], plugins=[_EndInTime()]))
+
+
+class _EndInTime:
+    """A plugin of pytest that ends the run between two tests, as if they were all."""
+
+    def pytest_runtest_logfinish(self) -> None:
+        if time.process_time() > SECONDS + _IMPORTS:
+            os._exit(0)

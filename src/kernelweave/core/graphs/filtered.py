@@ -15,7 +15,7 @@ _SPARE = 8  # vectors in addition to those requested: the larger their eigenvalu
 _MAX_ITER = 40
 _DEGREES = (10, 120)  # of a filter, at least and at most
 _TOL = 1e-2  # relative to the largest eigenvalue requested
-_BLOCK = 65_536  # rows that are converted to double precision at a time
+_BLOCK = 1024  # rows that are converted to double precision at a time, so that they stay in the cache
 _LOOSER = 10  # factor of the tolerance of eigenvectors beyond the first ones that have to be accurate
 
 

@@ -1,8 +1,8 @@
 """The smallest eigenpairs of the Laplacian of a large sparse graph, by Chebyshev filters in single precision.
 
-Nearly all of the time is spent on products of the graph with a block of vectors. The nodes are ordered so that
-neighbours are close in memory, and single precision halves what is read; a last step in double precision gives
-orthonormal eigenvectors and their residuals.
+Nearly all of the time is spent on products of the graph with a block of vectors. Single precision halves what is read;
+a last step in double precision gives orthonormal eigenvectors and their residuals. It is fastest where neighbours are
+close in the order of the nodes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from kernelweave._types import Matrix, Progress, Vector
 from kernelweave.core.graphs.filtered import Spectrum, block_products, chebyshev, orthonormal
@@ -48,15 +46,14 @@ def large_spectrum(
     that.
     """
     n = S.shape[0]
-    order = reverse_cuthill_mckee(sparse.csr_matrix(S), symmetric_mode=True)
-    L = _laplacian(S, order, np.float32)
+    L = _laplacian(S, np.float32)
     top = largest_eigenvalue(L, seed)
     limits = np.where(np.arange(1, q) < (q if firm is None else firm), tol, _LOOSER * tol)
     values, residual, n_iter = np.full(q, 0.2 * float(L.diagonal().mean())), np.full(q - 1, np.inf), 0
     if start is None:
         V: Matrix = np.random.RandomState(seed).standard_normal((n, min(q - 1 + _SPARE, n - 1))).astype(np.float32)
     else:
-        values, V, residual = _ritz(L, start[order, 1:].astype(np.float32), q)
+        values, V, residual = _ritz(L, start[:, 1:].astype(np.float32), q)
     while n_iter < max_iter and (residual >= limits).any():
         edge = min(max(values[-1], 1e-7 * top), 0.5 * top)
         V = chebyshev(L, V, int(np.clip(4.5 * np.sqrt(top / edge), *_DEGREES)), edge, top)
@@ -65,27 +62,25 @@ def large_spectrum(
         if progress is not None:
             progress(f"eigenvectors (residual {residual.max(initial=0):.1e})", n_iter, max_iter)
         if L.dtype == np.float32 and tol * values[q - 2] < _ROUNDING * top:
-            L, V = _laplacian(S, order, np.float64), V.astype(np.float64)
-    return _in_double(_laplacian(S, order, np.float64), V, q, order, limits, n_iter)
+            L, V = _laplacian(S, np.float64), V.astype(np.float64)
+    return _in_double(_laplacian(S, np.float64), V, q, limits, n_iter)
 
 
-def _in_double(
-    L: sparse.csr_array, V: Matrix, q: int, order: NDArray[np.int32], limits: Vector, n_iter: int
-) -> Spectrum:
-    """Return the q smallest eigenpairs within the span of V and the constant vector, in the order of the samples."""
+def _in_double(L: sparse.csr_array, V: Matrix, q: int, limits: Vector, n_iter: int) -> Spectrum:
+    """Return the q smallest eigenpairs within the span of V and the constant vector."""
     values, V, residual = _ritz(L, V.astype(np.float64), q)
     n = len(V)
     vectors = np.empty((n, q))
     vectors[:, 0] = 1 / np.sqrt(n)
-    vectors[order, 1:] = V[:, : q - 1] * np.where((V[:, : q - 1] ** 3).sum(axis=0) < 0, -1, 1)
+    vectors[:, 1:] = V[:, : q - 1] * np.where((V[:, : q - 1] ** 3).sum(axis=0) < 0, -1, 1)
     found = np.concatenate([[0.0], np.maximum(values[: q - 1], 0)])
     worst = float(residual.max(initial=0))
     return Spectrum(found, vectors, vectors, converged=bool((residual < limits).all()), residual=worst, n_iter=n_iter)
 
 
-def _laplacian(S: sparse.csr_array, order: NDArray[np.int32], dtype: type[np.floating[Any]]) -> sparse.csr_array:
-    """Return L = diag(d) - S in this order and precision."""
-    W = sparse.csr_array(S[order][:, order], dtype=np.float64)
+def _laplacian(S: sparse.csr_array, dtype: type[np.floating[Any]]) -> sparse.csr_array:
+    """Return L = diag(d) - S in this precision."""
+    W = sparse.csr_array(S, dtype=np.float64)
     L = sparse.csr_array(sparse.diags_array(W.sum(axis=1)) - W, dtype=dtype)
     L.sort_indices()
     return L

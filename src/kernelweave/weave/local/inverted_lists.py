@@ -23,12 +23,12 @@ from kernelweave._types import Array, Mask, Matrix, Progress, Samples, Vector
 from kernelweave.errors import MissingPackageError
 from kernelweave.samples.source import in_process, windowed
 
-__all__ = ["InvertedLists", "build_lists", "has_faiss", "true_distances", "without_itself"]
+__all__ = ["RECALL", "InvertedLists", "build_lists", "has_faiss", "true_distances", "without_itself"]
 
 Exact = Callable[[Samples, int], NDArray[np.int32]]  # queries and k: their true neighbours
 
 _CHECKED = 500  # samples whose true neighbours are computed
-_RECALL = 0.96  # of these, so that the recall of all samples is above 0.95
+RECALL = 0.96  # of these, so that the recall of all samples is above 0.95
 _SLACK = 0.005  # more recall than that is asked of all candidates, of which the best are kept
 _FACTORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)  # candidates that are ranked by their true distances, per neighbour
 _TOO_COARSE = 8  # candidates per neighbour: with more, codes are slower than all columns
@@ -127,7 +127,7 @@ class InvertedLists:
             near[few] = self.exact(queries[few], k)
         return near.astype(np.int32)
 
-    def tuned(self, sample: NDArray[np.intp], true: NDArray[np.int32]) -> InvertedLists:
+    def tuned(self, sample: NDArray[np.intp], true: NDArray[np.int32], least: float = RECALL) -> InvertedLists:
         """Return the lists with the least effort that finds enough of the true neighbours of some of the samples.
 
         Lists are added until the candidates hold enough of them, and then candidates are left out.
@@ -137,18 +137,20 @@ class InvertedLists:
         with threadpool_limits(1):
             while True:
                 candidates = wide.candidates(queries, k)
-                if wide.probes == self.index.nlist or _recall(true, candidates) >= _RECALL + _SLACK:
+                if wide.probes == self.index.nlist or _recall(true, candidates) >= least + _SLACK:
                     break
-                wide = replace(wide, probes=min(ceil(1.2 * wide.probes), self.index.nlist))
+                wide = replace(wide, probes=min(ceil(1.1 * wide.probes), self.index.nlist))
         for factor in _FACTORS:
             recall = _recall(true, candidates[:, : factor * k])
-            if recall >= _RECALL:
+            if recall >= least:
                 break
         return replace(wide, factor=factor, recall=recall)
 
 
-def build_lists(X: Samples, k: int, exact: Exact, *, seed: int, n_jobs: int | None) -> InvertedLists | None:
-    """Return the inverted lists of the samples, or None if they find too few of k neighbours with any effort.
+def build_lists(
+    X: Samples, k: int, exact: Exact, *, seed: int, n_jobs: int | None, least: float = RECALL
+) -> InvertedLists | None:
+    """Return the inverted lists of the samples, or None if they find less than `least` of k neighbours.
 
     That may happen to sparse samples only: for dense ones, all lists without codes give the true neighbours.
     """
@@ -164,8 +166,8 @@ def build_lists(X: Samples, k: int, exact: Exact, *, seed: int, n_jobs: int | No
     sketch, width = _sketch(X, rng)
     for codes in _codes(width):
         index = _filled(X, sketch, f"IVF{round(np.sqrt(X.shape[0]))},{codes}", width, seed)
-        lists = InvertedLists(X, exact, sketch, index, n_jobs).tuned(sample, true)
-        if lists.recall >= _RECALL and (codes == "Flat" or lists.factor <= _TOO_COARSE):
+        lists = InvertedLists(X, exact, sketch, index, n_jobs).tuned(sample, true, least)
+        if lists.recall >= least and (codes == "Flat" or lists.factor <= _TOO_COARSE):
             return lists
     return None
 

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -24,6 +25,7 @@ from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
+from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
@@ -35,6 +37,7 @@ __all__ = ["Local", "LocalRows"]
 _WEIGHED_ON = 2000  # samples drawn at random
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
+_ORDERED_FROM = 10_000  # samples; fewer fit in the processor's cache
 _FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equal for all classes far from the labels
 
 
@@ -71,10 +74,10 @@ class Local:
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         with _one_blas_thread():
-            woven, perturbed_graphs = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
+            woven, perturbed_graphs, place = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
             stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
             several = SeveralGraphs(
-                (woven.graph,), np.ones(1), False, lambda _: woven, perturbed_graphs, None, stands_out, np.arange(n)
+                (woven.graph,), np.ones(1), False, lambda _: woven, perturbed_graphs, None, stands_out, place
             )
             return cluster_graphs(several, reading, plan, rng)
 
@@ -83,15 +86,16 @@ class Local:
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with _one_blas_thread():
-            woven, _ = self._weave(samples, plan, rng, join=False, least=0)
+            woven, _, _ = self._weave(samples, plan, rng, join=False, least=0)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
         self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
-    ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]]]:
-        """Return the graph, in one piece if `join`, and a function that makes perturbed ones.
+    ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]], NDArray[np.intp]]:
+        """Return the graph, a function that makes perturbed ones, and the position of every sample in them.
 
-        Pieces smaller than `least` samples get several edges.
+        If `join`, the graph is in one piece, pieces smaller than `least` samples get several edges, and many samples
+        are in an order in which neighbours are near each other.
         """
         n, seen = samples.n_samples, Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
@@ -100,6 +104,10 @@ class Local:
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         training, weighed = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
         bank, shares, kernels = _weighed(plan, weighed, labelled=not join)
+        ordered = join and n > _ORDERED_FROM
+        order = near_order(training.tables[0]) if ordered else np.arange(n)
+        place = np.argsort(order)
+        training = training.select(order) if ordered else training
         found, near = weave_local(
             training.tables,
             kernels,
@@ -118,8 +126,9 @@ class Local:
 
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
         fitted = kernel_attributes(bank.names, bank.views, shares, (version,))
-        attributes = {**fitted, "graph_": found.graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, seen, attributes), others
+        graph = sparse.csr_array(found.graph[place][:, place]) if ordered else found.graph
+        attributes = {**fitted, "graph_": graph, "neighbor_recall_": found.recall}
+        return WovenGraph(found.graph, joiner, seen, attributes), others, place
 
 
 @dataclass(frozen=True, eq=False)

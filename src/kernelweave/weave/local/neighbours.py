@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Progress, Samples
-from kernelweave.weave.local.inverted_lists import build_lists, has_faiss, without_itself
+from kernelweave.weave.local.inverted_lists import RECALL, build_lists, has_faiss, without_itself
 
 __all__ = ["EXACT_UP_TO", "ExactSearch", "Neighbours", "Search", "nearest", "nearest_outside", "search_new"]
 
 EXACT_UP_TO = 20_000  # samples; for more, inverted lists are faster
 _NEW_EXACT_UP_TO = 5000  # training samples that new ones are compared with
+_NEW_RECALL = 0.9  # of the neighbours of new samples
 _BLOCK = 4096
 _PAIRS = 2**23  # distances between sparse samples at a time
 
@@ -78,21 +79,24 @@ def nearest(
     """
     n = X.shape[0]
     k = min(k, n - 1)
-    search = _search(X, k, EXACT_UP_TO, seed, n_jobs)
+    search = _search(X, k, EXACT_UP_TO, seed, n_jobs, RECALL)
     near = search.nearest(X, k + 1, progress)
     return Neighbours(without_itself(near, np.arange(n, dtype=np.int32)), search.recall)
 
 
 def search_new(X: Samples, k: int, *, seed: int, n_jobs: int | None = None) -> Search:
-    """Return a search for the k nearest rows of X of new samples: exact up to 5000 rows, or where faiss is missing."""
-    return _search(X, k, _NEW_EXACT_UP_TO if has_faiss() else X.shape[0], seed, n_jobs)
+    """Return a search for the k nearest rows of X of new samples: exact up to 5000 rows, or where faiss is missing.
+
+    For more, it finds 0.9 of them: new samples join the nearest only, and no cluster depends on a neighbour missed.
+    """
+    return _search(X, k, _NEW_EXACT_UP_TO if has_faiss() else X.shape[0], seed, n_jobs, _NEW_RECALL)
 
 
-def _search(X: Samples, k: int, exact_up_to: int, seed: int, n_jobs: int | None) -> Search:
+def _search(X: Samples, k: int, exact_up_to: int, seed: int, n_jobs: int | None, least: float) -> Search:
     exact = ExactSearch(X)
     if X.shape[0] <= exact_up_to:
         return exact
-    return build_lists(X, k, exact.nearest, seed=seed, n_jobs=n_jobs) or exact
+    return build_lists(X, k, exact.nearest, seed=seed, n_jobs=n_jobs, least=least) or exact
 
 
 def nearest_outside(X: Samples, rows: NDArray[np.intp], piece: NDArray[Any], k: int) -> NDArray[np.int32]:
