@@ -24,7 +24,7 @@ from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import table_partitions
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["QUICK_TOL", "Read", "kmeans", "partitions", "read_graph", "spectrum", "unit_partitions"]
+__all__ = ["QUICK_TOL", "Read", "coordinate_order", "kmeans", "partitions", "read_graph", "spectrum", "unit_partitions"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
@@ -58,8 +58,15 @@ def read_graph(
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
     tables = [embedded(values, V, one, columns) for one, columns in rows]
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
-    z = partitions(tables, [np.lexsort(V.T)] * len(tables), n_clusters, n_init=starts, rng=rng)
+    z = partitions(tables, [coordinate_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
     return Read(z, mean_agreement(z), block)
+
+
+def coordinate_order(V: Matrix) -> NDArray[np.intp]:
+    """Return the order of the rows by their last coordinate, and by those before it where that is the same."""
+    order = np.argsort(V[:, -1], kind="stable")
+    last = V[order, -1]
+    return order if (last[1:] > last[:-1]).all() else np.lexsort(V.T)  # which sorts by every column
 
 
 def spectrum(
@@ -106,7 +113,7 @@ def unit_partitions(
         small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=QUICK_TOL)
         values.append(small)
         vectors.append(V)
-        order.append(np.lexsort(V.T))
+        order.append(coordinate_order(V))
         if say is not None:
             say(f"number of clusters: graph {len(values)} of {len(graphs)}")
     found = {}
