@@ -66,17 +66,17 @@ KINDS = [
         levels([("age", "old"), ("crp", "old")], "id"),
         ("its second row ('old') belongs to the header",),
     ),
-    Kind("below.csv", TEXT.replace(",0.5\n", ",<0.5\n"), ("1 cell with a limit is read as numbers ('<0.5' is 0.5",)),
-    Kind("above.csv", TEXT.replace(",12.5\n", ",> 12.5\n"), ("'> 12.5' is 12.5; --limits chooses another way",)),
+    Kind("below.csv", TEXT.replace(",0.5\n", ",<0.5\n"), ("1 cell of column 'crp' is a limit, read as 0.5",)),
+    Kind("above.csv", TEXT.replace(",12.5\n", ",> 12.5\n"), ("read as 12.5 for '> 12.5' (--limits",)),
     Kind(
         "limit_german.csv",
         PEOPLE.to_csv(index=False, sep=";", decimal=",").replace(";0,5\n", ";<0,5\n"),
-        ("'<0,5' is 0.5", "a comma is the decimal mark"),
+        ("read as 0.5 for '<0,5'", "a comma is the decimal mark"),
     ),
     Kind(
         "limit_units.csv",
         "\n".join(["id,age,crp", *(f"{i},{a},{'<' if c == 0.5 else ''}{c} mg/L" for i, a, c in PEOPLE.to_numpy())]),
-        ("numbers in mg/L", "'<0.5 mg/L' is 0.5"),
+        ("numbers in mg/L", "read as 0.5 for '<0.5 mg/L'"),
     ),
     Kind("source.csv", TEXT + "Source: WHO 2020\n", ("its last line is no row of the table", "'Source: WHO 2020'")),
     Kind("commas.csv", TEXT + "Source: WHO, 2020\n", ("so left out ('Source: WHO')",)),
@@ -84,6 +84,9 @@ KINDS = [
     Kind("notes.csv", TEXT + "\nMeasured in 2020 by the clinic\nTotal\n", ("its last 2 lines are no rows",)),
     Kind("total.tsv", TEXT.replace(",", "\t") + "Total\n", ("so left out ('Total')",)),
     Kind("source16.csv", (TEXT + "Quelle: Müller\n").encode("utf-16"), ("so left out ('Quelle: Müller')",)),
+    Kind("x.tab", TEXT.replace(",", "\t"), ()),
+    Kind("x.dat", TEXT.replace(",", " "), ("separated by spaces",)),
+    Kind("no_type", TEXT, ()),
     Kind("x.gct", gct(), ("its 6 columns are the samples", "of the rows is left out: 'Description'")),
     Kind("x3.gct", gct("#1.3"), ("its 6 columns are the samples",)),
     Kind("x.gct.gz", gzip.compress(gct().encode()), ("its 6 columns are the samples",)),
@@ -151,9 +154,9 @@ def test_names_in_two_levels_are_joined(tmp_path, index):
 @pytest.mark.parametrize(
     ("limits", "values", "said"),
     [
-        ("limit", [0.5, 1.2, 12.5], "2 cells with a limit are read as numbers ('<0.5' is 0.5"),
-        ("half", [0.25, 1.2, 12.5], "2 cells with a limit are read as numbers ('<0.5' is 0.25"),
-        ("missing", [np.nan, 1.2, np.nan], "2 cells with a limit are taken as missing ('<0.5' is missing"),
+        ("limit", [0.5, 1.2, 12.5], "2 cells of column 'crp' are limits, read as 0.5 for '<0.5'"),
+        ("half", [0.25, 1.2, 12.5], "2 cells of column 'crp' are limits, read as 0.25 for '<0.5'"),
+        ("missing", [np.nan, 1.2, np.nan], "2 cells of column 'crp' are limits, read as missing for '<0.5'"),
     ],
 )
 def test_limits_of_detection_are_read_as_asked_and_counted(run, tmp_path, limits, values, said):
@@ -199,6 +202,21 @@ def test_remarks_around_a_table_in_a_workbook_are_left_out(tmp_path):
     np.testing.assert_array_equal(table.frame.to_numpy(float), np.column_stack([AGE, CRP]))
     assert any("2 rows before the table are left out" in note for note in table.notes)
     assert any("its last rows are remarks, so left out ('Note: a')" in note for note in table.notes)
+
+
+def test_the_first_sheet_with_a_table_is_read_or_the_one_that_is_named(run, refused, tmp_path):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as book:
+        pd.DataFrame({"about": ["made by us"]}).to_excel(book, sheet_name="read me", index=False)
+        PEOPLE.to_excel(book, sheet_name="first", index=False)
+        PEOPLE.assign(age=1.5 * PEOPLE["age"]).to_excel(book, sheet_name="second", index=False)
+    table = read_table(tmp_path / "x.xlsx")
+    assert table.frame["age"].tolist() == AGE
+    assert any("the sheet 'first' is read; those left out: 'read me', 'second'" in note for note in table.notes)
+    assert read_table(tmp_path / "x.xlsx", sheet="second").frame["age"].tolist() == [1.5 * age for age in AGE]
+    assert "has no sheet 'third' with a table; its sheets: read me, first, second." in refused(
+        "cluster", "x.xlsx", "--sheet", "third"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -38,6 +39,7 @@ __all__ = [
     "ScaleName",
     "Seed",
     "Sep",
+    "Sheet",
     "Solver",
     "SolverName",
     "TestFeatures",
@@ -62,8 +64,9 @@ SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .txt .json .jsonl .gct (also .gz .zip) .parquet .feather .xlsx "
-        ".npy .npz .mat .h5ad .h5mu. Several files are views of the same samples, joined on their ids.",
+        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .gct (also .gz .zip) "
+        ".parquet .feather .xlsx .npy .npz .mat .h5ad .h5mu. Several files are views of the same "
+        "samples, joined on their ids.",
         show_default=False,
     ),
 ]
@@ -92,6 +95,10 @@ Thousands = Annotated[
     str | None, typer.Option(metavar="MARK", help="The mark between thousands in text; found if not given.")
 ]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found if not given.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The sheet of an .xlsx file; the first that holds a table if not given."),
+]
 Layer = Annotated[
     str | None, typer.Option(metavar="NAME", help="The layer of a .h5ad or .h5mu file to read instead of X.")
 ]
@@ -222,6 +229,6 @@ def check_solver(method: MethodName, solver: str) -> SolverName:
     return name
 
 
-def paths_of(files: list[Path] | None, views: list[str] | None) -> list[Path]:
+def paths_of(files: Sequence[Path], views: Sequence[str]) -> list[Path]:
     """Return the paths of all tables, in the order in which they were given."""
-    return [*(files or ()), *(Path(view.partition("=")[2]) for view in views or ())]
+    return [*files, *(Path(view.partition("=")[2]) for view in views)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reading_of", "wishes_as_fitted"]
 
-_OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding")
+_OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding", "sheet")
 _OF_ANNOTATED = ("layer", "obsm", "modality")
 _OF_ALL = ("transpose", "missing", "limits", "long", "wide")
 _TOGETHER = (("decimal", "thousands"), ("long", "wide"), _OF_ANNOTATED)  # one may contradict another

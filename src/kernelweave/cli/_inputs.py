@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -44,7 +44,7 @@ class Inputs:
     """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
 
     `kernels` is what the model must be given for them, None if its default will do. `title` is the column of the ids
-    if all tables have the same.
+    if all tables have the same. `units` are those of columns, by name, or by view and name ("clinic: weight").
     """
 
     X: Frames
@@ -52,6 +52,7 @@ class Inputs:
     labels: list[str | None] | None = None
     kernels: str | dict[str, str] | None = None
     title: str | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +159,21 @@ def _inputs_of(
     _check_overlap(tables, found)
     inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
     titles = {view.table.title for view in found.values()}
-    inputs = replace(inputs, title=titles.pop() if len(titles) == 1 else None)
+    inputs = replace(inputs, title=titles.pop() if len(titles) == 1 else None, units=_units(found, several=several))
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs
     each = {name: "mixed" if name in filled else "released-12" for name in tables}
     return replace(inputs, kernels=each if several else "mixed")
+
+
+def _units(found: Mapping[str, ViewFile], *, several: bool) -> dict[str, str]:
+    """Return the units of all tables, under the names that columns have in the results."""
+    return {
+        f"{name}: {column}" if several else column: unit
+        for name, view in found.items()
+        for column, unit in view.table.units.items()
+    }
 
 
 def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:

@@ -33,7 +33,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, 
     from kernelweave.explain import explain_clusters
     from kernelweave.report import write_report
 
-    features = explain_clusters(model, inputs.X, beside.y, test=beside.test)
+    features = explain_clusters(model, inputs.X, beside.y, test=beside.test, units=inputs.units)
     content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]))
     names = beside.columns(labels_of(model), confidence_of(model))
     writers: dict[str, Callable[[Path], object]] = {

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
 
 from kernelweave.cli import _arguments as option
+from kernelweave.cli._option_groups import OptionGroup
 
 if TYPE_CHECKING:
     from kernelweave.tabular import Wishes
 
-__all__ = ["Reading", "reads_files"]
+__all__ = ["Reading"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(OptionGroup):
     """The values of these options."""
 
     id: option.Id = None
@@ -27,6 +26,7 @@ class Reading:
     decimal: option.Decimal = None
     thousands: option.Thousands = None
     encoding: option.Encoding = None
+    sheet: option.Sheet = None
     layer: option.Layer = None
     obsm: option.Obsm = None
     modality: option.Modality = None
@@ -50,6 +50,7 @@ class Reading:
             decimal=self.decimal,
             thousands=self.thousands,
             encoding=self.encoding,
+            sheet=self.sheet,
             layer=self.layer,
             obsm=self.obsm,
             modality=tuple(self.modality or ()),
@@ -59,27 +60,3 @@ class Reading:
             long=self.long,
             wide=self.wide,
         )
-
-
-def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose parameter `reading` is given by these options, in its place."""
-    hints = get_type_hints(Reading, include_extras=True)
-    shared = [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(Reading)
-    ]
-    own = get_type_hints(command, include_extras=True)
-    parameters: list[Parameter] = []
-    for name, parameter in signature(command).parameters.items():
-        kept = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=own[name])
-        parameters += shared if name == "reading" else [kept]
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        reading = Reading(**{each.name: given.pop(each.name) for each in shared})
-        command(**given, reading=reading)
-
-    del run.__wrapped__  # otherwise the parameters of the command are read instead of these
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run

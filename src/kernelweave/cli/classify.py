@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._reading_options import Reading, reads_files
+from kernelweave.cli._fitting import FitOptions, prepare, read_samples
+from kernelweave.cli._option_groups import with_groups
+from kernelweave.cli._reading_options import Reading
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["classify"]
 
 
-@reads_files
+@with_groups
 def classify(
     files: option.Files = None,
     labels: Annotated[
@@ -35,69 +37,64 @@ def classify(
     view: option.Views = None,
     *,
     reading: Reading,
-    kernels: option.Kernels = None,
-    method: option.Method = "weave",
-    solver: option.Solver = "auto",
-    scale: option.Scale = "auto",
-    metadata: option.MetadataFile = None,
-    metadata_columns: option.MetadataColumns = None,
-    test_features: option.TestFeatures = False,
     folds: Annotated[
         int, typer.Option(help="Parts of the labels that are predicted from the others; 0 for no cross-validation.")
     ] = 5,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; NAME-classes if not given.")] = None,
-    force: option.Force = False,
-    json: option.Json = False,
-    quiet: option.Quiet = False,
-    seed: option.Seed = 0,
+    options: FitOptions,
 ) -> None:
     """Predict the class of every sample from a few labels, and write labels, features, weights, model and report.
 
     kernelweave classify data.csv --labels species
     """
-    from kernelweave._plural import counted
-    from kernelweave.cli._as_fitted import reading_of
-    from kernelweave.cli._beside import labels_beside, metadata_beside
-    from kernelweave.cli._inputs import partial_labels, read_inputs
-    from kernelweave.cli._outcome import BESIDE, FILES, keep, tell
-    from kernelweave.cli._report_content import Beside, need_report_packages
-    from kernelweave.cli._results import check_target
-    from kernelweave.cli._working import working
-    from kernelweave.explain import associate
+    from kernelweave.cli._outcome import BESIDE, FILES
     from kernelweave.tabular.intake import stem_of
 
     _check_options(labels, labels_file, folds)
-    columns = metadata_columns or []
-    wishes = reading.wishes(labels if labels_file is None else None, without=columns)
-    model = _model(method, solver, scale, seed)
-    if kernels:
-        model.set_params(kernels=kernels)
+    files, view = files or [], view or []
+    model = _model(options)
     folder = out or Path(f"{stem_of(files[0]) if files else 'views'}-classes")
-    check_target(folder, (*FILES, BESIDE) if metadata or columns else FILES, force=force)
-    need_report_packages()
-    with working("Reading", quiet=quiet):
-        mixed, fill = kernels == "mixed", kernels is None and method in option.METHODS
-        inputs = read_inputs(files or (), view or (), wishes, mixed=mixed, fill=fill)
-        if inputs.kernels is not None:
-            model.set_params(kernels=inputs.kernels)
+    prepare(model, options, folder, (*FILES, BESIDE) if options.has_metadata else FILES)
+    _classified(model, (files, view), reading, (labels, labels_file), options, folder, folds)
+
+
+def _classified(
+    model: BaseEstimator,
+    sources: tuple[list[Path], list[str]],
+    reading: Reading,
+    given: tuple[str | None, Path | None],
+    options: FitOptions,
+    folder: Path,
+    folds: int,
+) -> None:
+    """Read the samples and their labels, fit the model, check it, and write its results."""
+    from kernelweave._plural import counted
+    from kernelweave.cli._as_fitted import reading_of
+    from kernelweave.cli._beside import labels_beside
+    from kernelweave.cli._inputs import partial_labels
+    from kernelweave.cli._outcome import keep, tell
+    from kernelweave.cli._report_content import Beside
+    from kernelweave.cli._working import working
+    from kernelweave.explain import associate
+
+    column, file = given
+    wishes, paths = reading.wishes(column if file is None else None, without=options.columns), option.paths_of(*sources)
+    with working("Reading", quiet=options.quiet):
+        inputs, beside = read_samples(model, options, *sources, wishes)
         known = inputs.labels or []
-        if labels_file is not None:
-            known = labels_beside(inputs.ids, labels_file, labels, wishes)
-        paths = option.paths_of(files, view)
-        beside = metadata_beside(inputs.ids, metadata, columns, paths, wishes)
-    y = partial_labels(known)
-    given = sum(label is not None for label in known)
-    with working(f"Classifying {counted(len(known), 'sample')} from {counted(given, 'label')}", quiet=quiet):
+        if file is not None:
+            known = labels_beside(inputs.ids, file, column, wishes)
+    y, n = partial_labels(known), sum(label is not None for label in known)
+    with working(f"Classifying {counted(len(known), 'sample')} from {counted(n, 'label')}", quiet=options.quiet):
         model.fit(inputs.X, y)
         model.file_reading_ = reading_of(wishes, paths, inputs.title)
-    with working("Checking the labels", quiet=quiet):
+    with working("Checking the labels", quiet=options.quiet):
         check = _checked(model, inputs.X, y, folds)
-    with working("Writing the results", quiet=quiet):
-        compared = None if beside is None else associate(model, beside)
-        name = ", ".join(path.name for path in paths)
-        told = Beside(name, known, y, check, compared, test_features)
-        written = keep(model, inputs, folder, told, force=force)
-    tell(model, written, as_json=json, beside=told)
+    with working("Writing the results", quiet=options.quiet):
+        along = None if beside is None else associate(model, beside)
+        told = Beside(", ".join(path.name for path in paths), known, y, check, along, options.test_features)
+        written = keep(model, inputs, folder, told, force=options.force)
+    tell(model, written, as_json=options.json, beside=told)
 
 
 def _check_options(labels: str | None, labels_file: Path | None, folds: int) -> None:
@@ -122,14 +119,15 @@ def _checked(model: BaseEstimator, X: Frames, y: Array, folds: int) -> LabelChec
         return None
 
 
-def _model(method: str, solver: str, scale: str, seed: int) -> BaseEstimator:
+def _model(options: FitOptions) -> BaseEstimator:
+    method, seed = options.method, options.seed
     if option.is_plugin(method):
         from sklearn.base import ClassifierMixin
 
-        return option.plugin_model(method, ClassifierMixin, solver)
+        return option.plugin_model(method, ClassifierMixin, options.solver)
     name = option.one_of("--method", method, option.METHODS)
-    chosen = option.check_solver(name, solver)
-    scaling = option.one_of("--scale", scale, option.SCALES)
+    chosen = option.check_solver(name, options.solver)
+    scaling = option.one_of("--scale", options.scale, option.SCALES)
     from kernelweave import SMKLClassifier, WeaveClassifier
 
     if name == "weave":

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._reading_options import Reading, reads_files
+from kernelweave.cli._option_groups import with_groups
+from kernelweave.cli._reading_options import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ __all__ = ["inspect"]
 _SHOWN = 40  # columns that are printed
 
 
-@reads_files
+@with_groups
 def inspect(
     files: option.Files = None,
     view: option.Views = None,
@@ -75,6 +76,7 @@ def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str
             "kind": column.kind,
             "missing": column.n_missing,
             "content": column.content,
+            "unit": table.units.get(column.name),
             "use": uses.get(column.name, "feature"),
         }
         for column in summarise(table.frame)
@@ -119,7 +121,10 @@ def _tell(name: str, understood: dict[str, Any]) -> None:
     for note in understood["notes"]:
         typer.echo(f"  {note.removeprefix(understood['file'] + ': ')}")
     rows = [("column", "kind", "missing", "holds", "use")]
-    rows += [(c["name"], c["kind"], str(c["missing"]), c["content"], c["use"]) for c in columns[:_SHOWN]]
+    rows += [
+        (c["name"], c["kind"], str(c["missing"]), f"{c['content']} {c['unit'] or ''}".strip(), c["use"])
+        for c in columns[:_SHOWN]
+    ]
     widths = [min(max(len(row[i]) for row in rows), 50) for i in range(5)]
     for row in rows:
         typer.echo("  " + "  ".join(cell[:50].ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._reading_options import Reading, reads_files
+from kernelweave.cli._option_groups import with_groups
+from kernelweave.cli._reading_options import Reading
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _LARGE = 64 * 2**20  # bytes of a file that is read in parts
 _ROWS = 50_000  # of a part
 
 
-@reads_files
+@with_groups
 def predict(
     model: Annotated[Path, typer.Argument(help="model.kw, or the folder that holds it.")],
     files: option.Files = None,

@@ -140,7 +140,7 @@ def _searches(rows: pd.DataFrame) -> dict[tuple[str, str, int | None], pd.DataFr
         )  # fmt: skip
         everywhere = part.groupby("seed")["setting"].nunique() == len(settings)
         shared = part[part["seed"].isin(everywhere.index[everywhere])].groupby("setting")[["acc", "nmi"]].mean()
-        settings = settings.join(shared, rsuffix="_shared")
+        settings = settings.join(shared.add_suffix("_shared"))
         found[dataset, method, None if labels != labels else int(labels)] = settings
     return found
 

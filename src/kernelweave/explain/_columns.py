@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
@@ -14,6 +14,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
+from kernelweave.explain._groups import Grouped
 from kernelweave.samples import Views
 from kernelweave.samples.reader import view_columns
 
@@ -27,12 +28,13 @@ _LARGEST = 1e150  # of the values
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The name, view and kind of a column; `levels` are the categories behind its codes."""
+    """The name, view, kind and unit of a column; `levels` are the categories behind its codes."""
 
     name: str
     view: str
     kind: Kind = "number"
     levels: tuple[str, ...] = ()
+    unit: str = ""
 
     @property
     def title(self) -> str:
@@ -50,6 +52,17 @@ class Columns:
     columns: tuple[Column, ...]
     tables: tuple[Samples, ...]
     present: Mask
+
+    def in_units(self, units: Mapping[str, str]) -> Columns:
+        """Return the columns with their units, which are given by title or by name."""
+        found = [units.get(column.title, units.get(column.name, "")) for column in self.columns]
+        columns = (replace(column, unit=unit) for column, unit in zip(self.columns, found, strict=True))
+        return replace(self, columns=tuple(columns))
+
+    @property
+    def has_units(self) -> bool:
+        """Whether a column has a unit."""
+        return any(column.unit for column in self.columns)
 
     @property
     def n_samples(self) -> int:
@@ -112,7 +125,7 @@ def _check_magnitude(values: Array) -> None:
         raise InvalidInputError(msg)
 
 
-def split_views(model: Any, X: Any) -> Any:
+def split_views(model: Grouped, X: Tables) -> Tables:
     """Return the views of one table as a dict if the model has the parameter `views`; otherwise X as it is."""
     views = getattr(model, "views", None)
     if views is None or _several(X):

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array
+from kernelweave._types import Array, LabelsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.labels import encode_labels
 
-__all__ = ["groups_of"]
+__all__ = ["Estimator", "Grouped", "groups_of"]
 
 
-def groups_of(model: Any) -> tuple[str, Array, NDArray[np.intp]]:
+@runtime_checkable
+class Estimator(Protocol):
+    """An estimator of this package or of scikit-learn, as told from an array of labels."""
+
+    def get_params(self, deep: bool = ...) -> dict[str, Any]:
+        """Return its parameters by name."""
+
+
+Grouped: TypeAlias = Estimator | LabelsLike  # a fitted model, or the label of every sample
+
+
+def groups_of(model: Grouped) -> tuple[str, Array, NDArray[np.intp]]:
     """Return what the groups are called, their names, and the position of every sample's group among them."""
-    if not hasattr(model, "get_params"):
+    if not isinstance(model, Estimator):
         return "cluster", *encode_labels(model, "labels")
     check_is_fitted(model)
     for name, kind in (("labels_", "cluster"), ("transduction_", "class")):

@@ -17,7 +17,7 @@ from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._effects import Effects, measure
 from kernelweave.explain._frames import frame, plain_lists
-from kernelweave.explain._groups import groups_of
+from kernelweave.explain._groups import Estimator, Grouped, groups_of
 from kernelweave.explain._held_out import HeldOut, held_out_test
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ def explain_clusters(
     test: bool = False,
     n_splits: int = 5,
     random_state: int | None = 0,
+    units: Mapping[str, str] | None = None,
 ) -> Explanation:
     """Return the features that set every cluster apart from the other samples, ranked, in their own units.
 
@@ -158,13 +159,17 @@ def explain_clusters(
         Into how many parts the columns are divided by the test.
     random_state : int or None, default=0
         Seed of this division.
+    units : mapping of str to str or None, default=None
+        The units of columns by name, such as {"weight": "kg"}; with several views also {"clinic: weight": "kg"}. The
+        result shows them again.
 
     Returns
     -------
     Explanation
         Its attribute `features` is a data frame with the columns
 
-        - ``cluster`` (or ``class``), ``rank``, ``feature``, ``view``, ``type`` ("number", "category" or "date");
+        - ``cluster`` (or ``class``), ``rank``, ``feature``, ``view``, ``type`` ("number", "category" or "date"), and
+          ``unit`` if there are units;
         - ``separation``: from 0 to 1, by which the features are ranked. The mean of the absolute effects against each
           of the other clusters, weighted by their sizes; it is larger than the absolute ``effect`` if the cluster lies
           between others;
@@ -220,7 +225,7 @@ def explain_clusters(
         raise InvalidInputError(msg)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
-    columns = read_columns(X, len(codes))
+    columns = read_columns(X, len(codes)).in_units(units or {})
     effects = measure(columns, codes, len(names))
     tested = None
     if test:
@@ -238,11 +243,11 @@ def explain_clusters(
     )
 
 
-def _check_test(model: Any, y: LabelsLike | None, kind: str) -> None:
+def _check_test(model: Grouped, y: LabelsLike | None, kind: str) -> None:
     problem = ""
-    if not hasattr(model, "get_params"):
+    if not isinstance(model, Estimator):
         problem = "fits the model again, but got labels: pass the estimator"
-    elif isinstance(getattr(model, "kernels", None), str) and model.kernels == "precomputed":
+    elif str(getattr(model, "kernels", None)) == "precomputed":
         problem = "leaves columns out, which a model of precomputed kernels cannot do"
     elif kind == "class" and y is None:
         problem = "fits the classifier again: pass its labels y"
@@ -278,6 +283,7 @@ def _described(columns: Columns, effects: Effects, k: int, j: int, middle: NDArr
     column, effect = columns.columns[j], float(effects.effect[k, j])
     here, there = float(effects.mean_in[k, j]), float(effects.mean_out[k, j])
     row: dict[str, Any] = {"feature": column.name, "view": column.view, "type": column.kind}
+    row |= {"unit": column.unit} if columns.has_units else {}
     number, separation = column.kind != "category", float(effects.separation[k, j])
     words = ("higher", "lower") if number else ("more often", "less often")
     direction = "between" if abs(effect) < _ONE_SIDED * separation else words[effect < 0]

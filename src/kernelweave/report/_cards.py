@@ -84,7 +84,9 @@ def _told(row: dict[str, Any]) -> Telling:
         name = f"{name} = {row['category']}"
     else:
         show = _date if row["type"] == "date" else shown_number
-        here, there = show(row["median_in"]), show(row["median_out"])
+        unit = row.get("unit") or ""
+        after = f"\u00a0{unit}" if unit and unit not in name else ""
+        here, there = f"{show(row['median_in'])}{after}", f"{show(row['median_out'])}{after}"
     q = row.get("q_value")
     tested = "" if "q_value" not in row else "not tested" if q is None else "< 0.001" if q < 0.001 else f"{q:.3f}"
     return Telling(name, direction, here, there, float(row["separation"]), f"{here}, others {there}", tested)

@@ -137,49 +137,68 @@ def model_report(
     """
     numbered, labels = number_by_size(model)
     facts = read_facts(numbered, ids=ids, y=y, labelled=labelled)
-    drawn = drawn_samples(facts.n)
-    layouts = page_maps(numbered, facts, drawn, spread=spread)
     explanation = _explained(model, X, features)
     shown = _shown(facts, labels, names or {})
     _check_compared(comparison, labels)
     cards = group_cards(facts, labels, explanation)
     found = f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}"
-    return str(
-        _template().render(
-            title=title or (f"{source}: {found}" if source else found),
-            model=type(model).__name__,
-            facts=facts,
-            shown=shown,
-            counted=counted,
-            plural=plural,
-            cards=cards,
-            doubts=doubts(model, facts, cards, explanation),
-            check=check,
-            metadata=metadata,
-            story=_words.story(model, facts),
-            agreement=_words.agreement(facts),
-            kernels=kernel_shares(model),
-            views=view_shares(model),
-            figures=draw_figures(numbered, facts),
-            beside=draw_beside(numbered, labels, explanation, metadata, comparison),
-            comparison=comparison,
-            layouts=layouts,
-            extremes=_extremes(facts),
-            certainty=None if facts.confidence is None else float(np.median(facts.confidence)),
-            settings=_words.settings(model),
-            code=command or _words.snippet(model, facts),
-            versions=_words.versions(),
-            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            limits={"points": POINTS, "listed": LISTED, "cards": _CARDS, "bars": _BARS},
-            swatches=[(i % len(COLOURS), MARKERS[i % len(MARKERS)]) for i in range(len(facts.names))],
-            data=_embedded(
-                page_data(facts, layouts, drawn, shown)
-                | {"labels": labels, "tables": page_tables(model, cards, explanation, metadata)}
-                | {"page": _identity(facts, labels, shown)}
-            ),
-            asset=_asset,
-        )
-    )
+    tables = page_tables(model, cards, explanation, metadata)
+    content: dict[str, object] = {
+        "title": title or (f"{source}: {found}" if source else found),
+        "cards": cards,
+        "doubts": doubts(model, facts, cards, explanation),
+        "check": check,
+        "metadata": metadata,
+        "comparison": comparison,
+        "beside": draw_beside(numbered, labels, explanation, metadata, comparison),
+        "code": command or _words.snippet(model, facts),
+    }
+    content |= _of_model(model, numbered, facts) | _of_samples(numbered, facts, labels, shown, tables, spread=spread)
+    return str(_template().render(**content))
+
+
+def _of_model(model: BaseEstimator, numbered: BaseEstimator, facts: Facts) -> dict[str, object]:
+    """Return what the page shows of a model itself: its words, weights, pictures and settings."""
+    return {
+        "model": type(model).__name__,
+        "story": _words.story(model, facts),
+        "agreement": _words.agreement(facts),
+        "kernels": kernel_shares(model),
+        "views": view_shares(model),
+        "figures": draw_figures(numbered, facts),
+        "settings": _words.settings(model),
+        "versions": _words.versions(),
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _of_samples(
+    numbered: BaseEstimator,
+    facts: Facts,
+    labels: Sequence[str],
+    shown: Sequence[str],
+    tables: Mapping[str, object],
+    *,
+    spread: bool,
+) -> dict[str, object]:
+    """Return the map, the table of the samples, and what the template needs to draw them."""
+    drawn = drawn_samples(facts.n)
+    layouts = page_maps(numbered, facts, drawn, spread=spread)
+    data = page_data(facts, layouts, drawn, shown)
+    data |= {"labels": labels, "tables": tables, "page": _identity(facts, labels, shown)}
+    return {
+        "facts": facts,
+        "shown": shown,
+        "layouts": layouts,
+        "extremes": _extremes(facts),
+        "certainty": None if facts.confidence is None else float(np.median(facts.confidence)),
+        "swatches": [(i % len(COLOURS), MARKERS[i % len(MARKERS)]) for i in range(len(facts.names))],
+        "limits": {"points": POINTS, "listed": LISTED, "cards": _CARDS, "bars": _BARS},
+        "data": _embedded(data),
+        "asset": _asset,
+        "counted": counted,
+        "plural": plural,
+    }
 
 
 def write_report(

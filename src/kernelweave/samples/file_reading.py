@@ -25,7 +25,7 @@ class FileReading:
         The column of the ids, whether it was named or found.
     drop : tuple of str
         The columns that are no features: those that were left out, labels and metadata.
-    header, sep, decimal, thousands, encoding, layer, obsm, modality, transpose, missing, limits, long, wide
+    header, sep, decimal, thousands, encoding, sheet, layer, obsm, modality, transpose, missing, limits, long, wide
         The options that were given; None, False or () where they were not.
     """
 
@@ -37,6 +37,7 @@ class FileReading:
     decimal: Literal[".", ",", None] = None
     thousands: Literal[".", ",", " ", "'", None] = None
     encoding: str | None = None
+    sheet: str | None = None
     layer: str | None = None
     obsm: str | None = None
     modality: tuple[str, ...] = ()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kernelweave._types import Array, Mask
+from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["encode_labels"]
 
 
-def encode_labels(y: npt.ArrayLike, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
+def encode_labels(y: LabelsLike, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
     """Return the sorted classes of ``y`` and, for every sample, the position of its class among them."""
     labels = _as_array(y, name)
     if labels.ndim != 1:
@@ -40,7 +40,7 @@ def encode_labels(y: npt.ArrayLike, name: str) -> tuple[Array, npt.NDArray[np.in
     return classes, codes
 
 
-def _as_array(y: npt.ArrayLike, name: str) -> Array:
+def _as_array(y: LabelsLike, name: str) -> Array:
     try:
         labels = np.asarray(y)
     except ValueError as error:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kernelweave._plural import counted
+from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 from kernelweave.tabular.delimited import clean_frame, distinct_names, finished
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.number_text import MISSING, Style
+from kernelweave.tabular.number_text import MISSING, Style, may_be_number
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, index_ids
@@ -96,10 +97,9 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         }
         if not sheets:
             return TableFile(pd.DataFrame())
-        (sheet, head), *others = sheets.items()
-        notes: list[str] = []
-        if others:
-            notes.append(f"the sheet {sheet!r} is read; those left out: {shown_names([name for name, _ in others])}")
+        sheet = _chosen(sheets, wishes, path)
+        head, others = sheets[sheet], [name for name in sheets if name != sheet]
+        notes = [f"the sheet {sheet!r} is read; those left out: {shown_names(others)}"] if others else []
         rows = head.map(str).to_numpy().tolist()
         before = _titles(rows)
         if before:
@@ -115,6 +115,21 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
             notes.append(f"its last rows are remarks, so left out ({shown_names(remarks)})")
             table = _sheet(book, sheet, heading, own, wishes, skip, len(remarks))
     return _found_ids(table, path, wishes, notes, heading.units)
+
+
+def _chosen(sheets: Mapping[str, Any], wishes: Wishes, path: Path) -> str:
+    """Return the sheet that was asked for, else the first that holds a table with numbers, else the first."""
+    if wishes.sheet is not None:
+        if wishes.sheet not in sheets:
+            msg = f"{path} has no sheet {wishes.sheet!r} with a table; its sheets: {', '.join(sheets)}."
+            raise InvalidInputError(msg)
+        return wishes.sheet
+    tables = [
+        name
+        for name, head in sheets.items()
+        if head.shape[1] > 1 and any(map(may_be_number, head.iloc[1:].to_numpy(dtype=str).ravel()))
+    ]
+    return next(iter(tables or sheets))
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:

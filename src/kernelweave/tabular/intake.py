@@ -32,6 +32,8 @@ _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
     ".txt": read_delimited,
+    ".tab": read_delimited,
+    ".dat": read_delimited,
     ".gct": read_gct,
     ".json": read_json,
     ".jsonl": read_json_lines,
@@ -46,7 +48,7 @@ _READERS: dict[str, Reader] = {
     ".h5mu": read_h5mu,
 }
 FORMATS = tuple(_READERS)
-TEXTS = (".csv", ".tsv", ".txt")
+TEXTS = (".csv", ".tsv", ".txt", ".tab", ".dat")
 _PACKABLE = (*TEXTS, ".gct", ".json", ".jsonl", ".ndjson")
 
 
@@ -63,6 +65,7 @@ def read_table(
     decimal: str | None = None,
     thousands: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     layer: str | None = None,
     obsm: str | None = None,
     transpose: bool | None = None,
@@ -76,8 +79,8 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A .csv, .tsv, .txt, .json, .jsonl or .gct file, which may be compressed (.gz, .zip), or a .parquet, .feather,
-        .xlsx, .npy, .npz, .mat, .h5ad or .h5mu file.
+        A .csv, .tsv, .txt, .tab, .dat, .json, .jsonl or .gct file, which may be compressed (.gz, .zip), or a
+        .parquet, .feather, .xlsx, .npy, .npz, .mat, .h5ad or .h5mu file.
     table : str, optional
         The table to return if a file holds several: a matrix of a .npz or .mat file, a modality of a .h5mu file.
     id : str, optional
@@ -97,6 +100,8 @@ def read_table(
         The marks in numbers in text: ",", "." and, for thousands, a space or an apostrophe.
     encoding : str, optional
         The encoding of text.
+    sheet : str, optional
+        The sheet of an .xlsx file; the first one that holds a table if it is not given.
     layer, obsm : str, optional
         The layer, or the matrix of obsm, that is read of a .h5ad or .h5mu file instead of X.
     transpose : bool, optional
@@ -128,7 +133,8 @@ def read_table(
         If the table is larger than the memory, before it is read.
     """
     options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding, layer, obsm)
-    wishes = Wishes(*options, transpose=transpose, missing=tuple(missing), limits=limits, long=long, wide=wide)
+    codes = tuple(missing)
+    wishes = Wishes(*options, sheet=sheet, transpose=transpose, missing=codes, limits=limits, long=long, wide=wide)
     need_annotated([Path(path)], wishes)
     tables = read_tables(path, wishes)
     if table is None and len(tables) == 1:
@@ -215,9 +221,9 @@ def _suffix(path: Path) -> str:
     except zipfile.BadZipFile as error:
         msg = f"{path} cannot be read as .zip: {error}."
         raise InvalidInputError(msg) from error
-    suffix = Path(name).suffix.lower()
+    suffix = Path(name).suffix.lower() or ".txt"  # a file without a type is most likely text
     if suffix not in _READERS:
-        msg = f"{path}: files of type {suffix or '(none)'} are not read; use one of {' '.join(_READERS)}."
+        msg = f"{path}: files of type {suffix} are not read; use one of {' '.join(_READERS)}."
         raise InvalidInputError(msg)
     if packed and suffix not in _PACKABLE:
         msg = f"{path}: only text tables may be compressed ({' '.join(_PACKABLE)}): unpack it first."

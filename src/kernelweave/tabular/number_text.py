@@ -151,12 +151,13 @@ def numbers_of(column: Any, style: Style, limits: LimitWord = "limit") -> Number
     values = values.astype("float64")
     if len(signs):
         values, note = _limited(values, signs, texts, limits)
-        notes.append(f"{note} of column {name!r}")
+        what = "is a limit" if len(signs) == 1 else "are limits"
+        notes.append(f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}")
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
 
 
 def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[Any, str]:
-    """Return numbers with limits, such as <0.5, as the option says, and a note that counts them."""
+    """Return numbers with limits, such as <0.5, read as the option says, and how, for a note."""
     below = signs.index[signs.str.startswith(("<", "≤"))]
     values = values.copy()
     if limits == "missing":
@@ -165,10 +166,7 @@ def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[An
         values[below] /= 2
     first = signs.index[0]
     read = "missing" if limits == "missing" else f"{values[first]:g}"
-    counts = f"{counted(len(signs), 'cell')} with a limit {'is' if len(signs) == 1 else 'are'} read as numbers"
-    if limits == "missing":
-        counts = f"{counted(len(signs), 'cell')} with a limit {'is' if len(signs) == 1 else 'are'} taken as missing"
-    return values, f"{counts} ({shown(texts[first])} is {read}; --limits chooses another way)"
+    return values, f", read as {read} for {shown(texts[first])} (--limits chooses another way)"
 
 
 def _plain(numbers: Any, style: Style) -> Any:

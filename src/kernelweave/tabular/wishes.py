@@ -34,6 +34,7 @@ class Wishes:
     layer: str | None = None
     obsm: str | None = None
     modality: tuple[str, ...] = ()
+    sheet: str | None = None
     transpose: bool | None = None
     missing: tuple[str, ...] = ()
     limits: LimitWord = "limit"
