@@ -20,6 +20,7 @@ from kernelweave.core.graphs.propagation import (
     harmonic,
     harmonic_scores,
     reached,
+    without_loops,
 )
 
 
@@ -295,3 +296,49 @@ def test_a_system_that_is_singular_in_floating_point_is_solved_with_a_ridge():
     labelled = np.array([True, False, False])
     for S in (edges, sparse.csr_array(edges)):
         assert_allclose(harmonic(S, np.array([[1.0, 0], [0, 0], [0, 0]]), labelled), [[1, 0]] * 3, atol=1e-6)
+
+
+def test_the_graph_without_loops_is_the_symmetric_part_without_its_diagonal():
+    S = np.random.default_rng(0).random((8, 8))
+    expected = (S + S.T) / 2 * (1 - np.eye(8))
+    assert_allclose(without_loops(S), expected)
+    assert_allclose(without_loops(sparse.csr_array(S)).toarray(), expected)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_conjugate_gradients_stop_at_the_first_step_within_the_tolerance_in_any_unit(unit, tol):
+    rng = np.random.default_rng(0)
+    A = np.diag(np.linspace(1, 50, 30)) + 0.1 * np.ones((30, 30))
+    right = unit * rng.normal(size=(30, 3))
+
+    def solved(**options):
+        return conjugate_gradients(lambda F: A @ F, right.copy(), A.diagonal(), tol=tol, **options)
+
+    def error(F):  # in the norm of the preconditioner, the largest over the columns
+        R = (right - A @ F) / np.sqrt(A.diagonal())[:, None]
+        return (np.linalg.norm(R, axis=0) / np.linalg.norm(right / np.sqrt(A.diagonal())[:, None], axis=0)).max()
+
+    F, converged, steps = solved()
+    assert converged
+    assert error(F) <= tol * (1 + 1e-6)
+    before, converged, n_steps = solved(max_iter=steps - 1)
+    assert (converged, n_steps) == (False, steps - 1)
+    assert error(before) > tol
+
+
+def test_a_class_without_mass_among_the_unlabelled_has_the_factor_one():
+    F = np.array([[1.0, 0], [0, 1], [0.1, 0], [0.2, 0]])
+    labelled = np.array([True, True, False, False])
+    assert_allclose(class_mass_factors(F, labelled), [0.5, 1])
+    F[2:, 1] = 0.05  # a small mass is a mass
+    assert_allclose(class_mass_factors(F, labelled), [0.2 / 0.3, 2])
+
+
+def test_a_column_of_zeros_is_solved_by_zeros_beside_others():
+    A, right = np.diag(np.arange(1.0, 6)) + 0.1, np.zeros((5, 2))
+    right[:, 0] = np.arange(5.0)
+    F, converged, _ = conjugate_gradients(lambda F: A @ F, right, A.diagonal(), tol=1e-12)
+    assert converged
+    assert_array_equal(F[:, 1], 0)
+    assert_allclose(A @ F, right, atol=1e-8)

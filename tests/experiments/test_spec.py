@@ -1,9 +1,13 @@
 """Files of experiments: what is read, and what is refused with the file, the key and what is possible."""
 
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.experiments import available_specs, load_spec
+from kernelweave.experiments.spec import Grid, Stage
 from kernelweave.experiments.tasks import expand, n_settings
 
 EIGHT = ["SC", "SSR", "MKKM", "RMKKM", "AASC", "KGL", "PMKL", "SMKL"]
@@ -116,6 +120,9 @@ def test_a_mistake_in_a_file_is_named_with_what_is_possible(write, old, new, mes
         ("[0.1, 0.5]", "[0.0, 0.5]", r"labels.fractions: expected numbers between 0 and 1, got \[0.0, 0.5\]"),
         ("[0.1, 0.5]", "[true, 0.5]", r"labels.fractions: expected numbers between 0 and 1, got \[True, 0.5\]"),
         ("[0.1, 0.5]", "[]", r"labels.fractions: expected numbers between 0 and 1, got \[\]"),
+        ("fractions =", "fraction = 1\nfractions =", "labels.fraction: unknown key .did you mean 'fractions'"),
+        ("draws = 3", "draws = 3\ncoarse = { draws = 1, kept = 1 }", "coarse.kept: unknown key .did you mean 'keep'"),
+        ('["iris"]', "[]", "presets.quick.datasets: .*(empty|names no data set)"),
         ("draws = 3", "", "presets.quick.draws: this key is missing"),
         ("draws = 3", "draws = { wine = 3 }", "presets.quick.draws.wine: unknown key; possible are iris"),
         ('"WeaveClassifier"', '"WeaveClustering"', "estimator: got 'WeaveClustering'"),
@@ -140,6 +147,36 @@ def test_unknown_experiments_files_and_presets_are_named(write, tmp_path):
         load_spec(str(tmp_path / "nothing.toml"))
     with pytest.raises(InvalidInputError, match="there is no preset 'huge'; possible are quick, full"):
         load_spec(str(write()), "huge")
+
+
+@pytest.mark.parametrize(
+    ("values", "preprocessing", "kernels", "searches"),
+    [
+        ({}, ("none",), (), False),
+        ({"alpha": (1,)}, ("none",), ("released-12",), False),
+        ({"alpha": (1, 2)}, ("none",), (), True),
+        ({"alpha": (1,)}, ("none", "unit"), (), True),
+        ({"alpha": (1,)}, ("none",), ("released-12", "printed-7"), True),
+    ],
+)
+def test_a_grid_searches_if_it_has_more_than_one_setting(values, preprocessing, kernels, searches):
+    grid = Grid(values, (), (), path=False, preprocessing=preprocessing, kernels=kernels)
+    assert grid.searches is searches
+
+
+def test_a_slow_method_has_a_coarse_stage_of_its_own_that_is_never_larger(write, labels_text):
+    spec = load_spec(str(write(("draws = 3", "draws = 3\ncoarse = { draws = 2, keep = 4 }"), text=labels_text)))
+    first = spec.methods[0]
+    assert spec.coarse_stage(first, "iris") == Stage(2, 4)
+    assert spec.coarse_stage(replace(first, coarse=Stage(1, 9)), "iris") == Stage(1, 4)
+    assert spec.coarse_stage(replace(first, coarse=Stage(9, 1)), "iris") == Stage(2, 1)
+    assert replace(spec, coarse=None).coarse_stage(first, "iris") is None
+
+
+def test_an_experiment_is_narrowed_to_what_rows_have(write):
+    rows = pd.DataFrame({"dataset": ["iris", "iris"], "method": ["SMKL", "SC"]})
+    spec = load_spec(str(write())).with_rows(rows)
+    assert (spec.datasets, [method.name for method in spec.methods]) == (("iris",), ["SC", "SMKL"])
 
 
 def test_an_experiment_is_narrowed_by_names_in_any_case_and_order(write):

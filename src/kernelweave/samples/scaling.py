@@ -84,7 +84,7 @@ class Scaling:
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
     unit: float | None = field(default=None, repr=False)
 
-    def transform(self, X: Samples) -> Samples:
+    def transform(self, X: Samples, *, clipped: bool = True) -> Samples:
         """Return scaled samples in the same precision; sparse ones stay sparse, but for z-scores."""
         if self.unit is not None:
             X = _in_unit(X, self.unit)
@@ -93,7 +93,8 @@ class Scaling:
         if self.method == "zscore":
             Z = (_dense(X) if sparse.issparse(X) else X) - self.mean
             Z /= self.deviation
-            return np.clip(Z, -_CLIPPED, _CLIPPED, out=Z).astype(X.dtype, copy=False)
+            Z = np.clip(Z, -_CLIPPED, _CLIPPED, out=Z) if clipped else Z
+            return Z.astype(X.dtype, copy=False)
         return X
 
 

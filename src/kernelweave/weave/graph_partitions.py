@@ -24,12 +24,21 @@ from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import table_partitions
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["QUICK_TOL", "Read", "coordinate_order", "kmeans", "partitions", "read_graph", "spectrum", "unit_partitions"]
+__all__ = [
+    "Read",
+    "Spectra",
+    "coordinate_order",
+    "kmeans",
+    "partitions",
+    "read_graph",
+    "spectra",
+    "spectrum",
+    "unit_partitions",
+]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
-QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
-_QUICK_STARTS = 5  # of k-means, where graphs are only compared
+_QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
 
 
 class Read(NamedTuple):
@@ -52,7 +61,7 @@ def read_graph(
 ) -> Read:
     """Return partitions of one graph, one per embedding of q eigenvectors, and how well they agree."""
     wide = ceil(1.5 * q)
-    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=QUICK_TOL, say=say)
+    values, V, block = spectrum(S, wide + 1, firm=q, start=start, tol=_QUICK_TOL, say=say)
     rows: list[tuple[EmbeddingKind, int]] = [(kind, q)]
     if kind in ("auto", "merged"):
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
@@ -95,32 +104,37 @@ def spectrum(
     return found.values / (float(S.sum(dtype=np.float64)) / S.shape[0] or 1.0), found.vectors, found.block
 
 
-def unit_partitions(
-    graphs: Sequence[sparse.csr_array],
-    numbers: Sequence[int],
-    rng: np.random.RandomState,
-    *,
-    say: Callable[[str], None] | None = None,
-    most: int | None = None,
-) -> tuple[list[Vector], dict[int, Partitions]]:
-    """Return the eigenvalues of every graph, and for each number of clusters one partition of each, by unit rows.
+class Spectra(NamedTuple):
+    """Of several graphs the smallest eigenvalues and eigenvectors, and an order of the samples by each of them."""
 
-    There are `most` + 1 eigenvalues, by default one more than the largest number.
-    """
-    values, vectors, order = [], [], []
+    values: list[Vector]
+    vectors: list[Matrix]
+    order: list[NDArray[np.intp]]
+
+
+def spectra(graphs: Sequence[sparse.csr_array], most: int, say: Callable[[str], None] | None = None) -> Spectra:
+    """Return the `most` + 1 smallest eigenpairs of every graph, each started from those of the one before."""
+    found = Spectra([], [], [])
     block: Matrix | None = None
     for S in graphs:
-        small, V, block = spectrum(S, (most or numbers[-1]) + 1, start=block, tol=QUICK_TOL)
-        values.append(small)
-        vectors.append(V)
-        order.append(coordinate_order(V))
+        small, V, block = spectrum(S, most + 1, start=block, tol=_QUICK_TOL)
+        found.values.append(small)
+        found.vectors.append(V)
+        found.order.append(coordinate_order(V))
         if say is not None:
-            say(f"number of clusters: graph {len(values)} of {len(graphs)}")
+            say(f"number of clusters: graph {len(found.values)} of {len(graphs)}")
+    return found
+
+
+def unit_partitions(
+    of: Spectra, numbers: Sequence[int], rng: np.random.RandomState, *, n_init: int
+) -> dict[int, Partitions]:
+    """Return for each number of clusters one partition of every graph, by unit rows."""
     found = {}
     for k in numbers:
-        tables = [embedded(small, V, "unit", k) for small, V in zip(values, vectors, strict=True)]
-        found[k] = partitions(tables, order, k, n_init=_QUICK_STARTS, rng=rng)
-    return values, found
+        tables = [embedded(small, V, "unit", k) for small, V in zip(of.values, of.vectors, strict=True)]
+        found[k] = partitions(tables, of.order, k, n_init=n_init, rng=rng)
+    return found
 
 
 def partitions(

@@ -23,6 +23,7 @@ from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
+from kernelweave.weave.density import density_of
 from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.local.locality import near_order
@@ -75,9 +76,17 @@ class Local:
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         with _one_blas_thread():
             woven, perturbed_graphs, place = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
-            stands_out = partial(clarity, samples, woven.attributes["scaling_"], plan)
+            versions = woven.attributes["scaling_"]
             several = SeveralGraphs(
-                (woven.graph,), np.ones(1), False, lambda _: woven, perturbed_graphs, None, stands_out, place
+                (woven.graph,),
+                np.ones(1),
+                False,
+                lambda _: woven,
+                perturbed_graphs,
+                None,
+                density_of(samples, versions[0].scalings, np.argsort(place)),
+                partial(clarity, samples, versions, plan),
+                place,
             )
             return cluster_graphs(several, reading, plan, rng)
 
