@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks._commits import computed, stamp
 from benchmarks._rivals import CLASSIFIERS, CLUSTERERS, PUBLISHED, weave
 from benchmarks._sets import MORE, OTHERS, PAPER, ROOT, SEMI_SUPERVISED, DataSet, load
+from benchmarks._toy_numbers import KINDS, toys
 from kernelweave import WeaveClustering
 from kernelweave.datasets import label_split
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
@@ -132,6 +133,29 @@ def automatic_table(rows: Rows) -> str:
     return "\n".join([*lines, "", verdict])
 
 
+def counted_toys(names: Iterable[str], store: Callable[[Rows], None], rows: Rows) -> None:
+    """Count how often n_clusters="auto" is exact, and how often one off at most, on toys of every kind."""
+    for name in names:
+        found = [(c, WeaveClustering("auto", random_state=0).fit(X).n_clusters_) for X, c in toys(name)]
+        off = np.array([k - c for c, k in found])
+        rows.setdefault("fits", {})[name] = len(off)
+        rows.setdefault("exact", {})[name] = int(np.count_nonzero(off == 0))
+        rows.setdefault("one off", {})[name] = int(np.count_nonzero(abs(off) == 1))
+        rows.setdefault("too few", {})[name] = int(np.count_nonzero(off < -1))
+        rows.setdefault("too many", {})[name] = int(np.count_nonzero(off > 1))
+        print(f"{name:18s}", {kind: row[name] for kind, row in rows.items()}, flush=True)
+        store(rows)
+
+
+def toys_table(rows: Rows) -> str:
+    """Return how many fits of every kind were exact, one off, and further off."""
+    sets = [name for name in KINDS if name in rows.get("fits", {})]
+    lines = [_line("", sets), _line("---", ["---"] * len(sets))]
+    lines += [_line(kind, [str(row[name]) for name in sets]) for kind, row in rows.items()]
+    note = "Blobs overlap where less than 95 % of the samples are nearest to their own centre."
+    return "\n".join([*lines, "", note])
+
+
 def _permuted(H: np.ndarray, draw: int) -> np.ndarray:
     rng = np.random.default_rng(draw)
     H = H.copy()
@@ -206,6 +230,7 @@ SECTIONS: dict[str, tuple[Callable[..., None], Callable[[Rows], str], tuple[str,
         "One option of WeaveClustering changed",
     ),
     "automatic": (automatic, automatic_table, PAPER + OTHERS + MORE, 'The number of clusters, n_clusters="auto"'),
+    "toys": (counted_toys, toys_table, KINDS, 'The number of clusters of toys, n_clusters="auto"'),
     "junk": (junk, options_table, tuple(n for n in PAPER + OTHERS if n != "mfeat"), "Weights and junk kernels"),
 }
 

@@ -153,3 +153,51 @@ def test_numbers_are_tried_as_far_as_clusters_would_have_eight_members(n, last):
 def test_partitions_without_modularity_have_no_score_rather_than_a_negative_one():
     found = weighed(flat(0.4), [spectrum(3, 1.1)], modularity=flat(-0.2))
     assert_allclose(found.score, 0)
+
+
+def by_valleys(depths, peak_depths):
+    """Return evidence from the depth of valleys in ten graphs, the same in all of them, and between peaks."""
+    every = {k: [depths.get(k, -0.5)] * 10 for k in NUMBERS}
+    return weighed(flat(0.9), [spectrum(3, 5.0)] * 2, depths=every, peak_depths=peak_depths)
+
+
+def test_in_few_columns_the_largest_number_with_valleys_is_chosen():
+    found = by_valleys({2: 0.9, 3: 0.5, 5: 0.12}, {2: 1.2, 3: 0.8})
+    assert (found.chosen, found.found) == (5, "valleys")
+    assert found.runners_up == (3, 2)
+    assert found.words.startswith("5 clusters stand out: samples are 1.1 times denser within them")
+    assert found.words.endswith("; 3 or 2 would be nearly as good")
+
+
+def test_valleys_in_graphs_show_no_structure_without_peaks_that_stand_out():
+    for peaks in ({2: 0.6}, {}):
+        found = by_valleys({2: 0.9, 3: 0.5}, peaks)
+        assert (found.chosen, found.found) == (1, "nothing")
+        assert found.runners_up == ()
+        assert found.words.startswith("no structure was found: wherever clusters would touch")
+
+
+def test_peaks_with_the_deepest_valleys_count_where_no_graph_shows_them():
+    found = by_valleys({}, {2: 0.9, 3: 1.4, 4: 0.8})
+    assert found.chosen == 3
+    assert "4.1 times denser" in found.words
+
+
+def test_clusters_that_do_not_touch_lie_apart():
+    found = by_valleys({2: 10.0}, {2: 10.0})
+    assert found.words == "2 clusters lie apart: no sample has a neighbour in another cluster"
+
+
+def test_valleys_that_a_fifth_of_the_graphs_have_count():
+    some = {k: [-0.5] * 10 for k in NUMBERS}
+    enough = weighed(flat(0.9), [spectrum(3, 1.1)], depths=some | {6: [0.3] * 3 + [-0.5] * 7}, peak_depths={2: 1.0})
+    too_few = weighed(flat(0.9), [spectrum(3, 1.1)], depths=some | {6: [0.3] + [-0.5] * 9}, peak_depths={2: 1.0})
+    assert (enough.chosen, too_few.chosen) == (6, 2)
+
+
+def test_what_decides_can_be_drawn():
+    assert [name for name, *_ in weighed(flat(0.4), [spectrum(3, 1.1)]).curves] == ["gap"]
+    (_, graphs, _), (_, peaks, enough) = by_valleys({2: 10.0}, {2: 10.0}).curves
+    assert_allclose(graphs, [3, *[-0.5] * 6])
+    assert_allclose(peaks, [3, *[-3] * 6])
+    assert enough == 0.65

@@ -10,21 +10,28 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
+from kernelweave.core.partitions.valleys import APART
 
 __all__ = [
     "CLEAR",
+    "DEEP",
+    "VALLEY",
     "ClusterEvidence",
     "Found",
     "candidate_numbers",
     "cluster_evidence",
 ]
 
-Found: TypeAlias = Literal["gap", "agreement", "nothing"]
+Found: TypeAlias = Literal["gap", "agreement", "valleys", "nothing"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
 _MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
+DEEP = 0.65  # valleys between peaks of density that show structure; those of noise are rarely deeper than 0.6
+VALLEY = 0.1  # the depth of valleys, in a fifth of the graphs, that speaks for a number if there is structure
+_MANY = 0.8  # quantile of the graphs: a fifth of them is enough, since not every graph suits the data
+_DRAWN = 3.0  # the largest depth that is drawn
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
 _EVERY_UP_TO = 24
@@ -53,10 +60,19 @@ class ClusterEvidence:
         The gap that is enough to decide.
     chosen : int
         The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 5 % of the
-        best; but 1 if its agreement is not at least 0.1 above `chance` there. In few columns, where any cut through a
-        dense region is agreed on, it is the smallest number whose gap is within 10 % of the largest.
-    found : {"gap", "agreement", "nothing"}
+        best; but 1 if its agreement is not at least 0.1 above `chance` there. In few columns, any cut through a dense
+        region is agreed on, so that valleys decide where they are measured: it is the number with the largest
+        `peak_depth`, or the largest number with a `depth` of 0.1, whichever is larger; but 1 if no `peak_depth` reaches
+        0.65. Where they are not, it is the smallest number whose gap is within 10 % of the largest.
+    found : {"gap", "agreement", "valleys", "nothing"}
         What decided; "nothing" means that no structure was found.
+    depth : array of shape (n_candidates,), or None
+        How deep the shallowest valley between two clusters is: the logarithm of how much denser samples lie within the
+        clusters than where they touch, 10 where no clusters touch. A fifth of the graphs have at least this depth. It
+        is measured in two to nine columns, and None otherwise.
+    peak_depth : array of shape (n_candidates,), or None
+        The same of the partition by as many peaks of the density of the samples; NaN where there are fewer peaks, or
+        where one of the clusters would be smaller than a tenth of the mean size.
     """
 
     n_clusters: npt.NDArray[np.intp]
@@ -68,14 +84,19 @@ class ClusterEvidence:
     clear: float
     chosen: int
     found: Found
+    depth: npt.NDArray[Any] | None = None
+    peak_depth: npt.NDArray[Any] | None = None
 
     @property
     def runners_up(self) -> tuple[int, ...]:
         """The other numbers that are nearly as good, the best first, at most three.
 
-        These are peaks of the gap at least half as clear as needed if a gap decided, or peaks of the score within a
-        tenth of the best.
+        These are peaks of the gap at least half as clear as needed if a gap decided, other numbers with valleys between
+        the clusters, the largest first, if valleys decided, or peaks of the score within a tenth of the best.
         """
+        if self.depth is not None and self.peak_depth is not None:
+            others = self.n_clusters[_with_valleys(self.depth, self.peak_depth)][::-1]
+            return tuple(int(k) for k in others if k != self.chosen)[:3]
         by_gap = self.found == "gap"
         merit = self.gap if by_gap else self.score
         least = (1 + self.clear) / 2 if by_gap else 0.9 * float(merit.max())
@@ -85,10 +106,25 @@ class ClusterEvidence:
         return tuple(k for k in best if k != self.chosen)[:3]
 
     @property
+    def curves(self) -> tuple[tuple[str, npt.NDArray[Any], float], ...]:
+        """What decides, for drawing: names, values by number of clusters, and the value that is enough.
+
+        Valleys deeper than 3 are drawn as 3, and missing ones as -3.
+        """
+        if self.depth is None or self.peak_depth is None:
+            return (("gap", self.gap, self.clear),)
+        drawn = (("valleys", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
+        return tuple(
+            (name, np.clip(np.nan_to_num(d, nan=-_DRAWN), -_DRAWN, _DRAWN), enough) for name, d, enough in drawn
+        )
+
+    @property
     def words(self) -> str:
         """Why this number was chosen, and how sure it is, as a sentence."""
         others = " or ".join(map(str, self.runners_up))
         also = f"; {others} would be nearly as good" if others else ""
+        if self.found == "nothing" and self.depth is not None:
+            return "no structure was found: wherever clusters would touch, samples are about as dense as within them"
         if self.found == "nothing":
             return (
                 "no structure was found: graphs of the samples agree on clusters hardly more than graphs of samples "
@@ -100,6 +136,8 @@ class ClusterEvidence:
                 f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
                 f"samples without structure){also}"
             )
+        if self.depth is not None and self.peak_depth is not None:
+            return f"{self.chosen} clusters {_apart(float(np.fmax(self.depth, self.peak_depth)[place]))}{also}"
         how = "well" if self.agreement[place] >= 0.8 else "fairly well" if self.agreement[place] >= 0.6 else "weakly"
         return (
             f"graphs of the samples agree {how} on {self.chosen} clusters (adjusted Rand index "
@@ -108,9 +146,9 @@ class ClusterEvidence:
 
 
 def candidate_numbers(n_samples: int) -> list[int]:
-    """Return the numbers of clusters worth trying: every one up to 24, then every other, up to 50 or n/8."""
+    """Return the numbers of clusters worth trying: every one up to 24, then every fourth, up to 50 or n/8."""
     most = max(2, min(_MOST, n_samples // _FEWEST_MEMBERS))
-    return [*range(2, min(_EVERY_UP_TO, most) + 1), *range(_EVERY_UP_TO + 2, most + 1, 2)]
+    return sorted({*range(2, min(_EVERY_UP_TO, most) + 1), *range(_EVERY_UP_TO + 4, most + 1, 4), most})
 
 
 def cluster_evidence(
@@ -121,6 +159,8 @@ def cluster_evidence(
     by_chance: Sequence[Mapping[int, float]] = (),
     *,
     few_columns: bool = False,
+    depths: Mapping[int, Sequence[float]] | None = None,
+    peak_depths: Mapping[int, float] | None = None,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
 
@@ -137,17 +177,29 @@ def cluster_evidence(
         The agreement of the partitions of samples without structure, for some of the numbers.
     few_columns : bool
         Whether the samples have fewer than ten columns.
+    depths : mapping of number of clusters to sequence of float, or None
+        How deep the shallowest valley between clusters is in the partition of each graph. Valleys decide if given.
+    peak_depths : mapping of number of clusters to float, or None
+        The same in partitions by peaks of density, for the numbers that have one.
 
     Returns
     -------
     ClusterEvidence
     """
     numbers = np.array(sorted(agreement))
+    chosen: int
+    found: Found
     gap = eigenvalue_gaps(eigenvalues, without, numbers)
     a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
     score = np.maximum(a, 0) * np.maximum(m, 0)
     chance = np.array([_chance(by_chance, k) for k in numbers])
     clear = CLEAR if without is not None else 2 * CLEAR
+    if depths is not None:
+        depth = np.array([np.quantile(depths[k], _MANY) for k in numbers])
+        peak_depth = np.array([float((peak_depths or {}).get(int(k), np.nan)) for k in numbers])
+        which = numbers[_with_valleys(depth, peak_depth)]
+        chosen, found = (int(which[-1]), "valleys") if len(which) else (1, "nothing")
+        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, depth, peak_depth)
     if gap.max() >= clear:
         chosen, found = int(numbers[gap.argmax()]), "gap"
     else:
@@ -156,7 +208,20 @@ def cluster_evidence(
         if few_columns and without is not None:
             place = int(np.argmax(gap >= (1 - _NEARLY_LARGEST) * gap.max()))
         chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
-    return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)  # type: ignore[arg-type]
+    return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)
+
+
+def _with_valleys(depth: npt.NDArray[Any], peak_depth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which numbers of clusters have valleys between them; none if no peaks of density stand out."""
+    deepest = np.max(peak_depth, initial=-np.inf, where=np.isfinite(peak_depth))
+    return np.asarray((deepest >= DEEP) & ((peak_depth == deepest) | (depth >= VALLEY)))
+
+
+def _apart(depth: float) -> str:
+    """Say how far clusters are apart, by the depth of the shallowest valley between them."""
+    if depth >= APART:
+        return "lie apart: no sample has a neighbour in another cluster"
+    return f"stand out: samples are {np.exp(depth):.1f} times denser within them than where two of them touch"
 
 
 def _chance(by_chance: Sequence[Mapping[int, float]], k: int) -> float:

@@ -136,11 +136,11 @@ def test_the_part_of_annotated_data_is_not_asked_of_other_files(run, alone, tmp_
     assert predicted(out).to_dict() == expected.to_dict()
 
 
-def test_the_report_says_nothing_of_how_files_are_read(run, csv):
-    run("cluster", csv, "-k", 3)
-    assert set(json.loads(Path("data-clusters/report.json").read_text())) == {
-        "features", "metadata", "check", "comparison", "labelled", "source", "command"
-    }  # fmt: skip
+def test_the_options_of_reading_have_no_second_home_beside_the_model(run, csv):
+    run("cluster", csv, "-k", 3, "--id", "name", "--drop", "d", "--sep", "comma")
+    content = json.loads(Path("data-clusters/report.json").read_text())
+    names = {"features", "metadata", "check", "comparison", "labelled", "source", "command", "notes"}
+    assert set(content) == names
 
 
 def test_a_model_that_knows_no_files_reads_new_ones_by_themselves(run, csv, table, tmp_path):

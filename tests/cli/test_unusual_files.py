@@ -166,6 +166,17 @@ def test_limits_of_detection_are_read_as_asked_and_counted(run, tmp_path, limits
     assert said in out
 
 
+def test_the_report_says_how_the_file_was_read(run, tmp_path):
+    write(tmp_path / "data.csv", TEXT.replace(",0.5\n", ",<0.5\n") + "Source: WHO\n")
+    for command in (("cluster", "data.csv", "-k", 2), ("report", "data-clusters", "--force")):
+        code, _, err = run(*command)
+        assert code == 0, err
+        page = (tmp_path / "data-clusters" / "report.html").read_text(encoding="utf-8")
+        assert "How the files were read" in page
+        assert "1 cell of column &#39;crp&#39; is a limit, read as 0.5 for &#39;&lt;0.5&#39;" in page
+        assert "its last line is no row of the table, so left out (&#39;Source: WHO&#39;)" in page
+
+
 def test_limits_can_be_refused(refused, tmp_path):
     write(tmp_path / "data.csv", TEXT.replace(",0.5\n", ",<0.5\n"))
     said = refused("cluster", "data.csv", "-k", 2, "--limits", "refuse")

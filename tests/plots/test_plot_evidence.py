@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from kernelweave import WeaveClustering
 from kernelweave.plots import plot_evidence
-from kernelweave.select import ClusterEvidence
+from kernelweave.select import DEEP, VALLEY, ClusterEvidence
 
 NUMBERS = np.array([2, 3, 5])
 
@@ -51,9 +53,23 @@ def test_without_samples_to_compare_with_there_is_no_line_for_them(fitted, ax):
 
 
 def test_a_model_that_counted_its_clusters_can_be_drawn(ax):
-    X = np.random.default_rng(0).normal(size=(60, 3))
+    X = np.random.default_rng(0).normal(size=(60, 12))
     plot_evidence(WeaveClustering("auto", kernels="released-7", random_state=0).fit(X), ax=ax)
     assert {"agreement", "without structure", "gap"} <= drawn(ax).keys()
+
+
+def test_valleys_are_drawn_where_they_decide(fitted, ax):
+    depth, between_peaks = np.array([0.9, 0.2, -0.3]), np.array([10.0, np.nan, -0.1])
+    made = replace(evidence(found="valleys", chance=[np.nan] * 3), depth=depth, peak_depth=between_peaks)
+    plot_evidence(fitted(cluster_evidence=made), ax=ax)
+    lines = drawn(ax)
+    assert_allclose(lines["valleys"].get_ydata(), depth)
+    assert_allclose(lines["valleys between peaks"].get_ydata(), [3, -3, -0.1])
+    assert "gap" not in lines
+    (other,) = (one for one in ax.figure.axes if one is not ax)
+    assert other.get_ylabel() == "depth of valleys"
+    limits = [line.get_ydata()[0] for line in other.get_lines() if len(set(line.get_ydata())) == 1]
+    assert limits == [VALLEY, DEEP]
 
 
 def test_only_whole_numbers_of_clusters_have_a_tick(fitted, ax):

@@ -19,7 +19,7 @@ from kernelweave.datasets import label_split, mask_labels
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave import classes
-from kernelweave.weave.local import neighbours
+from kernelweave.weave.local import local_solver, locality, neighbours
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +131,15 @@ def test_the_number_of_clusters_can_be_chosen(far_blobs):
     model = WeaveClustering("auto", solver="local", random_state=0).fit(far_blobs[0])
     assert model.n_clusters_ == 3
     assert model.cluster_evidence_.chosen == 3
+
+
+@pytest.mark.parametrize("many", [10_000, 50])
+def test_valleys_are_measured_in_the_order_of_the_graph(far_blobs, monkeypatch, many):
+    monkeypatch.setattr(local_solver, "_ORDERED_FROM", many)
+    monkeypatch.setattr(locality, "_LEAF", 20)
+    found = WeaveClustering("auto", solver="local", random_state=0).fit(far_blobs[0]).cluster_evidence_
+    assert (found.chosen, found.found) == (3, "valleys")
+    assert found.depth[1] == 10  # three groups without neighbours in each other
 
 
 def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):

@@ -44,7 +44,8 @@ class Inputs:
     """The data of a command: X (one frame, or a dict of frames by view), ids, and labels (None if unknown).
 
     `kernels` is what the model must be given for them, None if its default will do. `title` is the column of the ids
-    if all tables have the same. `units` are those of columns, by name, or by view and name ("clinic: weight").
+    if all tables have the same. `units` are those of columns, by name, or by view and name ("clinic: weight"). `notes`
+    are the sentences about how the files were read.
     """
 
     X: Frames
@@ -53,6 +54,7 @@ class Inputs:
     kernels: str | dict[str, str] | None = None
     title: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ def _inputs_of(
     least: int = 2,
 ) -> Inputs:
     """Return the samples in tables that were read, as numbers or as mixed tables."""
-    for note in dict.fromkeys(note for view in found.values() for note in view.table.notes):
+    notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
+    for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
         _need_columns(found, wishes, new=fitted is None)
@@ -159,7 +162,8 @@ def _inputs_of(
     _check_overlap(tables, found)
     inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
     titles = {view.table.title for view in found.values()}
-    inputs = replace(inputs, title=titles.pop() if len(titles) == 1 else None, units=_units(found, several=several))
+    title = titles.pop() if len(titles) == 1 else None
+    inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs

@@ -34,7 +34,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, 
     from kernelweave.report import write_report
 
     features = explain_clusters(model, inputs.X, beside.y, test=beside.test, units=inputs.units)
-    content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]))
+    content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]), inputs.notes)
     names = beside.columns(labels_of(model), confidence_of(model))
     writers: dict[str, Callable[[Path], object]] = {
         "labels.csv": rows_writer(("id", *names), list(zip(inputs.ids, *names.values(), strict=True))),

@@ -71,6 +71,7 @@ class PageContent:
     features: Explanation
     beside: Beside
     command: str
+    notes: Sequence[str]  # about how the files were read
 
     def of_report(self, ids: Sequence[str]) -> ReportContent:
         """Return the parameters of the report."""
@@ -83,6 +84,7 @@ class PageContent:
             "labelled": self.beside.labelled,
             "source": self.beside.source,
             "command": self.command,
+            "notes": self.notes,
         }
 
     def write(self, path: Path) -> None:
@@ -96,6 +98,7 @@ class PageContent:
             "labelled": beside.labelled,
             "source": beside.source,
             "command": self.command,
+            "notes": list(self.notes),
         }
         path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
@@ -124,6 +127,7 @@ def read_content(path: Path, model: BaseEstimator) -> ReportContent:
         comparison = None if content["comparison"] is None else Comparison.from_json(content["comparison"])
         labelled = None if content["labelled"] is None else np.array(content["labelled"], dtype=bool)
         source, command = str(content["source"]), str(content["command"])
+        notes = [str(note) for note in content["notes"]]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         msg = f"{path} cannot be read ({type(error).__name__}: {error}). Remove it to write the report without it."
         raise ResultsError(msg) from error
@@ -140,4 +144,5 @@ def read_content(path: Path, model: BaseEstimator) -> ReportContent:
         "labelled": labelled,
         "source": source,
         "command": command,
+        "notes": notes,
     }

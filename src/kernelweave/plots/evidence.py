@@ -43,7 +43,8 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     Notes
     -----
     The agreement of different graphs is drawn beside that of samples without structure, if these were compared. The gap
-    has an axis of its own; one above the dashed line decides.
+    has an axis of its own; one above the dashed line decides. In few columns the depth of valleys takes its place, each
+    with a dashed line for how deep they must be.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -56,14 +57,14 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
         lines.append(("without structure", evidence.chance, {"color": COLOURS[0], "linestyle": "--"}))
     for name, values, style in lines:
         ax.plot(numbers, values, label=name, marker="o", markersize=3.5, **style)
-    gaps = _gaps(ax.twinx(), evidence)
+    others = _decisive(ax.twinx(), evidence)
     ax.axvline(evidence.chosen, color=GREY, linewidth=1, linestyle=":", zorder=0)
     ax.set_xlabel("number of clusters", fontsize=9)
     ax.set_ylabel("agreement", fontsize=9)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylim(min(0, float(np.nanmin([evidence.agreement, evidence.chance]))), 1.02)
     ax.tick_params(labelsize=9, colors=GREY)
-    ax.legend(handles=[*ax.get_lines()[: len(lines)], gaps], fontsize=9, frameon=False)
+    ax.legend(handles=[*ax.get_lines()[: len(lines)], *others], fontsize=9, frameon=False)
     strip_spines(ax)
     short = evidence.words.split(" (")[0].split(":")[0]
     headline(
@@ -74,15 +75,17 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _gaps(ax: Axes, evidence: ClusterEvidence) -> Line2D:
-    """Draw the gap of every number, and where it is clear."""
-    (line,) = ax.plot(
-        evidence.n_clusters, evidence.gap, label="gap", marker="s", markersize=3.5, color=COLOURS[1], linewidth=1
-    )
-    ax.axhline(evidence.clear, color=COLOURS[1], linewidth=0.8, linestyle="--", zorder=0)
-    ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
-    ax.set_ylabel("gap", fontsize=9)
+def _decisive(ax: Axes, evidence: ClusterEvidence) -> list[Line2D]:
+    """Draw what decides, the gap or valleys, for every number, and how large it must be."""
+    found: list[Line2D] = []
+    style: dict[str, Any] = {"marker": "s", "markersize": 3.5, "linewidth": 1}
+    for (name, values, enough), colour in zip(evidence.curves, COLOURS[1:], strict=False):
+        found += ax.plot(evidence.n_clusters, values, label=name, color=colour, **style)
+        ax.axhline(enough, color=colour, linewidth=0.8, linestyle="--", zorder=0)
+    if evidence.depth is None:
+        ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
+    ax.set_ylabel("gap" if evidence.depth is None else "depth of valleys", fontsize=9)
     ax.tick_params(labelsize=9, colors=GREY)
     strip_spines(ax)
     ax.spines["right"].set_visible(True)
-    return line
+    return found

@@ -51,12 +51,13 @@ def spectrum_picture(values: Vector, c: int) -> Image:
 
 
 def evidence_picture(evidence: ClusterEvidence) -> Image:
-    """Return gap and agreement by number of clusters; the chosen number has a dotted line."""
+    """Return the agreement by number of clusters and what decides; the chosen number has a dotted line."""
     drawing = Drawing(5.2, 3.4)
     lines = [_Line("agreement", evidence.agreement, COLOURS[0])]
     if np.isfinite(evidence.chance).any():
         lines.append(_Line("without structure", evidence.chance, COLOURS[0], dashed=True))
-    gaps = _Line("gap", evidence.gap, COLOURS[1])
+    decisive = [_Line(name, values, COLOURS[1 + i]) for i, (name, values, _) in enumerate(evidence.curves)]
+    enough = [value for *_, value in evidence.curves]
     numbers = evidence.n_clusters
     known = np.concatenate([line.values[np.isfinite(line.values)] for line in lines])
     between = (float(numbers.min()) - 0.5, float(numbers.max()) + 0.5)
@@ -69,14 +70,16 @@ def evidence_picture(evidence: ClusterEvidence) -> Image:
         legend=1,
         right=True,
     )
-    other = Scale(0, 1.1 * max(evidence.clear, float(np.nanmax(evidence.gap))), y.start, y.end)
-    _right_axis(drawing, x, other, "gap")
-    chosen, clear = float(x(evidence.chosen)), float(other(evidence.clear))
+    largest = max(*enough, *(float(line.values.max()) for line in decisive))
+    other = Scale(min(0.0, *(float(line.values.min()) for line in decisive)), 1.1 * largest, y.start, y.end)
+    _right_axis(drawing, x, other, "gap" if evidence.depth is None else "depth of valleys")
+    chosen = float(x(evidence.chosen))
     drawing.line((chosen, chosen), (y.start, y.end), GREY, dashed=True)
-    drawing.line((x.start, x.end), (clear, clear), COLOURS[1], 0.7, dashed=True)
-    for line, scale in [(each, y) for each in lines] + [(gaps, other)]:
+    for line, limit in zip(decisive, enough, strict=True):
+        drawing.line((x.start, x.end), (float(other(limit)),) * 2, line.colour, 0.7, dashed=True)
+    for line, scale in [(each, y) for each in lines] + [(each, other) for each in decisive]:
         _draw_line(drawing, line, x(numbers), scale)
-    _legend(drawing, [*lines, gaps], x)
+    _legend(drawing, [*lines, *decisive], x)
     return drawing.finished()
 
 

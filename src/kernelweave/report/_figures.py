@@ -14,6 +14,7 @@ from kernelweave.report._curves import convergence_picture, evidence_picture, sp
 from kernelweave.report._facts import Facts
 from kernelweave.report._shaded import graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Image
+from kernelweave.select import DEEP, VALLEY
 
 __all__ = ["Figure", "Numbers", "draw_figures"]
 
@@ -80,18 +81,32 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
     if not fits(model, "plot_evidence"):
         return None
     evidence = model.cluster_evidence_
-    columns = (evidence.gap, evidence.agreement, evidence.chance, evidence.modularity)
-    rows = tuple(
-        (str(int(k)), *("-" if np.isnan(value) else f"{value:.3f}" for value in rest))
-        for k, *rest in zip(evidence.n_clusters, *columns, strict=True)
-    )
-    alt = f"Gap and agreement of {counted(len(rows), 'number')} of clusters; {evidence.chosen} was chosen."
+    columns = {
+        "gap": evidence.gap,
+        "agreement": evidence.agreement,
+        "by chance": evidence.chance,
+        "modularity": evidence.modularity,
+    }
+    alt = f"Gap and agreement of {counted(len(evidence.n_clusters), 'number')} of clusters"
     reading = (
         f"A gap of {evidence.clear:g} or more decides. Otherwise it is what different graphs of the samples agree on, "
         "if they agree more than graphs of samples without structure do."
     )
+    if evidence.depth is not None and evidence.peak_depth is not None:
+        columns |= {"valleys": evidence.depth, "between peaks": evidence.peak_depth}
+        alt = f"Agreement and depth of valleys of {counted(len(evidence.n_clusters), 'number')} of clusters"
+        reading = (
+            f"There is structure if valleys between peaks of the density are {DEEP:g} deep or more. Then it is the "
+            f"largest number whose valleys are {VALLEY:g} deep in a fifth of the graphs, or the number of peaks with "
+            "the deepest valleys, whichever is larger."
+        )
+    rows = tuple(
+        (str(int(k)), *("-" if np.isnan(value) else f"{value:.3f}" for value in rest))
+        for k, *rest in zip(evidence.n_clusters, *columns.values(), strict=True)
+    )
+    alt += f"; {evidence.chosen} was chosen."
     image = evidence_picture(evidence)
-    table = Numbers(("clusters", "gap", "agreement", "by chance", "modularity"), rows)
+    table = Numbers(("clusters", *columns), rows)
     return Figure("evidence", "Number of clusters", image, alt, reading, table)
 
 

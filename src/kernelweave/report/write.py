@@ -58,6 +58,7 @@ class ReportContent(TypedDict, total=False):
     title: str | None
     source: str | None
     command: str | None
+    notes: Sequence[str]
 
 
 def model_report(
@@ -76,6 +77,7 @@ def model_report(
     title: str | None = None,
     source: str | None = None,
     command: str | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """Return an HTML page that shows what a fitted model did, what it found, and with what confidence.
 
@@ -114,6 +116,8 @@ def model_report(
         The name of the data, such as that of a file, for the title.
     command : str or None, default=None
         The shell command that fitted the model, shown under "How to reproduce" instead of Python code.
+    notes : sequence of str, default=()
+        Sentences about how the data were read, shown under "What was done".
 
     Returns
     -------
@@ -152,6 +156,7 @@ def model_report(
         "comparison": comparison,
         "beside": draw_beside(numbered, labels, explanation, metadata, comparison),
         "code": command or _words.snippet(model, facts),
+        "notes": notes,
     }
     content |= _of_model(model, numbered, facts) | _of_samples(numbered, facts, labels, shown, tables, spread=spread)
     return str(_template().render(**content))

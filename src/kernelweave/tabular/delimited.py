@@ -35,6 +35,7 @@ __all__ = [
     "columns_of",
     "distinct_names",
     "finished",
+    "hinted",
     "parsed_parts",
     "read_delimited",
     "refuse_rows",
@@ -69,12 +70,18 @@ def finished(
     wide = widened(clean.frame, path, wishes)
     if not isinstance(wide, Widened):
         table = with_ids(clean.frame, path, wishes, found=found, notes=[*said, *clean.notes, *wide])
-        return replace(table, units=named_units(table.frame, clean.units))
+        return hinted(replace(table, units=named_units(table.frame, clean.units)), path, wishes)
     again = clean_frame(wide.frame, style, replace(wishes, missing=()), wide.id)
     if again.problems:
         raise TableError(str(path), again.problems)
     table = with_ids(again.frame, path, wishes, found=wide.id, notes=[*said, *clean.notes, *wide.notes, *again.notes])
-    return replace(table, units=named_units(table.frame, again.units))
+    return hinted(replace(table, units=named_units(table.frame, again.units)), path, wishes)
+
+
+def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
+    """Return a table whose notes name the numbers that may be codes for missing values."""
+    hints = code_hints(table.frame, wishes.kept)
+    return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
 def columns_of(layout: Layout) -> list[str]:
@@ -260,11 +267,11 @@ class CleanFrame:
 
 def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> CleanFrame:
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
-    kept = wishes.named | {found, *filter(is_unnamed, frame)}
     ids = {wishes.id, found, *filter(is_unnamed, frame)}
+    kept = wishes.named | ids
     frame, coded = without_codes(frame, wishes.missing, ids)
-    frame, notes = _without_empty(frame, wishes.kept | {found})
-    notes = [*coded, *notes]
+    frame, emptied = _without_empty(frame, wishes.kept | {found})
+    notes = [*coded, *emptied]
     problems: list[Problem] = []
     changed: dict[str, Any] = {}
     units: dict[str, str] = {}
@@ -278,8 +285,7 @@ def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> 
         elif name not in kept and (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates
             notes.append(note)
-    clean = frame.assign(**changed)
-    return CleanFrame(clean, notes + code_hints(clean, wishes.kept | kept), problems, units)
+    return CleanFrame(frame.assign(**changed), notes, problems, units)
 
 
 def _without_empty(frame: Any, kept: Collection[str | None]) -> tuple[Any, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
-from kernelweave.tabular.delimited import clean_frame, distinct_names, finished
+from kernelweave.tabular.delimited import clean_frame, distinct_names, finished, hinted
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
@@ -67,7 +67,8 @@ def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = (
         raise TableError(str(path), clean.problems)
     said = tuple(f"{path}: {note}." for note in (*notes, *clean.notes))
     rest = clean.frame.drop(columns=_NAMES)
-    return named_rows(TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units)), path, wishes)
+    table = TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units))
+    return hinted(named_rows(table, path, wishes), path, wishes)
 
 
 def _style(wishes: Wishes) -> Style:

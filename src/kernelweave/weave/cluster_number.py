@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from scipy import sparse
@@ -12,24 +13,31 @@ from scipy import sparse
 from kernelweave._types import Vector
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
-from kernelweave.samples.structureless import Kind as NullKind
+from kernelweave.core.partitions.density_peaks import peak_partitions
+from kernelweave.core.partitions.valleys import Relief, depth
+from kernelweave.samples.prepared import NullKind
 from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
-from kernelweave.weave.graph_partitions import QUICK_TOL, spectrum, unit_partitions
+from kernelweave.weave.graph_partitions import Spectra, spectra, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = ["count_clusters"]
 
 _DOUBT = 1.3  # times more or less than a clear gap
-_MORE_DRAWS = 4  # of samples without structure, if in doubt
-_EVERY_UP_TO = 10  # clusters; above, every fourth number is tried on samples without structure
+_MORE_DRAWS = 4  # of samples without structure, if in doubt; fewer of many samples, which differ less
+_DRAWN = 2000  # samples in all of these draws
+_STARTS = 3  # of k-means; there are many numbers to try
+_SMALL = 10  # a peak with fewer samples than the mean divided by this may be a few outliers
+_EVERY_UP_TO, _STEP = 10, 4  # clusters; above, every fourth number is tried on samples without structure
 
 
-class _Tried(NamedTuple):
-    """Of every graph the eigenvalues, and for each number of clusters its partitions and how far graphs agree."""
+_Null: TypeAlias = Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]]
 
-    values: list[Vector]
-    partitions: dict[int, Partitions]
-    agreement: dict[int, float]
+
+class _Valleys(TypedDict):
+    """How deep valleys between clusters are, for each number: in every graph, and between peaks of density."""
+
+    depths: dict[int, list[float]]
+    peak_depths: dict[int, float]
 
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
@@ -39,57 +47,72 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         graphs = (*graphs, *several.perturbed())
         priors = np.ones(len(graphs)) / len(graphs)
     numbers = candidate_numbers(graphs[0].shape[0])
-    values, found, agreement = _tried(graphs, priors, numbers, rng, say)
+    of = spectra(graphs, numbers[-1], say)
+    found = unit_partitions(of, numbers, rng, n_init=_STARTS)
     within = {
         k: float(np.average([modularity(*pair) for pair in zip(graphs, z, strict=True)], weights=priors))
         for k, z in found.items()
     }
-    without: list[Vector] | None = None
-    by_chance: tuple[dict[int, float], ...] = ()
-    if several.null is not None:
-        some = [k for k in numbers if k <= _EVERY_UP_TO or k % 4 == 0]
-        cloud, _, normal = _tried(several.null(rng, "normal"), priors, some, rng, say, most=numbers[-1])
-        without = _surer(cloud, values, numbers, several.null, rng)
-        by_chance = (normal, _tried(several.null(rng, "permuted"), priors, some, rng, say).agreement)
-    evidence = cluster_evidence(agreement, within, values, without, by_chance, few_columns=several.few_columns)
+    weigh = partial(cluster_evidence, _agreement(found, priors), within, of.values, few_columns=several.few_columns)
+    if several.density is not None:
+        evidence = weigh(**_valleys(several.density(), found))
+    elif several.null is not None:
+        evidence = _beside_chance(several.null, of.values, numbers, weigh, priors, rng)
+    else:
+        evidence = weigh()
     say(f"number of clusters: {evidence.words}")
     return evidence
 
 
-def _surer(
-    cloud: list[Vector],
-    values: Sequence[Vector],
-    numbers: Sequence[int],
-    null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]],
+def _valleys(of: Relief, found: dict[int, Partitions]) -> _Valleys:
+    """Return how deep the valleys between clusters are, in the partition of every graph, and in those by peaks."""
+    peaks = peak_partitions(of, list(found))
+    least = len(of.height) / _SMALL
+    return {
+        "depths": {k: [depth(of, labels) for labels in z] for k, z in found.items()},
+        "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
+    }
+
+
+def _beside_chance(
+    null: _Null,
+    values: list[Vector],
+    numbers: list[int],
+    weigh: Callable[..., ClusterEvidence],
+    priors: Vector,
     rng: np.random.RandomState,
+) -> ClusterEvidence:
+    """Return the evidence compared with samples without structure.
+
+    How far graphs of such samples agree is measured for numbers about as large as the one that would be chosen without
+    it, and for smaller ones: no others are compared, and larger ones take most of the time.
+    """
+    cloud = spectra(null(rng, "normal"), numbers[-1])
+    without = _surer(cloud, values, numbers, null, rng)
+    most = weigh(without).chosen + 2 * _STEP
+    some = [k for k in numbers if k <= _EVERY_UP_TO or (k % _STEP == 0 and k < most)]
+    permuted = spectra(null(rng, "permuted"), some[-1])
+    found = (unit_partitions(one, some, rng, n_init=_STARTS) for one in (cloud, permuted))
+    return weigh(without, [_agreement(partitions, priors) for partitions in found])
+
+
+def _surer(
+    cloud: Spectra, values: list[Vector], numbers: list[int], null: _Null, rng: np.random.RandomState
 ) -> list[Vector]:
     """Return the eigenvalues of every graph of samples without structure, their means over more draws if in doubt.
 
     By chance, the largest gap may be on one side of what is clear in one draw, and on the other in the next.
     """
-    largest = float(eigenvalue_gaps(values, cloud, np.array(numbers)).max())
+    largest = float(eigenvalue_gaps(values, cloud.values, np.array(numbers)).max())
     if not 1 / _DOUBT < largest / CLEAR < _DOUBT:
-        return cloud
-    more = (null(rng, "normal") for _ in range(_MORE_DRAWS))
-    draws = [cloud, *([spectrum(S, numbers[-1] + 1, tol=QUICK_TOL)[0] for S in graphs] for graphs in more)]
+        return cloud.values
+    n_draws = int(np.clip(round(_DRAWN / len(cloud.vectors[0])), 1, _MORE_DRAWS))
+    draws = [cloud.values, *(spectra(null(rng, "normal"), numbers[-1]).values for _ in range(n_draws))]
     return [np.mean(of_graph, axis=0) for of_graph in zip(*draws, strict=True)]
 
 
-def _tried(
-    graphs: Sequence[sparse.csr_array],
-    priors: Vector,
-    numbers: Sequence[int],
-    rng: np.random.RandomState,
-    say: Callable[[str], None],
-    most: int | None = None,
-) -> _Tried:
-    """Return the eigenvalues of every graph, its partitions, and how far graphs agree on each number of clusters."""
-    values, found = unit_partitions(graphs, numbers, rng, say=say, most=most)
-    return _Tried(values, found, {k: _agreement(z, priors) for k, z in found.items()})
-
-
-def _agreement(found: Partitions, priors: Vector) -> float:
+def _agreement(found: dict[int, Partitions], priors: Vector) -> dict[int, float]:
     """Return the mean adjusted Rand index of pairs of graphs, each weighted by the product of the graphs' priors."""
-    pairs = list(combinations(range(len(found)), 2))
+    pairs = list(combinations(range(len(priors)), 2))
     weights = [priors[i] * priors[j] for i, j in pairs]
-    return float(np.average([rand_index(found[i], found[j]) for i, j in pairs], weights=weights))
+    return {k: float(np.average([rand_index(z[i], z[j]) for i, j in pairs], weights=weights)) for k, z in found.items()}

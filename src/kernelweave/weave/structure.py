@@ -11,13 +11,12 @@ from kernelweave._types import Vector
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
-from kernelweave.samples.prepared import Compared, compared_again
+from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
-from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
 from kernelweave.select import CLEAR
 from kernelweave.weave.consensus_kernel import combine
-from kernelweave.weave.graph_partitions import unit_partitions
+from kernelweave.weave.graph_partitions import spectra, unit_partitions
 from kernelweave.weave.plan import Plan
 
 __all__ = ["clarity"]
@@ -27,6 +26,7 @@ _ENOUGH = 0.2  # agreement above chance that shows structure
 _BEYOND_DOUBT = 1.5  # times as much ends the draws of samples without structure
 _DRAWS = 3  # at most: by chance, graphs of few columns may agree in one of them and not in another
 _FEWEST_MEMBERS = 8
+_STARTS = 5  # of k-means
 _KINDS: tuple[Kind, ...] = ("ridge", "tuned")
 
 
@@ -67,5 +67,5 @@ def _measured(
         affinities = KernelAffinities(K, plan.rule.gamma)
         for kind in _KINDS:
             graphs += cut_graphs(affinities(kind), [Cut(10)], len(K))
-    values, found = unit_partitions(graphs, [c], rng)
-    return values, mean_agreement(found[c])
+    found = spectra(graphs, c)
+    return found.values, mean_agreement(unit_partitions(found, [c], rng, n_init=_STARTS)[c])

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Labels, Vector
+from kernelweave.core.partitions.valleys import Relief
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.structureless import Kind
+from kernelweave.samples.prepared import NullKind
 from kernelweave.weave.graph_model import Joiner
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
@@ -59,6 +60,8 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
+    density : function without arguments, or None
+        Measures how dense the samples lie; None where there are too many columns for it.
     clarity : function of a number of clusters and a RandomState, or None
         Returns how far clusters stand out from samples without structure, from 0 to 1.
     copies : array of shape (n_samples,)
@@ -70,6 +73,7 @@ class SeveralGraphs:
     few_columns: bool
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
-    null: Callable[[np.random.RandomState, Kind], tuple[sparse.csr_array, ...]] | None
+    null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
+    density: Callable[[], Relief] | None
     clarity: Callable[[int, np.random.RandomState], float] | None
     copies: Labels

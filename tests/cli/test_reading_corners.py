@@ -1,0 +1,161 @@
+"""Corners of reading that a user meets rarely: options in Python, files in parts, arrays, indexes, large files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import io as matlab
+from scipy import sparse
+
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular.summary import summarise
+from kernelweave.tabular.table_parts import table_parts
+
+PEOPLE = pd.DataFrame({"id": list("abcdef"), "age": [31.0, 45, 52, 28, 60, 39], "crp": [0.5, 1.2, 8, 0.7, 3.3, 12.5]})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"limits": "ten"}, "limits must be limit, half, missing, refuse; got 'ten'"),
+        ({"long": ("a", "b")}, "long must name the columns of ids, variables and values"),
+        ({"long": ("a", "b", "c"), "wide": True}, "without wide"),
+        ({"missing": ["age="]}, "missing must be codes such as 999 or age=999; got 'age='"),
+        ({"thousands": "x"}, "thousands must be '.' or ',' or a space or an apostrophe"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_in_python(tmp_path, options, said):
+    PEOPLE.to_csv(tmp_path / "data.csv", index=False)
+    with pytest.raises(InvalidInputError, match=said):
+        read_table(tmp_path / "data.csv", **options)
+
+
+def parts(path, text, rows=3, **options):
+    path.write_text(text, encoding="utf-8")
+    return list(table_parts(path, Wishes(**options), rows))
+
+
+def test_a_part_with_another_decimal_mark_is_refused(tmp_path):
+    rows = "".join(
+        f"{a};{b}\n" for a, b in [("1.5", "2"), ("2.5", "3"), ("3.5", "4"), ("1.234.567,5", "5"), ("7,5", "1")]
+    )
+    with pytest.raises(TableError, match=r"decimal mark '\.' in some rows and ',' in others"):
+        parts(tmp_path / "data.csv", f"a;b\n{rows}")
+
+
+def test_a_part_with_several_units_is_refused(tmp_path):
+    rows = "".join(f"{weight},{i}\n" for i, weight in enumerate(["1 kg", "2 kg", "3 kg", "4 kg", "500 g", "6 kg"]))
+    with pytest.raises(TableError, match="column 'w' has numbers in several units: kg in row 1 and g in row 2"):
+        parts(tmp_path / "data.csv", f"w,v\n{rows}")
+
+
+def test_a_short_row_in_a_later_part_is_refused(tmp_path):
+    text = PEOPLE.to_csv(index=False).replace("e,60.0,3.3", "e,60.0")
+    with pytest.raises(TableError, match="row 5 has 2 entries, but the header has 3"):
+        parts(tmp_path / "data.csv", text)
+
+
+def test_ids_that_end_in_a_later_part_are_refused(tmp_path):
+    towns = [*(f"town {i}" for i in range(150)), *["nowhere"] * 50]
+    frame = pd.DataFrame({"town": towns, "size": np.arange(200.0)})
+    with pytest.raises(TableError, match="the ids of its rows cannot be told alike before and after row 150"):
+        parts(tmp_path / "data.csv", frame.to_csv(index=False), 150)
+
+
+def test_an_empty_stretch_of_a_column_is_missing_in_its_part(tmp_path):
+    text = "a,b,c\n1.5,2,x\n2.5,3,y\n3.5,4,x\n4.5,,y\n5.5,,x\n6.5,,y\n"
+    found = parts(tmp_path / "data.csv", text)
+    assert [part.frame["b"].isna().sum() for part in found] == [0, 3]
+    assert [list(part.frame) for part in found] == [["a", "b", "c"]] * 2
+
+
+def test_a_remark_below_a_large_table_is_left_out(tmp_path):
+    values = np.random.default_rng(0).normal(size=(20000, 4)).round(6)
+    frame = pd.DataFrame(values, columns=list("abcd"))
+    (tmp_path / "data.csv").write_text(frame.to_csv(index=False) + "Source: a machine\n")
+    table = read_table(tmp_path / "data.csv")
+    np.testing.assert_array_equal(table.frame, values)
+    assert any("so left out ('Source: a machine')" in note for note in table.notes)
+    found = pd.concat([part.frame for part in table_parts(tmp_path / "data.csv", Wishes(), 7000)])
+    np.testing.assert_array_equal(found, values)
+
+
+def test_cell_arrays_of_matlab_are_views_or_names(tmp_path):
+    cells = np.empty(2, dtype=object)
+    cells[:] = [np.eye(4), np.ones((4, 2))]
+    names = np.array(["w", "x", "y", "z"], dtype=object)
+    matlab.savemat(tmp_path / "x.mat", {"X": cells, "ids": names, "other": np.array([{"a": 1}, 3], dtype=object)})
+    assert read_table(tmp_path / "x.mat", table="X[0]").ids == ["w", "x", "y", "z"]
+    assert read_table(tmp_path / "x.mat", table="X[1]").frame.shape == (4, 2)
+    matlab.savemat(tmp_path / "s.mat", {"X": sparse.csc_array(np.eye(4))})
+    np.testing.assert_array_equal(read_table(tmp_path / "s.mat").frame, np.eye(4))
+    with pytest.raises(
+        InvalidInputError, match=r"holds the tables X\[0\], X\[1\]: pass one of them as table; got None"
+    ):
+        read_table(tmp_path / "x.mat")
+
+
+def test_labels_in_an_array_beside_the_matrix_are_read_by_name(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.eye(4), kind=np.array(["r", "g", "r", "g"]))
+    table = read_table(tmp_path / "x.npz", labels="kind")
+    assert table.frame["kind"].tolist() == ["r", "g", "r", "g"]
+
+
+def test_a_table_with_an_index_is_read_like_any_other(tmp_path):
+    frame = PEOPLE.assign(crp=["<0.5", "1.2", "8", "0.7", "3.3", "12.5"], empty=None).set_index("id")
+    frame.loc["c"] = None
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = read_table(tmp_path / "x.parquet")
+    assert table.ids == list("abcdef")  # a row with a name stays, though it has no value
+    assert list(table.frame) == ["age", "crp"]
+    assert table.frame["crp"].iloc[0] == 0.5
+    pd.DataFrame({"w": ["1 kg", "2 g", "3 kg"]}, index=list("abc")).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(TableError, match="numbers in several units"):
+        read_table(tmp_path / "x.parquet")
+
+
+def test_a_workbook_without_a_table_holds_no_rows(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame().to_excel(tmp_path / "x.xlsx", index=False, header=False)
+    with pytest.raises(InvalidInputError, match="holds no rows"):
+        read_table(tmp_path / "x.xlsx")
+
+
+def test_columns_are_summarised_by_their_kind():
+    frame = pd.DataFrame(
+        {
+            "none": [None, None, None],
+            "flag": [True, False, True],
+            "day": pd.to_datetime(["2020-01-01", "2020-02-01", None]),
+            "text": ["one thing", "another", "a third"],
+            "whole": [1, 2, 3],
+        }
+    )
+    assert [(each.kind, each.n_missing, each.content) for each in summarise(frame)] == [
+        ("empty", 3, ""),
+        ("boolean", 0, "2 times True"),
+        ("date", 1, "2020-01-01 to 2020-02-01"),
+        ("text", 0, "3 different: 'one thing', 'another', 'a third'"),
+        ("whole number", 0, "1 to 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("a", "x", 1), ("a", "x", 2), ("b", "y", 3)],  # a pair twice
+        [("a", "x", 1), ("b", "y", 2), ("c", "z", 3)],  # every id once
+        [("a", "x", "u"), ("a", "y", "v"), ("b", "x", "w")],  # no numbers
+        [("a", None, 1), ("a", "y", 2), ("b", "x", 3)],  # a variable without a name
+    ],
+)
+def test_a_table_that_only_looks_long_is_left_as_it_is(tmp_path, rows):
+    pd.DataFrame(rows, columns=["town", "gene", "value"]).to_csv(tmp_path / "data.csv", index=False)
+    assert not any("long table" in note for note in read_table(tmp_path / "data.csv").notes)
+
+
+def test_a_long_table_with_several_units_is_refused(tmp_path):
+    rows = [("a", "w", "1 kg"), ("b", "w", "2 g"), ("a", "h", "3 m"), ("b", "h", "4 m")]
+    pd.DataFrame(rows, columns=["town", "what", "much"]).to_csv(tmp_path / "data.csv", index=False)
+    with pytest.raises(TableError, match="numbers in several units"):
+        read_table(tmp_path / "data.csv", long=("town", "what", "much"), drop=["much"])
