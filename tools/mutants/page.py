@@ -31,8 +31,8 @@ def mutants_page(rows: list[Row]) -> str:
         "# Mutants",
         "",
         f"Written by `python -m tools.mutants try` and `again` (commits {commits}; seed {seeds}): "
-        f"{len(rows)} of {wanted} changes drawn at random from the code, in the order drawn, those inside functions and "
-        "of constants first. For each, the tests of the five parts of the package that run its line (all "
+        f"{len(rows)} of {wanted} changes drawn at random from the code, in the order drawn, those inside functions "
+        "and of constants first. For each, the tests of the five parts of the package that run its line (all "
         "tests of the part where that was not measured), those that name its module first; the first that fails ends "
         f"the run, and so do {SECONDS:g} seconds of processor time, after which it counts as survived. "
         "As drawn: before anyone looked at the outcome. Afterwards: with the tests that were written for the survivors,"
