@@ -14,10 +14,13 @@ from kernelweave.core.graphs.affinity import (
     Cut,
     GraphRule,
     KernelAffinities,
+    RowPart,
     cut_graphs,
     join_pieces,
     mean_degree,
+    one_graph,
     ridge_affinity,
+    several_cuts,
     weighted_sum,
 )
 from kernelweave.errors import InvalidInputError, NotFiniteError
@@ -26,8 +29,7 @@ from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, fit_scaling
 from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights, kernel_attributes
 from kernelweave.weave.dense import row_shares
-from kernelweave.weave.dense_graphs import one_graph, several_cuts
-from kernelweave.weave.dense_rows import DenseRows, RowPart
+from kernelweave.weave.dense_rows import DenseRows
 
 X, Y = make_blobs(90, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = X[:5] + 0.3
@@ -166,7 +168,7 @@ def many(offset=0.0):
 
 def used(model):
     """Return the precision in which a fitted model compares new samples."""
-    return model._graph_model.joiner._border.A.dtype
+    return model._graph_model.joiner._border[1].A.dtype
 
 
 def test_new_samples_of_a_larger_model_are_compared_in_single_precision_with_the_same_result():
