@@ -1,7 +1,8 @@
 """Run random cells of Tables 2 and 3 again and compare them with the stored rows: `python -m benchmarks.rerun_cells`.
 
-Of every cell the chosen setting is run on all its stored seeds or draws. A cell whose rows took more than `--seconds`
-is left out and named, and the next one is taken. The exit code is 1 if a figure differs in its first four digits.
+The cells are those of the methods in the paper. Of each the chosen setting is run on all its stored seeds or draws. A
+cell whose rows took more than `--seconds` is left out and named, and the next one is taken. The exit code is 1 if a
+figure differs in its first four digits.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kernelweave.experiments import load_spec
 from kernelweave.experiments.commits import source_commit
 from kernelweave.experiments.data import identify
 from kernelweave.experiments.execute import run_task
+from kernelweave.experiments.published import load_published
 from kernelweave.experiments.reading import read_cells, read_results
 from kernelweave.experiments.rows import Row
 from kernelweave.experiments.selection import Cell, select_cells
@@ -113,10 +115,15 @@ def _compared(cell: Cell, part: pd.DataFrame, spec: Spec, data_home: Path | None
 def _shuffled(seed: int) -> Iterator[tuple[str, Cell, pd.DataFrame]]:
     """Yield the cells of both tables in random order, each with its table and its rows."""
     rows = {name: read_cells(found) for name in TABLES if (found := read_results(STORED / name)) is not None}
-    cells = [(name, cell) for name, found in rows.items() for cell in select_cells(found) if cell.scores]
+    cells = [(name, cell) for name, found in rows.items() for cell in select_cells(found) if _published(name, cell)]
     for i in np.random.default_rng(seed).permutation(len(cells)):
         name, cell = cells[i]
         yield name, cell, rows_of(cell, rows[name])
+
+
+def _published(table: str, cell: Cell) -> bool:
+    """Return whether the paper has a figure for a cell that has one here."""
+    return bool(cell.scores) and load_published(table).find(cell.dataset, "acc", cell.method, cell.labels) is not None
 
 
 def _name(table: str, cell: Cell) -> str:
@@ -142,8 +149,8 @@ def write_comparison(stored: Figures) -> str:
     if skipped:
         said += " Drawn but left out, as they take too long:"
     note = (
-        f"Written by `python -m benchmarks.rerun_cells --seed {stored['seed']}`: random cells of Tables 2 and 3, the "
-        "chosen setting on all its stored seeds or draws."
+        f"Written by `python -m benchmarks.rerun_cells --seed {stored['seed']} --seconds {stored['seconds']:g}`: "
+        "random cells of Tables 2 and 3, the chosen setting on all its stored seeds or draws."
     )
     return "\n\n".join(["# Stored cells run again", note, said, *(["\n".join(skipped)] if skipped else []),
                         "\n".join(lines)]) + "\n"  # fmt: skip
@@ -161,7 +168,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=200.0, help="leave out cells whose stored rows took longer")
     parser.add_argument("--data-dir", type=Path, help="folder of the data files; else KERNELWEAVE_DATA, else the cache")
     chosen = parser.parse_args()
-    stored: Figures = {"seed": chosen.seed, "left_out": {}, "cells": {}}
+    stored: Figures = {"seed": chosen.seed, "seconds": chosen.seconds, "left_out": {}, "cells": {}}
     for table, cell, part in _shuffled(chosen.seed):
         took = float(part["seconds"].sum())
         if took > chosen.seconds:

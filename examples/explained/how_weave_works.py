@@ -16,12 +16,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelweave import WeaveClustering
+from kernelweave.core.graphs.affinity import several_cuts
 from kernelweave.core.partitions.agreement import co_association, merge, trusted
 from kernelweave.plots import plot_evidence
 from kernelweave.samples.prepared import prepare
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import combine
-from kernelweave.weave.dense_graphs import several_cuts
 from kernelweave.weave.graph_partitions import read_graph
 
 rng = np.random.default_rng(0)

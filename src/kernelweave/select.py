@@ -113,7 +113,7 @@ class ClusterEvidence:
         """
         if self.depth is None or self.peak_depth is None:
             return (("gap", self.gap, self.clear),)
-        drawn = (("valleys in graphs", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
+        drawn = (("valleys", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
         return tuple(
             (name, np.clip(np.nan_to_num(d, nan=-_DRAWN), -_DRAWN, _DRAWN), enough) for name, d, enough in drawn
         )

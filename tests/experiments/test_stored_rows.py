@@ -51,7 +51,7 @@ def test_the_comparison_names_what_differs_and_what_was_left_out():
     same = {"setting": "defaults", "runs": 20, "cpu_seconds": 1.0, "commit": "abc", "acc": [0.5, 0.5]}
     other = same | {"acc": [0.5, 0.6], "acc_rows_apart": 3}
     cells = {"table3: YALE 10 %, LGC": same | {"acc_rows_apart": 0}, "table3: YALE 30 %, LGC": other}
-    page = write_comparison({"seed": 4, "cells": cells, "left_out": {"table3: BA 50 %, SMKL": 540.0}})
+    page = write_comparison({"seed": 4, "seconds": 60.0, "cells": cells, "left_out": {"table3: BA 50 %, SMKL": 540.0}})
     assert "2 cells run again; 1 of them with other figures in the first four digits" in page
     assert "table3: BA 50 %, SMKL: its rows took 540 s" in page
     assert "| table3: YALE 30 %, LGC | defaults | 20 | ACC | 0.5000 | 0.6000 | 3 | 1.0 | abc |" in page

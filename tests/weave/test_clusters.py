@@ -14,12 +14,13 @@ from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.coordinates import commute_rows, embedded, soft_rows, unit_rows
 from kernelweave.core.partitions.agreement import merge, trusted
+from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.samples import Seen
 from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.graph_partitions import coordinate_order, kmeans, partitions, read_graph, spectrum
+from kernelweave.weave.graph_partitions import coordinate_order, kmeans, read_graph, spectrum
 from kernelweave.weave.plan import Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
 

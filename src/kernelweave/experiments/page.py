@@ -50,6 +50,9 @@ A figure is selected by one of three rules:
 - **unsupervised**: the setting selected without labels.
 
 Two figures match if they differ by at most {near}.
+
+Random cells of Tables 2 and 3 are run again by `python -m benchmarks.rerun_cells`; the comparison with the stored rows
+is on the page {{doc}}`measured`.
 """
 
 _PROTOCOL = """## Where the protocol differs

@@ -115,7 +115,8 @@ def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
         values, V = eigsh(L, k=q, sigma=-shift, OPinv=inverse, v0=v0, tol=_ARPACK_TOL)
         order = np.argsort(values, kind="stable")
         values, V = values[order], V[:, order]
-    return np.asarray(np.maximum(values, 0)), _signed(V)
+    signs = np.where((V**3).sum(axis=0) < 0, -1, 1)  # Σ_i V_ij³ >= 0 does not depend on the order of the samples
+    return np.asarray(np.maximum(values, 0)), np.asarray(V * signs)
 
 
 def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
@@ -144,11 +145,6 @@ def commute_rows(values: Vector, V: Matrix) -> Matrix:
     if len(scale) == 0 or scale[-1] <= 0:  # one eigenpair, or a graph in at least q pieces
         return V
     return np.asarray(V[:, 1:] / np.sqrt(scale))
-
-
-def _signed(V: Matrix) -> Matrix:
-    """Eigenvectors with Σ_i V_ij³ >= 0, a choice that does not depend on the order of the samples."""
-    return np.asarray(V * np.where((V**3).sum(axis=0) < 0, -1, 1))
 
 
 def eigenvalue_gaps(
