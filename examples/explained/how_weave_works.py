@@ -176,8 +176,8 @@ for version in model.scaling_:
 # %%
 # 7. The number of clusters
 # -------------------------
-# How far the eigenvalue after each number stands out, and how far different graphs agree on that many clusters, beside
-# samples without structure.
+# How deep the valleys of density between that many clusters are, in a fifth of the graphs and between peaks, and how
+# far different graphs agree on them.
 auto = WeaveClustering("auto", random_state=0).fit(X)
 plot_evidence(auto)
 plt.show()

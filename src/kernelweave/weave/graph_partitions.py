@@ -19,12 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded
+from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded, row_order
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.weave.progress import StageProgress
 
-__all__ = ["Read", "Spectra", "coordinate_order", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
+__all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
@@ -57,15 +57,8 @@ def read_graph(
     tables = [embedded(values, V, one, columns) for one, columns in rows]
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
     find = partitions if len(V) <= _STARTS_ON else _many_partitions
-    z = find(tables, [coordinate_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
+    z = find(tables, [row_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
     return Read(z, mean_agreement(z), block)
-
-
-def coordinate_order(V: Matrix) -> NDArray[np.intp]:
-    """Return the order of the rows by their last coordinate, and by those before it where that is the same."""
-    order = np.argsort(V[:, -1], kind="stable")
-    last = V[order, -1]
-    return order if (last[1:] > last[:-1]).all() else np.lexsort(V.T)  # which sorts by every column
 
 
 def spectrum(
@@ -110,7 +103,7 @@ def spectra(graphs: Sequence[sparse.csr_array], most: int, say: Callable[[str], 
         small, V, block = spectrum(S, most + 1, start=block, tol=_QUICK_TOL)
         found.values.append(small)
         found.vectors.append(V)
-        found.order.append(coordinate_order(V))
+        found.order.append(row_order(V))
         if say is not None:
             say(f"number of clusters: graph {len(found.values)} of {len(graphs)}")
     return found

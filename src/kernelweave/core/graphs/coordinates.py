@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -27,6 +28,7 @@ __all__ = [
     "margins",
     "memberships",
     "nearness",
+    "row_order",
     "shrinkage",
     "soft_rows",
     "unit_rows",
@@ -145,6 +147,13 @@ def commute_rows(values: Vector, V: Matrix) -> Matrix:
     if len(scale) == 0 or scale[-1] <= 0:  # one eigenpair, or a graph in at least q pieces
         return V
     return np.asarray(V[:, 1:] / np.sqrt(scale))
+
+
+def row_order(V: Matrix) -> NDArray[np.intp]:
+    """Return the order of the rows by their last coordinate, and by those before it where that is the same."""
+    order = np.argsort(V[:, -1], kind="stable")
+    last = V[order, -1]
+    return order if (last[1:] > last[:-1]).all() else np.lexsort(V.T)  # which sorts by every column
 
 
 def eigenvalue_gaps(
