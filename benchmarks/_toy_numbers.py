@@ -11,10 +11,10 @@ from sklearn import datasets
 __all__ = ["KINDS", "toys"]
 
 _Table = NDArray[np.float64]
-_SIZES = {200: range(3), 300: range(5), 600: range(3)}  # samples, and seeds
+_SIZES = {200: range(2), 300: range(5), 600: range(2)}  # samples, and seeds
 _CLEAR = 0.95  # of samples nearer to their own centre than to any other: below it, blobs overlap
 _STRETCH = np.array([[0.6, -0.6], [-0.4, 0.8]])
-_NOISE = {2: 300, 6: 200, 8: 150, 13: 178, 50: 400}  # columns, and samples
+_NOISE = {2: 300, 6: 200, 13: 178}  # columns, and samples
 
 KINDS = ("blobs", "overlapping blobs", "moons", "circles", "stretched", "varied", "real", "noise")
 
@@ -46,14 +46,14 @@ def _blobs() -> Iterator[tuple[_Table, int, bool]]:
 
 def _moons() -> Iterator[tuple[_Table, int]]:
     for n in _SIZES:
-        for seed in range(3):
+        for seed in range(2):
             for noise in (0.05, 0.08):
                 yield datasets.make_moons(n, noise=noise, random_state=seed)[0], 2
 
 
 def _circles() -> Iterator[tuple[_Table, int]]:
     for n in _SIZES:
-        for seed in range(3):
+        for seed in range(2):
             for noise in (0.03, 0.05):
                 yield datasets.make_circles(n, factor=0.5, noise=noise, random_state=seed)[0], 2
 

@@ -87,7 +87,7 @@ def needed(X: np.ndarray, S: Any, repeats: int) -> dict[str, float]:
 def measure(n: int) -> dict[str, float]:
     """Return the figures of one size."""
     X = samples(n)
-    repeats = 3 if n < 3000 else 1
+    repeats = 7 if n < 3000 else 1
     model = WeaveClustering(N_CLUSTERS, random_state=0)
     ours = seconds(lambda: model.fit(X), repeats)
     need = needed(X, model.graph_, repeats)

@@ -16,12 +16,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from kernelweave import WeaveClustering
+from kernelweave.core.graphs.affinity import several_cuts
 from kernelweave.core.partitions.agreement import co_association, merge, trusted
 from kernelweave.plots import plot_evidence
 from kernelweave.samples.prepared import prepare
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import combine
-from kernelweave.weave.dense_graphs import several_cuts
 from kernelweave.weave.graph_partitions import read_graph
 
 rng = np.random.default_rng(0)
@@ -176,8 +176,8 @@ for version in model.scaling_:
 # %%
 # 7. The number of clusters
 # -------------------------
-# How far the eigenvalue after each number stands out, and how far different graphs agree on that many clusters, beside
-# samples without structure.
+# How deep the valleys of density between that many clusters are, in a fifth of the graphs and between peaks, and how
+# far different graphs agree on them.
 auto = WeaveClustering("auto", random_state=0).fit(X)
 plot_evidence(auto)
 plt.show()

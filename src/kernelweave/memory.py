@@ -10,7 +10,7 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 __all__ = ["LIMIT", "SMALL", "available_memory", "check_memory", "gib"]
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
-SMALL = 2**27  # bytes: where a fit needs no more, the machine is not asked
+SMALL = 2**28  # bytes: where a fit needs no more, the machine is not asked
 
 
 def available_memory() -> int | None:

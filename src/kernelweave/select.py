@@ -31,7 +31,7 @@ _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 DEEP = 0.65  # valleys between peaks of density that show structure; those of noise are rarely deeper than 0.6
 VALLEY = 0.1  # the depth of valleys, in a fifth of the graphs, that speaks for a number if there is structure
 _MANY = 0.8  # quantile of the graphs: a fifth of them is enough, since not every graph suits the data
-_DRAWN = 3.0  # the largest depth that is drawn
+_DRAWN = (-1.0, 3.0)  # the smallest and the largest depth that is drawn
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
 _EVERY_UP_TO = 24
@@ -109,14 +109,12 @@ class ClusterEvidence:
     def curves(self) -> tuple[tuple[str, npt.NDArray[Any], float], ...]:
         """What decides, for drawing: names, values by number of clusters, and the value that is enough.
 
-        Valleys deeper than 3 are drawn as 3, and missing ones as -3.
+        Depths are drawn between -1 and 3, and are NaN where there is none.
         """
         if self.depth is None or self.peak_depth is None:
             return (("gap", self.gap, self.clear),)
-        drawn = (("valleys in graphs", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
-        return tuple(
-            (name, np.clip(np.nan_to_num(d, nan=-_DRAWN), -_DRAWN, _DRAWN), enough) for name, d, enough in drawn
-        )
+        drawn = (("valleys", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
+        return tuple((name, np.clip(values, *_DRAWN), enough) for name, values, enough in drawn)
 
     @property
     def words(self) -> str:

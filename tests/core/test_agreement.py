@@ -100,6 +100,31 @@ def test_many_tuples_are_merged_on_some_of_them(noisy, monkeypatch):
     assert adjusted_rand_score(merge(z, np.ones(12), 3).labels, labels) > 0.9
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tree_is_cut_like_that_of_scipy(seed):
+    D = np.random.default_rng(seed).random((25, 25))
+    D = (D + D.T) * (1 - np.eye(25))
+    tree = linkage(squareform(D), "average")
+    for c in (2, 5, 12):
+        assert same(cut_tree(D, np.ones(25, dtype=int), c, least=1), fcluster(tree, c, "maxclust"))
+
+
+def test_a_group_far_smaller_than_the_mean_size_is_no_cluster():
+    z = np.tile(np.repeat([0, 1, 2], [3, 120, 120]), (4, 1)).astype(np.int32)
+    z[:2, :3] = 1  # half of the partitions do not tell the small group from the second
+    assert_array_equal(np.bincount(merge(z, np.ones(4), 2).labels), [123, 120])
+
+
+def test_a_cluster_of_one_sample_has_that_sample_as_its_member():
+    z = np.tile(np.array([0, 1, 1, 2, 2], dtype=np.int32), (3, 1))
+    assert_array_equal(merge(z, np.ones(3), 3).membership, np.eye(3)[z[0]])
+
+
+def test_the_rand_index_knows_clusters_that_never_meet():
+    assert rand_index(np.array([0, 0, 1, 1, 2]), np.array([2, 2, 1, 1, 0])) == 1
+    assert rand_index(np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])) == 1
+
+
 def test_a_cluster_is_not_spent_on_an_outlier():
     points = np.r_[np.linspace(0, 1, 30), np.linspace(5, 6, 30), 100.0]
     D = np.abs(points[:, None] - points)

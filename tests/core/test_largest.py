@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kernelweave.core.graphs.largest import kth_largest, largest_columns
+from kernelweave.core.algebra.matrices import kth_largest, largest_columns
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(40, 301))

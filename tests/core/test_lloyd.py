@@ -25,6 +25,19 @@ def test_every_table_gets_a_partition_as_good_as_that_of_scikit_learn():
         assert sum_of_squares(table, labels) <= 1.001 * best
 
 
+def test_many_clusters_from_few_starts_are_as_good_as_those_of_scikit_learn():
+    X, _ = make_blobs(240, n_features=4, centers=9, cluster_std=1.5, random_state=1)
+    (z,) = table_partitions(X[None], 9, starts=4, rng=np.random.default_rng(0))
+    assert sum_of_squares(X, z) <= 1.01 * KMeans(9, n_init=10, random_state=0).fit(X).inertia_
+
+
+def test_a_column_of_zeros_between_others_changes_nothing():
+    X, _ = make_blobs(120, n_features=3, centers=4, cluster_std=2.0, random_state=0)
+    padded = np.insert(X, 1, 0.0, axis=1)
+    here, there = (table_partitions(one[None], 4, starts=3, rng=np.random.default_rng(0)) for one in (X, padded))
+    assert_array_equal(here, there)
+
+
 def test_clear_groups_are_found_in_all_tables():
     X, y = make_blobs(200, n_features=3, centers=4, cluster_std=0.1, random_state=2)
     z = table_partitions(np.stack([X, 100 * X]), 4, starts=3, rng=np.random.default_rng(0))

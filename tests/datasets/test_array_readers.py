@@ -84,6 +84,41 @@ def test_a_huge_array_of_matlab_7_3_is_refused_before_it_is_read(hdf5, monkeypat
 # MATLAB 5
 
 
+def test_an_array_of_matlab_7_3_that_lies_in_another_file_is_refused(hdf5, tmp_path):
+    (tmp_path / "raw").write_bytes(bytes(64))
+    path = hdf5(lambda file: file.create_dataset("X", (2, 4), "f8", external=[(str(tmp_path / "raw"), 0, 64)]))
+    with pytest.raises(InvalidInputError, match="keeps /X in another file, which is not read"):
+        read_mat_content(path, ["X"])
+
+
+def test_texts_structures_and_empty_sparse_matrices_of_matlab_7_3_are_read(hdf5):
+    def fill(file):
+        word = file.create_dataset("word", data=np.array([[104], [105]], dtype=np.uint16))
+        word.attrs["MATLAB_class"] = np.bytes_("char")
+        file.create_dataset("s/inner", data=[[1.0, 2.0]])
+        file.create_dataset("empty/jc", data=np.zeros(4, dtype=np.uint64))
+        file["empty"].attrs["MATLAB_sparse"] = np.uint64(5)
+
+    found = read_mat_content(hdf5(fill), ["word", "s", "empty"])
+    assert found["word"] == "hi"
+    assert found["s"]["inner"].ravel().tolist() == [1, 2]
+    assert (found["empty"].shape, found["empty"].nnz) == ((5, 3), 0)
+
+
+def test_cells_of_matlab_7_3_that_hold_themselves_are_refused(hdf5):
+    def fill(file):
+        loop = file.create_dataset("X", (1, 1), h5py.ref_dtype)
+        loop[0, 0] = loop.ref
+
+    with pytest.raises(InvalidInputError, match="nested deeper than"):
+        read_mat_content(hdf5(fill), ["X"])
+
+
+def test_structures_of_matlab_are_read(tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"s": {"X": np.eye(3), "y": [1.0, 2.0, 2.0]}})
+    assert_array_equal(read_mat_content(tmp_path / "a.mat", ["s"])["s"]["X"], np.eye(3))
+
+
 def test_cells_transposed_tables_and_several_parts_are_put_together(tmp_path):
     data = np.empty((1, 2), dtype=object)
     data[0, 0], data[0, 1] = np.arange(6.0).reshape(2, 3), np.arange(9).reshape(3, 3)
@@ -223,6 +258,34 @@ def test_a_sequence_in_the_compact_form_of_r_is_read(tmp_path):
     about = pairs(a=symbol("compact_intseq"))
     compact = struct.pack(">i", 238) + about + reals([4, 3, 1]) + struct.pack(">i", 254)
     assert read_r_content(r_file(tmp_path / "a.rda", x=compact))["x"].tolist() == [3, 4, 5, 6]
+
+
+def test_a_wrapped_vector_of_r_is_read(tmp_path):
+    about = pairs(a=symbol("wrap_real"))
+    state = struct.pack(">ii", 19, 2) + reals([1.5, 2.5]) + integers([0, 0])
+    wrapped = struct.pack(">i", 238) + about + state + struct.pack(">i", 254)
+    assert read_r_content(r_file(tmp_path / "a.rda", x=wrapped))["x"].tolist() == [1.5, 2.5]
+
+
+def test_another_compact_form_of_r_is_refused(tmp_path):
+    other = struct.pack(">i", 238) + pairs(a=symbol("mmap_real")) + reals([4]) + struct.pack(">i", 254)
+    with pytest.raises(InvalidInputError, match="the compact form mmap_real, which is not read"):
+        read_r_content(r_file(tmp_path / "a.rda", x=other))
+
+
+def test_factors_of_r_may_have_missing_entries_but_no_unknown_codes(tmp_path):
+    missing = integers([2, -(2**31), 1], pairs(levels=texts(["lo", "hi"])))
+    assert read_r_content(r_file(tmp_path / "a.rda", y=missing))["y"].tolist() == ["hi", "", "lo"]
+    unknown = integers([3, 1], pairs(levels=texts(["lo", "hi"])))
+    with pytest.raises(InvalidInputError, match="a factor has a code without a level"):
+        read_r_content(r_file(tmp_path / "a.rda", y=unknown))
+
+
+def test_one_nameless_object_of_r_is_refused(tmp_path):
+    head = b"RDX2\nX\n" + struct.pack(">iii", 2, 0x40000, 0x20300)
+    (tmp_path / "a.rda").write_bytes(gzip.compress(head + reals([1.0])))
+    with pytest.raises(InvalidInputError, match="one nameless object, not the named objects of save"):
+        read_r_content(tmp_path / "a.rda")
 
 
 @pytest.mark.parametrize(("kind", "name"), [(3, "closure"), (4, "environment"), (6, "call"), (5, "promise")])

@@ -40,6 +40,13 @@ def test_the_order_of_the_samples_does_not_change_the_number_of_clusters():
     assert adjusted_rand_score(second.labels_, first.labels_[ORDER]) == 1
 
 
+def test_a_chosen_number_has_the_clusters_of_the_same_number_given(ordinary):
+    model = fit(WINE, "auto")
+    assert model.n_clusters_ == 3
+    assert_array_equal(model.labels_, ordinary["wine"].labels_)
+    assert_array_equal(model.confidence_, ordinary["wine"].confidence_)
+
+
 @pytest.mark.parametrize("name", ["wine", "digits"])
 def test_sparse_samples_have_the_clusters_of_dense_ones(ordinary, name):
     X, c = {"wine": (WINE, 3), "digits": (DIGITS, 5)}[name]

@@ -5,8 +5,9 @@ import pytest
 
 from kernelweave import SMKLClustering, smkl_path
 from kernelweave.baselines import AASC, MKKM, SSR, KernelSpectralClustering
+from kernelweave.datasets.registry import DATASETS
 from kernelweave.experiments import load_spec
-from kernelweave.experiments.data import load_samples
+from kernelweave.experiments.data import known_datasets, load_samples
 from kernelweave.experiments.execute import run_task
 from kernelweave.experiments.sharing import shares_a_fit
 from kernelweave.experiments.store import SharedData
@@ -123,3 +124,11 @@ def test_repeats_that_start_at_random_or_have_no_embedding_need_fits_of_their_ow
 def samples_of(name):
     samples = load_samples(name)
     return samples.X, samples.y
+
+
+def test_experiments_know_data_sets_of_one_table_and_refuse_those_of_several_views():
+    views = {info.name: info.n_views for info in DATASETS}
+    assert 2 in views.values()
+    known = set(known_datasets())
+    assert {name for name, count in views.items() if count == 1} <= known
+    assert known.isdisjoint(name for name, count in views.items() if count > 1)

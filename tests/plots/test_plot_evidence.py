@@ -63,8 +63,8 @@ def test_valleys_are_drawn_where_they_decide(fitted, ax):
     made = replace(evidence(found="valleys", chance=[np.nan] * 3), depth=depth, peak_depth=between_peaks)
     plot_evidence(fitted(cluster_evidence=made), ax=ax)
     lines = drawn(ax)
-    assert_allclose(lines["valleys in graphs"].get_ydata(), depth)
-    assert_allclose(lines["valleys between peaks"].get_ydata(), [3, -3, -0.1])
+    assert_allclose(lines["valleys"].get_ydata(), depth)
+    assert_allclose(lines["valleys between peaks"].get_ydata(), [3, np.nan, -0.1])
     assert "gap" not in lines
     (other,) = (one for one in ax.figure.axes if one is not ax)
     assert other.get_ylabel() == "depth of valleys"

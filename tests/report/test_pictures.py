@@ -4,6 +4,7 @@ import base64
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -115,6 +116,10 @@ def test_the_evidence_names_its_lines(chance):
     )
     named = {"agreement", "without structure", "gap"} & set(texts(evidence_picture(evidence)))
     assert ("without structure" in named) == np.isfinite(chance)
+    by_valleys = replace(evidence, found="valleys", depth=0.3 * shape, peak_depth=np.array([1.2, 10.0, np.nan]))
+    named = set(texts(evidence_picture(by_valleys)))
+    assert {"valleys", "valleys between peaks", "depth of valleys"} <= named
+    assert "gap" not in named
 
 
 @pytest.mark.parametrize("terms", [{"fit": 900.0, "graph": 1.5}, {"fit": -3.0, "graph": 0.0}])

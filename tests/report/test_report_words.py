@@ -162,3 +162,11 @@ def test_a_model_without_a_graph_has_all_other_parts_of_the_report(landmark):
         assert f'id="{part}"' in page
     assert 'id="h-graph"' not in page
     assert "learned graph" not in page
+
+
+def test_a_report_shows_the_valleys_that_decided():
+    X = np.concatenate([np.random.default_rng(seed).normal(size=(40, 2)) + 20 * seed for seed in range(2)])
+    page = model_report(WeaveClustering("auto", random_state=0).fit(X), X=X)
+    assert "The number was chosen: 2 clusters lie apart" in page
+    assert "There is structure if valleys between peaks of the density are 0.65 deep or more." in page
+    assert ">between peaks<" in page

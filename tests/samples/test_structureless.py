@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from kernelweave import Views
-from kernelweave.samples.structureless import without_structure
+from kernelweave.samples.prepared import without_structure
 
 KINDS = ["normal", "permuted"]
 

@@ -12,14 +12,15 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.coordinates import commute_rows, embedded, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import commute_rows, embedded, row_order, soft_rows, unit_rows
 from kernelweave.core.partitions.agreement import merge, trusted
+from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.samples import Seen
 from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.graph_partitions import coordinate_order, kmeans, partitions, read_graph, spectrum
+from kernelweave.weave.graph_partitions import kmeans, read_graph, spectrum
 from kernelweave.weave.plan import Plan, Reading
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
 
@@ -136,7 +137,7 @@ def test_partitions_do_not_depend_on_the_order_of_the_samples(groups):
 @pytest.mark.parametrize("digits", [15, 0], ids=["all differ", "many are equal"])
 def test_rows_are_sorted_by_all_coordinates_where_the_last_are_equal(digits):
     V = np.random.default_rng(0).normal(size=(60, 3)).round(digits)
-    assert_array_equal(coordinate_order(V), np.lexsort(V.T))
+    assert_array_equal(row_order(V), np.lexsort(V.T))
 
 
 def test_eigenvalues_are_in_units_of_the_mean_degree(groups):

@@ -14,20 +14,23 @@ from kernelweave.core.graphs.affinity import (
     Cut,
     GraphRule,
     KernelAffinities,
+    RowPart,
     cut_graphs,
     join_pieces,
     mean_degree,
+    one_graph,
     ridge_affinity,
+    several_cuts,
     weighted_sum,
 )
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import recipe
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, fit_scaling
+from kernelweave.weave import dense
 from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights, kernel_attributes
 from kernelweave.weave.dense import row_shares
-from kernelweave.weave.dense_graphs import one_graph, several_cuts
-from kernelweave.weave.dense_rows import DenseRows, RowPart
+from kernelweave.weave.dense_rows import DenseRows
 
 X, Y = make_blobs(90, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = X[:5] + 0.3
@@ -166,7 +169,7 @@ def many(offset=0.0):
 
 def used(model):
     """Return the precision in which a fitted model compares new samples."""
-    return model._graph_model.joiner._border.A.dtype
+    return model._graph_model.joiner._border[1].A.dtype
 
 
 def test_new_samples_of_a_larger_model_are_compared_in_single_precision_with_the_same_result():
@@ -316,3 +319,22 @@ def test_kernel_matrices_keep_their_copies():
     model = WeaveClustering(3, kernels="precomputed", random_state=0).fit(K)
     assert model.graph_.shape == (91, 91)
     assert not hasattr(model, "scaling_")
+
+
+def test_versions_count_by_their_share_and_by_how_far_labels_agree_in_them(monkeypatch):
+    X, y = make_blobs(60, n_features=4, centers=3, random_state=0)
+    trusts, real, seen = {}, dense._woven, {}
+
+    def trust(K, task):
+        return trusts.setdefault(K.tobytes(), 1 / 2 ** len(trusts))
+
+    def woven(prepared, built, shares, plan):
+        seen["expected"] = [version.share * trust(consensus.matrix, None) for version, consensus, _ in built]
+        seen["shares"] = shares
+        return real(prepared, built, shares, plan)
+
+    monkeypatch.setattr(dense, "_label_trust", trust)
+    monkeypatch.setattr(dense, "_woven", woven)
+    WeaveClassifier().fit(X, np.where(np.arange(60) < 12, y, -1))
+    assert len(seen["shares"]) > 1
+    assert_allclose(seen["shares"], np.divide(seen["expected"], sum(seen["expected"])))

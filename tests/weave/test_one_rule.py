@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, make_blobs
 
 from kernelweave import Local, WeaveClassifier, WeaveClustering
-from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.affinity import GraphRule, one_graph
 from kernelweave.kernels import Gaussian, Linear, recipe
-from kernelweave.weave.dense_graphs import one_graph
 from kernelweave.weave.local.local_kernel import LocalKernel
 from kernelweave.weave.local.local_weave import perturbed, weave_local
 

@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelweave import Views, WeaveClustering
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
-from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
-from kernelweave.kernels.view_bank import bank_of
+from kernelweave.core.consensus.self_weighted import kernel_moments, median_weights
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.weave.consensus_kernel import weigh
 
@@ -34,9 +33,8 @@ def with_gaps(views):
 
 
 def weighed(samples):
-    bank = bank_of("released-7", samples)
-    tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples)
-    return weigh(tiles, "self", bank, samples), tiles, bank
+    bank, tiles, p = weigh("released-7", "self", samples)
+    return p, tiles, bank
 
 
 def view_shares(samples):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.mutants.changes import Mutant, holder_at, mutants_of
-from tools.mutants.page import ALIVE, mutants_page
+from tools.mutants.page import ALIVE, listed, mutants_page
 from tools.mutants.reach import Reach, coverage_page, measure
 from tools.mutants.trial import try_import
 from tools.mutants.warm import Trial, try_functions
@@ -63,7 +63,7 @@ def _try(rooms: list[str], number: int, seed: int, folders: list[str]) -> None:
     reach = Reach(FOLDER, folders)
 
     def store(mutant: Mutant, tests: int, outcome: str) -> None:
-        _store({"name": mutant.name, "key": mutant.key, "outcome": outcome, "tests": tests, "seed": seed})
+        _store({"name": mutant.name, "key": mutant.key, "outcome": outcome, "tests": tests, "seed": seed, "of": number})
         print(f"{outcome:12} {mutant.key}", flush=True)
 
     for i in range(0, len(left), _TOGETHER):  # in the order drawn: what was tried when a run ends is a sample too
@@ -71,9 +71,10 @@ def _try(rooms: list[str], number: int, seed: int, folders: list[str]) -> None:
 
 
 def _again(tests: list[str]) -> None:
-    """Run some tests on every mutant that survived so far; code that is no longer there is noted as removed."""
+    """Run some tests on every mutant that survived so far and is not listed; code that is gone is noted as removed."""
     now: dict[str, Mutant] = {mutant.key: mutant for mutant in _every(ROOMS)}
-    alive = {row["key"]: row for row in _stored() if row["outcome"] in ALIVE}
+    known = set().union(*listed(_stored()))
+    alive = {row["key"]: row for row in _stored() if row["outcome"] in ALIVE and row["key"] not in known}
 
     def store(mutant: Mutant, _: int, outcome: str) -> None:
         _store({**alive[mutant.key], "outcome": outcome, "again": True})

@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.mutants.trial import SECONDS
 
-__all__ = ["ALIVE", "mutants_page"]
+__all__ = ["ALIVE", "listed", "mutants_page"]
 
 ALIVE = ("survived", "not reached")
 EQUIVALENT = Path("tools/mutants/equivalent.toml")
@@ -20,18 +20,19 @@ Row = dict[str, Any]
 
 def mutants_page(rows: list[Row]) -> str:
     """Return the page: the score by part of the package, the mutants that survived, and those that are equivalent."""
-    reasons: dict[str, dict[str, str]] = tomllib.loads(EQUIVALENT.read_text())
-    same, free = (_by_key(reasons[kind], rows) for kind in ("equivalent", "chosen"))
+    same, free = listed(rows)
     alive = [row for row in rows if row["outcome"] in ALIVE]
     open_ = [row for row in alive if row["key"] not in same and row["key"] not in free]
     rooms = sorted({_room(row) for row in rows})
     commits = ", ".join(sorted({row["commit"] for row in rows}))
+    wanted = sum({row["seed"]: row["of"] for row in rows}.values())
     seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
     lines = [
         "# Mutants",
         "",
-        f"Written by `python -m tools.mutants try` and `again` (commits {commits}; seed {seeds}): {len(rows)} changes "
-        "drawn at random from the code. For each, the tests of the five parts of the package that run its line (all "
+        f"Written by `python -m tools.mutants try` and `again` (commits {commits}; seed {seeds}): "
+        f"{len(rows)} of {wanted} changes drawn at random from the code, in the order drawn, those inside functions "
+        "and of constants first. For each, the tests of the five parts of the package that run its line (all "
         "tests of the part where that was not measured), those that name its module first; the first that fails ends "
         f"the run, and so do {SECONDS:g} seconds of processor time, after which it counts as survived. "
         "As drawn: before anyone looked at the outcome. Afterwards: with the tests that were written for the survivors,"
@@ -63,6 +64,12 @@ def mutants_page(rows: list[Row]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def listed(rows: list[Row]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the mutants that are equivalent, and those of numbers that were chosen, each with its reason."""
+    reasons: dict[str, dict[str, str]] = tomllib.loads(EQUIVALENT.read_text())
+    return _by_key(reasons["equivalent"], rows), _by_key(reasons["chosen"], rows)
 
 
 def _by_key(reasons: dict[str, str], rows: list[Row]) -> dict[str, str]:

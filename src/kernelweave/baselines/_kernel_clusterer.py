@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.estimators._estimator import KernelModel, bank_attributes, check_n_clusters, threads
+from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 
 __all__ = ["KernelClusterer", "generator", "objective_attributes", "warn_cut_short", "weight_attributes"]
@@ -49,9 +50,9 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         """
         self._validate_params()
         rng = check_random_state(self.random_state)
-        samples = self._read_in_memory(X)
-        if self.n_clusters != "auto":
-            check_n_clusters(self.n_clusters, samples.n_samples)
+        samples = self._read(X)
+        if isinstance(samples, Chunks):
+            raise self._no_chunks()
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)

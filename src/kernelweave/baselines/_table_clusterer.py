@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from math import ceil
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.view_distances import need_every_sample
-from kernelweave.estimators._estimator import KernelModel, bank_attributes, check_n_clusters, threads
+from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.kernels import Kernel, Linear
 from kernelweave.kernels.view_bank import bank_of
 from kernelweave.memory import check_memory
@@ -51,9 +51,10 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         """
         self._validate_params()
         rng = check_random_state(self.random_state)
-        samples = cast(Views, self._read_in_memory(X))  # kernels are never "precomputed"
+        samples = self._read(X)
+        if not isinstance(samples, Views):  # kernels are never "precomputed"
+            raise self._no_chunks()
         need_every_sample(type(self).__name__, samples)
-        check_n_clusters(self.n_clusters, samples.n_samples)
         self._check_size(samples)
         with threads(self.n_jobs):
             found = self._cluster(samples, rng)

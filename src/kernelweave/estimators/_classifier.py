@@ -16,6 +16,7 @@ from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
@@ -128,7 +129,9 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         self
         """
         self._validate_params()
-        samples = self._read_in_memory(X)
+        samples = self._read(X)
+        if isinstance(samples, Chunks):
+            raise self._no_chunks()
         classes, codes = read_labels(y, samples)
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
@@ -175,7 +178,10 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Rows sum to one; the columns follow `classes_`.
         """
         check_is_fitted(self)
-        found: Matrix = self.label_distributions_[self._rows_of_fit(self._read_in_memory(X, again=True))]
+        samples = self._read_again(X)
+        if isinstance(samples, Chunks):
+            raise self._no_chunks()
+        found: Matrix = self.label_distributions_[self._rows_of_fit(samples)]
         return found
 
     def _rows_of_fit(self, samples: Views | KernelStack) -> NDArray[np.intp]:

@@ -46,7 +46,6 @@ __all__ = [
     "KernelsLike",
     "Number",
     "bank_attributes",
-    "check_n_clusters",
     "threads",
 ]
 
@@ -149,21 +148,22 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(msg)
 
     def _read(self, X: SamplesLike) -> SampleSet:
-        """Return the samples of `fit`."""
+        """Return the samples of `fit`, at least as many as clusters."""
         pairwise = get_tags(self).input_tags.pairwise
         reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
-        return read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
-
-    def _read_in_memory(self, X: SamplesLike, *, again: bool = False) -> Views | KernelStack:
-        """Return samples that can be compared each with all others, those of `fit` or others; chunks are refused."""
-        samples = self._read_again(X) if again else self._read(X)
-        if isinstance(samples, Chunks):
-            msg = (
-                f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
-                'WeaveClustering or WeaveClassifier with solver="landmark".'
-            )
+        samples = read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
+        c = getattr(self, "n_clusters", "auto")
+        if not isinstance(c, str) and not isinstance(samples, Chunks) and c > samples.n_samples:
+            msg = f"n_clusters={c} is more than the n_samples={samples.n_samples} given."
             raise InvalidInputError(msg)
         return samples
+
+    def _no_chunks(self) -> InvalidInputError:
+        """Return the error of a model that compares samples each with all others, where X is read in chunks."""
+        return InvalidInputError(
+            f"{type(self).__name__} takes samples in memory, but X is read in chunks: load it first, or use "
+            'WeaveClustering or WeaveClassifier with solver="landmark".'
+        )
 
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
@@ -317,13 +317,6 @@ def bank_attributes(bank: Bank) -> dict[str, Any]:
         "kernel_views_": bank.views,
         "kernel_shares_": np.full(len(bank.names), 1 / len(bank.names)),
     }
-
-
-def check_n_clusters(n_clusters: int, n_samples: int) -> None:
-    """Refuse more clusters than samples."""
-    if n_clusters > n_samples:
-        msg = f"n_clusters={n_clusters} is more than the n_samples={n_samples} given."
-        raise InvalidInputError(msg)
 
 
 @contextmanager

@@ -25,8 +25,9 @@ from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number, threads
 from kernelweave.kernels.view_bank import Bank
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
@@ -140,7 +141,6 @@ class LearnedClusterer(GraphClusterer):
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
         samples, seen, version, training = _read(self, X)
-        check_n_clusters(self.n_clusters, samples.n_samples)
         bank, H = self._build_kernels(training)
         if not H.any():
             raise _no_similarity(bank)
@@ -256,7 +256,9 @@ Learner = LearnedClusterer | LearnedClassifier
 
 def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Version, Views | KernelStack]:
     """Return the samples, their digests, how they are scaled, and the scaled samples; kernel matrices never are."""
-    samples = model._read_in_memory(X)
+    samples = model._read(X)
+    if isinstance(samples, Chunks):
+        raise model._no_chunks()
     seen = Seen(samples.digests())
     if isinstance(samples, KernelStack):
         return samples, seen, Version("given", {}), samples

@@ -12,7 +12,7 @@ from kernelweave._types import Dtype, RandomStateLike, Samples, Vector, WeightsL
 from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
-from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, check_n_clusters, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelsLike, threads
 from kernelweave.estimators._weaving import CONSTRAINTS, choose
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import ColumnsLike, SamplesLike
@@ -170,8 +170,6 @@ class WeaveClustering(GraphClusterer):
         self._check_parameters()
         samples = self._read(X)
         with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
-            if self.n_clusters != "auto" and not isinstance(samples, Chunks):
-                check_n_clusters(self.n_clusters, samples.n_samples)
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
             choice, plan = choose(self, samples, n_groups=n_groups, graph="ridge")

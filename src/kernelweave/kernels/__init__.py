@@ -4,10 +4,8 @@ from kernelweave.kernels.bank import KernelBank, as_kernel
 from kernelweave.kernels.base import Kernel, Product, Scaled, Sum
 from kernelweave.kernels.categories import Overlap, RareOverlap
 from kernelweave.kernels.distances import Chi2, Gaussian, Laplacian, SelfTuning
-from kernelweave.kernels.mixed import Mixed
 from kernelweave.kernels.normalise import (
     Centered,
-    CosineNormalized,
     DiameterNormalized,
     MaxNormalized,
     TraceNormalized,
@@ -15,8 +13,8 @@ from kernelweave.kernels.normalise import (
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.products import Cosine, Linear, Polynomial
-from kernelweave.kernels.recipes import RECIPES, recipe
+from kernelweave.kernels.products import Cosine, CosineNormalized, Linear, Polynomial
+from kernelweave.kernels.recipes import RECIPES, Mixed, recipe
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 
 __all__ = [

@@ -116,7 +116,9 @@ class KernelBank:
         is not checked.
         """
         pair = self.fit_pair(Pair(X))
-        return lambda rows, cols, dtype=None, p=None: self.values(pair.tile(rows, cols, dtype), p)
+        return lambda rows, cols, dtype=None, p=None: (
+            self.stack(pair.tile(rows, cols, dtype)) if p is None else self.weighted(pair.tile(rows, cols, dtype), p)
+        )
 
     def fit_pair(self, pair: Pair) -> Pair:
         """Fix every data-dependent constant on the samples of a pair, which are not checked, and return the pair."""
@@ -132,10 +134,6 @@ class KernelBank:
         pair = Pair(X, Y)
         self._need_fitted(pair)
         return (_matrix(name, kernel, pair) for name, kernel in zip(self.names, self._fixed, strict=True))
-
-    def values(self, pair: Pair, p: Vector | None = None) -> Matrix:
-        """Return the stack of the kernel matrices, or their sum with the weights p."""
-        return self.stack(pair) if p is None else self.weighted(pair, p)
 
     def stack(self, pair: Pair) -> Matrix:
         """Return the matrices of the fitted kernels for a pair whose samples were checked, (r, n, m)."""

@@ -50,11 +50,16 @@ class Kernel(ABC):
 
         The kernels that a kernel is made of (fields of a dataclass that hold a kernel or several) are fixed.
         """
-        given: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)} if is_dataclass(self) else {}
-        fixed: dict[str, Any] = {name: part.fix(pair) for name, part in given.items() if isinstance(part, Kernel)}
-        if isinstance(kernels := given.get("kernels"), tuple):
-            fixed["kernels"] = tuple(part.fix(pair) for part in kernels)
-        changed = {name: part for name, part in fixed.items() if part is not given[name]}
+        names: list[str] = [f.name for f in fields(self)] if is_dataclass(self) else []
+        changed: dict[str, Any] = {}
+        for name in names:
+            part = fixed = getattr(self, name)
+            if isinstance(part, Kernel):
+                fixed = part.fix(pair)
+            elif isinstance(part, tuple) and all(isinstance(one, Kernel) for one in part):
+                fixed = tuple(one.fix(pair) for one in part)
+            if fixed is not part:
+                changed[name] = fixed
         return replace(self, **changed) if changed else self  # type: ignore[type-var]
 
     def fit(self, X: Samples) -> Kernel:

@@ -1,4 +1,4 @@
-"""Kernels put on a common scale, for new samples too: cosine, centring, trace, maximum, diameter."""
+"""Kernels put on a common scale, for new samples too: centring, trace, maximum, diameter."""
 
 from __future__ import annotations
 
@@ -10,68 +10,10 @@ import numpy as np
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, need_kernel
-from kernelweave.kernels.pair import HasProducts, Pair, with_itself
-from kernelweave.kernels.products import Linear, Polynomial, inverse_roots, power, shifted_cosines
+from kernelweave.kernels.pair import HasProducts, Pair
 from kernelweave.samples.numbers import as_samples, equal_samples
 
-__all__ = ["Centered", "CosineNormalized", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
-
-
-@dataclass(frozen=True, slots=True)
-class CosineNormalized(Kernel):
-    r"""A kernel with ones on its diagonal, :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
-
-    A sample with :math:`k(x, x) = 0` is similar to nothing: its values are 0.
-    """
-
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        need_kernel(self.kernel, "CosineNormalized")
-
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Divide by the roots of both diagonals."""
-        K = self.of_products(pair)
-        if K is None:
-            x = inverse_roots(self._checked_diag(pair.X))
-            y = x if pair.same else inverse_roots(self._checked_diag(pair.Y))
-            K = self.kernel.evaluate(pair)
-            K *= x[:, None]
-            K *= y
-        return K
-
-    def of_products(self, products: HasProducts) -> Matrix | None:
-        """Divide by the roots of both diagonals."""
-        if isinstance(self.kernel, Linear | Polynomial):
-            return power(shifted_cosines(products, float(self.kernel.offset)).copy(), int(self.kernel.degree))
-        x = self.kernel.of_products(with_itself(products.x))
-        y = self.kernel.of_products(with_itself(products.y))
-        if (
-            x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0
-        ):  # `evaluate` names the sample that is negative
-            return None
-        K = self.kernel.of_products(products)
-        if K is None:
-            return None
-        K *= inverse_roots(x)
-        K *= inverse_roots(y)
-        return K
-
-    def diag(self, X: Samples) -> Vector:
-        """Return one per sample, zero where the kernel vanishes."""
-        d = self._checked_diag(X)
-        return np.asarray(d > 0, dtype=d.dtype)
-
-    def _checked_diag(self, X: Samples) -> Vector:
-        d = self.kernel.diag(X)
-        if (d < 0).any():
-            i = int(d.argmin())
-            msg = f"{self.kernel} is not a kernel: k(x, x) = {d[i]:g} < 0 at sample {i}, so it has no cosine form."
-            raise InvalidInputError(msg)
-        return d
-
-    def __str__(self) -> str:
-        return as_operand(self.kernel)
+__all__ = ["Centered", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]
 
 
 @dataclass(frozen=True, slots=True)

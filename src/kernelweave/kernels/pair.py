@@ -51,7 +51,7 @@ class HasProducts(Protocol):
 
     @property
     def cosines(self) -> dict[float, Matrix]:
-        """What `shifted_cosines` has computed, by the offset."""
+        """The cosines that kernels have computed, by the offset."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

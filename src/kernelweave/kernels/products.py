@@ -1,4 +1,4 @@
-"""Kernels of the inner product: linear, polynomial, cosine."""
+"""Kernels of the inner product: linear, polynomial, cosine; any kernel as a cosine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, is_count
-from kernelweave.kernels.pair import HasProducts, row_sqnorms
+from kernelweave.kernels.base import Kernel, as_operand, is_count, need_kernel
+from kernelweave.kernels.pair import HasProducts, Pair, row_sqnorms, with_itself
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Cosine", "Linear", "Polynomial", "inverse_roots", "power", "shifted_cosines"]
+__all__ = ["Cosine", "CosineNormalized", "Linear", "Polynomial", "inverse_roots"]
 
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
@@ -60,7 +60,7 @@ class Polynomial(Kernel):
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Raise the shifted inner products to the degree."""
-        return power(products.inner + products.inner.dtype.type(self.offset), int(self.degree))
+        return _power(products.inner + products.inner.dtype.type(self.offset), int(self.degree))
 
     def diag(self, X: Samples) -> Vector:
         """Raise the shifted squared lengths to the degree."""
@@ -73,7 +73,7 @@ class Cosine(Kernel):
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the cosines."""
-        return shifted_cosines(products, 0.0).copy()
+        return _shifted_cosines(products, 0.0).copy()
 
     def diag(self, X: Samples) -> Vector:
         """Return one per sample, zero for a zero sample."""
@@ -81,7 +81,64 @@ class Cosine(Kernel):
         return np.asarray(row_sqnorms(X) > 0, dtype=X.dtype)
 
 
-def shifted_cosines(products: HasProducts, a: float) -> Matrix:
+@dataclass(frozen=True, slots=True)
+class CosineNormalized(Kernel):
+    r"""A kernel with ones on its diagonal, :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
+
+    A sample with :math:`k(x, x) = 0` is similar to nothing: its values are 0.
+    """
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        need_kernel(self.kernel, "CosineNormalized")
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Divide by the roots of both diagonals."""
+        K = self.of_products(pair)
+        if K is None:
+            x = inverse_roots(self._checked_diag(pair.X))
+            y = x if pair.same else inverse_roots(self._checked_diag(pair.Y))
+            K = self.kernel.evaluate(pair)
+            K *= x[:, None]
+            K *= y
+        return K
+
+    def of_products(self, products: HasProducts) -> Matrix | None:
+        """Divide by the roots of both diagonals."""
+        if isinstance(self.kernel, Linear | Polynomial):
+            return _power(_shifted_cosines(products, float(self.kernel.offset)).copy(), int(self.kernel.degree))
+        x = self.kernel.of_products(with_itself(products.x))
+        y = self.kernel.of_products(with_itself(products.y))
+        if (
+            x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0
+        ):  # `evaluate` names the sample that is negative
+            return None
+        K = self.kernel.of_products(products)
+        if K is None:
+            return None
+        K *= inverse_roots(x)
+        K *= inverse_roots(y)
+        return K
+
+    def diag(self, X: Samples) -> Vector:
+        """Return one per sample, zero where the kernel vanishes."""
+        d = self._checked_diag(X)
+        return np.asarray(d > 0, dtype=d.dtype)
+
+    def _checked_diag(self, X: Samples) -> Vector:
+        d = self.kernel.diag(X)
+        if (d < 0).any():
+            i = int(d.argmin())
+            msg = f"{self.kernel} is not a kernel: k(x, x) = {d[i]:g} < 0 at sample {i}, so it has no cosine form."
+            raise InvalidInputError(msg)
+        return d
+
+    def __str__(self) -> str:
+        return as_operand(self.kernel)
+
+
+def _shifted_cosines(products: HasProducts, a: float) -> Matrix:
     """Return (a + x'y) / √((a + |x|²)(a + |y|²)), which kernels of several degrees share; 0 for a zero sample."""
     K = products.cosines.get(a)
     if K is None:
@@ -94,7 +151,7 @@ def shifted_cosines(products: HasProducts, a: float) -> Matrix:
     return K
 
 
-def power(K: Matrix, degree: int) -> Matrix:
+def _power(K: Matrix, degree: int) -> Matrix:
     """Raise K to a power, in place."""
     while degree % 2 == 0:  # numpy squares much faster than it raises to a power
         K *= K

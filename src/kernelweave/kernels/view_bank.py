@@ -12,10 +12,9 @@ from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank, weighted_stack
 from kernelweave.kernels.gaps import knowledge, spread
-from kernelweave.kernels.mixed import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.recipes import is_recipe
+from kernelweave.kernels.recipes import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe, is_recipe
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -185,7 +184,11 @@ class ViewBank:
         """Fit the kernels of one view and return the function of their tiles."""
         bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
         if X.complete:
-            return lambda rows, cols, dtype=None, p=None: bank.values(pair.tile(rows, cols, dtype), p)
+            return lambda rows, cols, dtype=None, p=None: (
+                bank.stack(pair.tile(rows, cols, dtype))
+                if p is None
+                else bank.weighted(pair.tile(rows, cols, dtype), p)
+            )
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)

@@ -70,8 +70,8 @@ def evidence_picture(evidence: ClusterEvidence) -> Image:
         legend=1,
         right=True,
     )
-    largest = max(*enough, *(float(line.values.max()) for line in decisive))
-    other = Scale(min(0.0, *(float(line.values.min()) for line in decisive)), 1.1 * largest, y.start, y.end)
+    drawn = np.concatenate([line.values[np.isfinite(line.values)] for line in decisive])
+    other = Scale(drawn.min(initial=0), 1.1 * drawn.max(initial=max(enough)), y.start, y.end)
     _right_axis(drawing, x, other, "gap" if evidence.depth is None else "depth of valleys")
     chosen = float(x(evidence.chosen))
     drawing.line((chosen, chosen), (y.start, y.end), GREY, dashed=True)
@@ -167,7 +167,8 @@ def _right_axis(drawing: Drawing, x: Scale, y: Scale, beside: str) -> None:
 
 
 def _draw_line(drawing: Drawing, line: _Line, at: Vector, scale: Scale) -> None:
-    heights = scale(line.values)
+    known = np.isfinite(line.values)
+    at, heights = at[known], scale(line.values[known])
     drawing.line(at, heights, line.colour, line.width, dashed=line.dashed)
     if len(at) <= _MARKED:
         drawing.dots(at, heights, 2, line.colour, line.colour)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -141,6 +141,7 @@ def _sparse_sums(X: Samples) -> Words:
     return found
 
 
+@lru_cache(maxsize=8)  # new samples are often looked for a few at a time
 def _keys(n: int, start: int) -> Words:
     """Return two factors for each of n columns, (2, n): odd words, from the generator splitmix64."""
     a, b, c = _SHIFTS
@@ -148,7 +149,9 @@ def _keys(n: int, start: int) -> Words:
     words = (words ^ (words >> a)) * _FIRST
     words = (words ^ (words >> b)) * _SECOND
     words ^= words >> c
-    return np.ascontiguousarray(words.reshape(n, 2).T | np.uint64(1))
+    keys = np.ascontiguousarray(words.reshape(n, 2).T | np.uint64(1))
+    keys.setflags(write=False)
+    return keys
 
 
 def _scrambled(words: Words, keys: Words) -> tuple[Words, Words]:

@@ -20,8 +20,9 @@ __all__ = ["encode_partial_labels", "labels_in_order", "read_labels"]
 
 def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
-    names = samples.sample_names if isinstance(samples, Views) else None
-    return encode_partial_labels(labels_in_order(y, names), n_samples=samples.n_samples)
+    if isinstance(samples, Views) and samples.sample_names is not None:
+        y = labels_in_order(y, samples.sample_names)
+    return encode_partial_labels(y, n_samples=samples.n_samples)
 
 
 def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
@@ -48,7 +49,7 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(_as_array(y), warn=True)
+    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
     if len(labels) != n_samples:
         msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)

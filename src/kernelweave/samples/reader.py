@@ -115,7 +115,8 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         views = Views(cast(Tables, X), readings=estimator.readings_)
     else:
         views = _one_table(estimator, X, None, reset=False)
-    views = _like_fitted(estimator, views)
+    if (views.names, views.widths) != (estimator.view_names_, estimator.view_widths_):
+        views = _like_fitted(estimator, views)
     return views if dtype is None else views.astype(dtype, copy=False)
 
 
@@ -212,7 +213,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
             ensure_min_samples=2 if reset else 1,
         )
     if columns is None:
-        return Views.of_table(table)
+        return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     parts = _parts(
         columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
     )

@@ -15,7 +15,7 @@ from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed
 from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain, read_table
 
-__all__ = ["Choices", "TableReading", "choices_for", "is_mixed", "read_tables", "same_reading"]
+__all__ = ["Choices", "TableReading", "is_mixed", "read_tables", "same_reading"]
 
 TableReading: TypeAlias = NamedColumns | MixedTable | Placement | Neighbourhoods
 Choices: TypeAlias = ColumnChoices | Mapping[str, ColumnChoices] | None  # for all data frames, or by table
@@ -36,7 +36,8 @@ def read_tables(
         if name in readings:
             found[name], parts = readings[name], readings[name].read(thing, name)
         else:
-            found[name], parts = _fit_reading(thing, name, choices_for(name, choices))
+            own = choices.get(name) if isinstance(choices, Mapping) else choices  # None: it is told whether it is mixed
+            found[name], parts = _fit_reading(thing, name, own)
         for part, table in parts.items():
             title = part if name == "X" and part else f"{name}: {part}" if part else name
             if title in blocks:
@@ -44,11 +45,6 @@ def read_tables(
                 raise InvalidInputError(msg)
             blocks[title], sources[title] = table, name
     return blocks, sources, found
-
-
-def choices_for(name: str, choices: Choices) -> ColumnChoices | None:
-    """Return the choices for one table, None if it should be told whether it is mixed."""
-    return choices.get(name) if isinstance(choices, Mapping) else choices
 
 
 def same_reading(one: TableReading, other: TableReading | None) -> bool:

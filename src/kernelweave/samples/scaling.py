@@ -144,7 +144,8 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     The second has z-scores. They count less where columns are mostly zero, such as words, which have no use for means
     and deviations; where columns are filled to less than 0.18 their view stays the same.
     """
-    given = _given(views, scale)
+    open_to_all = scale == "auto" and set(views.kinds) == {"table"}
+    given = {} if open_to_all else _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
     sizes = {name: _size_of(tables[name]) for name in views.names if name not in given}
     if not sizes:
@@ -170,7 +171,8 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
     most of the size of the rows, such as columns in different units, it is z-scores, unless columns are mostly zero:
     the two are compared as the versions of `fit_versions`. With `as_they_are`, a reason, "auto" scales nothing.
     """
-    given = _given(views, scale, as_they_are)
+    open_to_all = scale == "auto" and set(views.kinds) == {"table"} and as_they_are is None
+    given = {} if open_to_all else _given(views, scale, as_they_are)
     scalings = {name: given.get(name) or _by_columns(X) for name, X in zip(views.names, views.tables, strict=True)}
     return Version("given" if len(given) == len(scalings) else "by view", scalings)
 
@@ -310,9 +312,10 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
             raise InvalidInputError(msg)
 
 
-def scaled(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return the views, each scaled."""
-    return views.map({name: one.transform for name, one in scalings.items()})
+def scaled(views: Views, scalings: Mapping[str, Scaling], dtype: npt.DTypeLike | None = None) -> Views:
+    """Return the views, each scaled, and in this precision if it is given."""
+    found = views.map({name: one.transform for name, one in scalings.items()})
+    return found if dtype is None or all(X.dtype == dtype for X in found.tables) else found.astype(dtype, copy=False)
 
 
 def scaled_to_single(views: Views, scalings: Mapping[str, Scaling]) -> Views:

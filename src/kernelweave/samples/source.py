@@ -117,11 +117,11 @@ class Source:
         return sum(self.lengths or ())
 
 
+@dataclass(eq=False)
 class Run:
     """Runs tasks in this process; every task has one BLAS thread, so that results do not depend on their number."""
 
-    def __init__(self, n_threads: int = 1) -> None:
-        self.n_threads = n_threads
+    n_threads: int = 1
 
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order; a part whose extra in `each` is None is left out."""

@@ -53,6 +53,8 @@ def read_table(thing: Any, name: str) -> Table:
         values = sparse.csr_array(thing)
     elif isinstance(thing, np.ma.MaskedArray):
         values = np.ma.filled(thing.astype(np.float64), np.nan)
+    elif isinstance(thing, np.ndarray):
+        values = np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
     else:
         values = _as_array(thing, name)
     if values.ndim != 2:
@@ -72,7 +74,7 @@ def _as_array(thing: Any, name: str) -> Array:
         msg = f"View {name!r} must be an array, a sparse matrix or a data frame; got {type(thing).__name__}."
         raise InvalidInputError(msg)
     try:
-        return np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
+        return np.asarray(thing, order="C")
     except ValueError as error:
         msg = f"View {name!r} is not a table: {error}."
         raise InvalidInputError(msg) from error

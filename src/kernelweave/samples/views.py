@@ -161,39 +161,52 @@ class Views:
             for known, (name, table) in zip(present, read.items(), strict=True)
         )
         kinds = tuple(table.kind for table in read.values())
-        self._set(names, ordered, present, sample_names, kinds=kinds, sources=tuple(sources.values()))
-        self.readings = found
+        made = Views.of(
+            ordered,
+            present,
+            sample_names,
+            names=names,
+            kinds=kinds,
+            sources=tuple(sources.values()),
+            readings=found,
+        )
+        vars(self).update(vars(made))
 
     @classmethod
     def of_table(cls, table: Samples) -> Views:
         """Return a table that was already checked as a view called "X" with every sample."""
-        return object.__new__(cls)._set(("X",), (table,), np.ones((1, table.shape[0]), dtype=bool), None)
+        return cls.of((table,), np.ones((1, table.shape[0]), dtype=bool))
 
-    def _set(
-        self,
-        names: tuple[str, ...],
+    @classmethod
+    def of(
+        cls,
         tables: Sequence[Samples],
         present: Mask,
-        sample_names: Array | None,
+        sample_names: Array | None = None,
         *,
+        names: tuple[str, ...] = ("X",),
         kinds: tuple[str, ...] = (),
         sources: tuple[str, ...] = (),
+        readings: Mapping[str, TableReading] = MappingProxyType({}),
     ) -> Views:
-        """Set all attributes but for the readings, and return the views; they are tables by themselves by default."""
-        self.names, self.tables, self.present, self.sample_names = names, tuple(tables), present, sample_names
-        self.n_samples = present.shape[1]
-        self.widths = tuple(table.shape[1] for table in tables)
-        self.shape = (self.n_samples, sum(self.widths))
-        self.dtype = np.result_type(*(table.dtype for table in tables))
-        self.complete = bool(present.all())
-        self.kinds = kinds or ("table",) * len(names)
-        self.sources = sources or names
-        self.asks = {"views": "several views"} if len(names) > 1 else {}
-        if not self.complete:
-            self.asks["gaps"] = "views that lack some samples"
-        if set(self.kinds) & {"numbers", "categories"}:
-            self.asks["mixed"] = "a mixed table"
-        return self
+        """Return tables that were already checked as views; they are tables by themselves by default."""
+        views = object.__new__(cls)
+        views.names, views.tables, views.present, views.sample_names = names, tuple(tables), present, sample_names
+        views.n_samples = present.shape[1]
+        views.widths = tuple(table.shape[1] for table in tables)
+        views.shape = (views.n_samples, sum(views.widths))
+        views.dtype = np.result_type(*(table.dtype for table in tables))
+        views.complete = bool(present.all())
+        views.kinds = kinds or ("table",) * len(names)
+        views.sources = sources or names
+        views.asks = {"views": "several views"} if len(names) > 1 else {}
+        if not views.complete:
+            views.asks["gaps"] = "views that lack some samples"
+        if set(views.kinds) & {"numbers", "categories"}:
+            views.asks["mixed"] = "a mixed table"
+        if readings:
+            views.readings = dict(readings)
+        return views
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision; without `copy`, views that have it already are returned."""
@@ -204,7 +217,15 @@ class Views:
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
         """Return the views with a function applied to each table."""
         tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
-        return self._derived(range(len(tables)), tables, self.present, self.sample_names)
+        return Views.of(
+            tables,
+            self.present,
+            self.sample_names,
+            names=self.names,
+            kinds=self.kinds,
+            sources=self.sources,
+            readings=self.readings,
+        )
 
     def select(self, samples: RowsLike) -> Views:
         """Return some of the samples, by position or mask."""
@@ -212,7 +233,15 @@ class Views:
         place = np.cumsum(self.present, axis=1) - 1  # of a sample among the rows of a view
         tables = [table[place[v, where[self.present[v, where]]]] for v, table in enumerate(self.tables)]
         names = None if self.sample_names is None else self.sample_names[where]
-        return self._derived(range(len(tables)), tables, self.present[:, where], names)
+        return Views.of(
+            tables,
+            self.present[:, where],
+            names,
+            names=self.names,
+            kinds=self.kinds,
+            sources=self.sources,
+            readings=self.readings,
+        )
 
     def only(self, names: Sequence[str]) -> Views:
         """Return some of the views, in this order, with all samples; a sample that is in none of them is an error."""
@@ -222,16 +251,16 @@ class Views:
             raise InvalidInputError(msg)
         keep = [self.names.index(name) for name in names]
         need_samples(self.present[keep], tuple(names), self.sample_names, least=0)
-        return self._derived(keep, [self.tables[v] for v in keep], self.present[keep], self.sample_names)
-
-    def _derived(
-        self, which: Sequence[int], tables: Sequence[Samples], present: Mask, sample_names: Array | None
-    ) -> Views:
-        """Return views of other tables, with the names of these views at some positions and how they were read."""
-        names, kinds, sources = (tuple(of[v] for v in which) for of in (self.names, self.kinds, self.sources))
-        views = object.__new__(Views)._set(names, tables, present, sample_names, kinds=kinds, sources=sources)
-        views.readings = {name: one for name, one in self.readings.items() if name in sources}
-        return views
+        sources = tuple(self.sources[v] for v in keep)
+        return Views.of(
+            [self.tables[v] for v in keep],
+            self.present[keep],
+            self.sample_names,
+            names=tuple(names),
+            kinds=tuple(self.kinds[v] for v in keep),
+            sources=sources,
+            readings={name: one for name, one in self.readings.items() if name in sources},
+        )
 
     def fitted_to(self, readings: Mapping[str, TableReading]) -> Views:
         """Return the views with columns in the order of `fit`, by their names; `readings` are those of `fit`."""
@@ -246,7 +275,15 @@ class Views:
                     "its own: pass the tables themselves, or make the Views with readings=model.readings_."
                 )
                 raise InvalidInputError(msg)
-        return self._derived(range(len(tables)), tables, self.present, self.sample_names)
+        return Views.of(
+            tables,
+            self.present,
+            self.sample_names,
+            names=self.names,
+            kinds=self.kinds,
+            sources=self.sources,
+            readings=self.readings,
+        )
 
     def with_gaps(self, names: tuple[str, ...], widths: tuple[int, ...]) -> Views:
         """Return the views in this order; those that are absent lack every sample."""
@@ -258,7 +295,7 @@ class Views:
         ]
         present = np.stack([self.present[place[name]] if name in place else none for name in names])
         need_samples(present, names, self.sample_names, least=0)
-        return object.__new__(Views)._set(names, tables, present, self.sample_names)
+        return Views.of(tables, present, self.sample_names, names=names)
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the values of every sample, and of which views have it."""

@@ -5,7 +5,7 @@ Slow runs are accelerated by iterations that start where the last three consensu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -108,7 +108,9 @@ def minimise(
         if iteration is None:
             outcome = Outcome.CONVERGED
             break
-        records.append(Record(iteration.terms, _recorded(iteration.changes), run.state.w, perf_counter() - begun))
+        largest = max(iteration.changes)  # infinite for a graph without edges before: then all of the new one counts
+        change = largest if np.isfinite(largest) else 1.0
+        records.append(Record(iteration.terms, change, run.state.w, perf_counter() - begun))
         if watch is not None:
             watch(len(records), run.state, records[-1])
         outcome = scheme.stop(records, tol, eps)
@@ -185,9 +187,3 @@ def extrapolated(K0: Matrix, K1: Matrix, K2: Matrix, *, reach: float) -> Matrix 
     for i in strips:
         K[i] = K0[i] + 2 * s * (K1[i] - K0[i]) + s * s * (K2[i] - 2 * K1[i] + K0[i])
     return K
-
-
-def _recorded(changes: Sequence[float]) -> float:
-    """Return the largest change; that of a graph without edges, which is infinite, counts as all of the new graph."""
-    largest = max(changes)
-    return largest if np.isfinite(largest) else 1.0

@@ -41,7 +41,7 @@ class Problem:
     def known(self) -> Matrix:
         """The known labels, (n, c): rows of unlabelled samples are 0, and all rows where there are no labels."""
         if self.Y is None or self.labelled is None:
-            return np.zeros((self.n, self.c), dtype=self.H.dtype)
+            return np.zeros((self.H.shape[1], self.c), dtype=self.H.dtype)
         return np.where(self.labelled[:, None], self.Y, 0).astype(self.H.dtype)
 
     @cached_property

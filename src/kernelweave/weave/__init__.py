@@ -1,10 +1,10 @@
 """From samples to a sparse graph that answers for new samples: the solvers Dense, Local and Landmark."""
 
-from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.affinity import GraphRule, RowPart
 from kernelweave.weave.choice import SolverChoice
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.dense import Dense
-from kernelweave.weave.dense_rows import DenseRows, RowPart
+from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows

@@ -15,7 +15,7 @@ from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
 from kernelweave.core.partitions.density_peaks import peak_partitions
 from kernelweave.core.partitions.valleys import Relief, depth
-from kernelweave.samples.structureless import Kind as NullKind
+from kernelweave.samples.prepared import NullKind
 from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import Spectra, spectra, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs

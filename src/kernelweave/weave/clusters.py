@@ -7,6 +7,7 @@ adjusted Rand index of its partitions. Letters: P the embedding, M memberships.
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +28,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     """Return the clusters that the graphs agree on."""
     evidence, c = None, reading.n_clusters
     if c == "auto":
-        evidence = count_clusters(several, plan.say, rng)
+        evidence = count_clusters(several, plan.say, deepcopy(rng))  # so that a number given has the same clusters
         c = evidence.chosen
     n_distinct = len(np.unique(several.copies))
     if c > n_distinct:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,25 @@ from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
+from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "VersionKernels", "combine", "given_weights", "kernel_attributes", "weigh"]
+__all__ = ["Consensus", "VersionKernels", "Weighed", "combine", "given_weights", "kernel_attributes", "weigh"]
+
+
+_Bank = TypeVar("_Bank", bound=Bank)
+
+
+class Weighed(NamedTuple, Generic[_Bank]):
+    """Kernels fixed on samples, the tiles of their matrices, and their shares in the consensus."""
+
+    bank: _Bank
+    tiles: KernelTiles
+    shares: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +67,11 @@ class VersionKernels:
 
     def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
         """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
-        new = scaled(new, self.scalings) if self.scalings and isinstance(new, Views) else new
-        return self.bank.weighted(new.astype(dtype, copy=False), self.training, self.weights)
+        if self.scalings and isinstance(new, Views):
+            new = scaled(new, self.scalings, dtype)
+        else:
+            new = new.astype(dtype, copy=False)
+        return self.bank.weighted(new, self.training, self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,10 +157,7 @@ def combine(
 ) -> Consensus:
     """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
     version, samples = compared
-    bank = bank_of(kernels, samples)
-    check = partial(check_stack, names=bank.names)
-    tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
-    p = weigh(tiles, weights, bank, samples, labelled=labelled)
+    bank, tiles, p = weigh(kernels, weights, samples, labelled=labelled)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
         tiles = replace(tiles, check=None)
     if say is not None:
@@ -156,23 +167,35 @@ def combine(
     return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
 
 
+@overload
 def weigh(
-    tiles: KernelTiles, weights: WeightsLike, bank: Bank, samples: Views | KernelStack, *, labelled: bool = False
-) -> Vector:
-    """Return the shares of the kernels in the consensus."""
+    kernels: KernelsLike, weights: WeightsLike, samples: Views, *, labelled: bool = False
+) -> Weighed[ViewBank]: ...
+@overload
+def weigh(
+    kernels: KernelsLike, weights: WeightsLike, samples: Views | KernelStack, *, labelled: bool = False
+) -> Weighed[Bank]: ...
+def weigh(
+    kernels: KernelsLike, weights: WeightsLike, samples: Views | KernelStack, *, labelled: bool = False
+) -> Weighed[Any]:
+    """Return the kernels fixed on the samples, their tiles, and their shares in the consensus."""
+    bank = bank_of(kernels, samples)
+    check = partial(check_stack, names=bank.names)
+    tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
     if not isinstance(weights, str):
-        return given_weights(weights, bank.names)
+        return Weighed(bank, tiles, given_weights(weights, bank.names))
     if weights == "uniform":
-        return np.full(tiles.r, 1 / tiles.r)
+        return Weighed(bank, tiles, np.full(tiles.r, 1 / tiles.r))
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
     if isinstance(samples, KernelStack) or len(samples.names) == 1:
-        return median_weights(*kernel_moments(single))
+        return Weighed(bank, tiles, median_weights(*kernel_moments(single)))
     view = np.array([samples.names.index(name) for name in bank.views])
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
     moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
     trust = relations.trust() * block_shares(samples, view, labelled=labelled)
-    return median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
+    p = median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
+    return Weighed(bank, tiles, p)
 
 
 def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> Vector:

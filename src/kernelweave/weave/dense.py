@@ -11,18 +11,23 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.affinity import Kind, kernel_sqdist, weighted_sum
+from kernelweave.core.graphs.affinity import (
+    Family,
+    Kind,
+    RowPart,
+    kernel_sqdist,
+    one_graph,
+    several_cuts,
+    weighted_sum,
+)
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.prepared import Compared, Prepared, compared_again, prepare
+from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure
 from kernelweave.samples.scaling import Version
-from kernelweave.samples.structureless import Kind as NullKind
-from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
-from kernelweave.weave.dense_graphs import Family, one_graph, several_cuts
-from kernelweave.weave.dense_rows import DenseRows, RowPart
+from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.density import density_of
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.structure import clarity
@@ -126,9 +131,10 @@ def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
     """Return every version of the samples, its consensus kernel and its graphs."""
     built: list[_Built] = []
     for one in compared:
+        kinds = _kinds(one.version, plan) if plan.many else ()
         consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
-            families = several_cuts(consensus.matrix, _kinds(one.version, plan), plan.rule.gamma)
+            families = several_cuts(consensus.matrix, kinds, plan.rule.gamma)
         else:
             families = [one_graph(consensus.matrix, plan.rule)]
         built.append((one.version, consensus, families))
@@ -149,7 +155,7 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, plan: P
     shares, parts = row_shares(built, weights)
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
     consensus = Consensus.summed([one for _, one, _ in built], shares)
-    K, bank = consensus.matrix, consensus.bank
+    K, bank = consensus.matrix, consensus.versions[0].bank
     attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
     S = weighted_sum(_graphs(built), weights)
     plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")

@@ -19,25 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded
+from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded, row_order
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
-from kernelweave.core.partitions.lloyd import table_partitions
+from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.weave.progress import StageProgress
 
-__all__ = [
-    "Read",
-    "Spectra",
-    "coordinate_order",
-    "kmeans",
-    "partitions",
-    "read_graph",
-    "spectra",
-    "spectrum",
-    "unit_partitions",
-]
+__all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
-_TOGETHER = 1e7  # distances between samples and centres that k-means of several embeddings may hold at once
 _QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
 
 
@@ -67,15 +56,9 @@ def read_graph(
         rows = [("raw", q), ("soft", q), ("unit", q), ("commute", q), ("commute", wide)]
     tables = [embedded(values, V, one, columns) for one, columns in rows]
     starts = n_init if len(rows) == 1 else ceil(n_init / 4)
-    z = partitions(tables, [coordinate_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
+    find = partitions if len(V) <= _STARTS_ON else _many_partitions
+    z = find(tables, [row_order(V)] * len(tables), n_clusters, n_init=starts, rng=rng)
     return Read(z, mean_agreement(z), block)
-
-
-def coordinate_order(V: Matrix) -> NDArray[np.intp]:
-    """Return the order of the rows by their last coordinate, and by those before it where that is the same."""
-    order = np.argsort(V[:, -1], kind="stable")
-    last = V[order, -1]
-    return order if (last[1:] > last[:-1]).all() else np.lexsort(V.T)  # which sorts by every column
 
 
 def spectrum(
@@ -120,7 +103,7 @@ def spectra(graphs: Sequence[sparse.csr_array], most: int, say: Callable[[str], 
         small, V, block = spectrum(S, most + 1, start=block, tol=_QUICK_TOL)
         found.values.append(small)
         found.vectors.append(V)
-        found.order.append(coordinate_order(V))
+        found.order.append(row_order(V))
         if say is not None:
             say(f"number of clusters: graph {len(found.values)} of {len(graphs)}")
     return found
@@ -133,11 +116,12 @@ def unit_partitions(
     found = {}
     for k in numbers:
         tables = [embedded(small, V, "unit", k) for small, V in zip(of.values, of.vectors, strict=True)]
-        found[k] = partitions(tables, of.order, k, n_init=n_init, rng=rng)
+        find = partitions if len(of.order[0]) <= _STARTS_ON else _many_partitions
+        found[k] = find(tables, of.order, k, n_init=n_init, rng=rng)
     return found
 
 
-def partitions(
+def _many_partitions(
     tables: Sequence[Matrix],
     order: Sequence[NDArray[np.intp]],
     n_clusters: int,
@@ -145,25 +129,10 @@ def partitions(
     n_init: int,
     rng: np.random.RandomState,
 ) -> Partitions:
-    """Return k-means partitions of the rows of each table, put in this order first, since k-means draws by position.
-
-    An order by coordinates does not depend on the input order of the samples.
-    """
-    n = len(tables[0])
-    found = np.empty((len(tables), n), dtype=np.int32)
-    if n > _STARTS_ON:
-        for i, P in enumerate(tables):
-            found[i, order[i]] = kmeans(P[order[i]], n_clusters, n_init=n_init, rng=rng)
-        return found
-    X = np.zeros((len(tables), n, max(P.shape[1] for P in tables)))
+    """Return the partitions of tables of many rows, as `partitions`."""
+    found = np.empty((len(tables), len(order[0])), dtype=np.int32)
     for i, P in enumerate(tables):
-        X[i, :, : P.shape[1]] = P[order[i]]  # columns of zeros change no distance
-    draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-    step = max(1, int(_TOGETHER / (n * n_clusters * n_init)))
-    z = np.concatenate(
-        [table_partitions(X[i : i + step], n_clusters, starts=n_init, rng=draws) for i in range(0, len(X), step)]
-    )
-    np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
+        found[i, order[i]] = kmeans(P[order[i]], n_clusters, n_init=n_init, rng=rng)
     return found
 
 

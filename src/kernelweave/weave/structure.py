@@ -11,9 +11,8 @@ from kernelweave._types import Vector
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
-from kernelweave.samples.prepared import Compared, compared_again
+from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
-from kernelweave.samples.structureless import without_structure
 from kernelweave.samples.views import Views
 from kernelweave.select import CLEAR
 from kernelweave.weave.consensus_kernel import combine

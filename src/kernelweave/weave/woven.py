@@ -12,7 +12,7 @@ from scipy import sparse
 from kernelweave._types import Labels, Vector
 from kernelweave.core.partitions.valleys import Relief
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.structureless import Kind
+from kernelweave.samples.prepared import NullKind
 from kernelweave.weave.graph_model import Joiner
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
@@ -73,7 +73,7 @@ class SeveralGraphs:
     few_columns: bool
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
-    null: Callable[[np.random.RandomState, Kind], tuple[sparse.csr_array, ...]] | None
+    null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
     density: Callable[[], Relief] | None
     clarity: Callable[[int, np.random.RandomState], float] | None
     copies: Labels

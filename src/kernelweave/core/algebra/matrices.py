@@ -1,4 +1,4 @@
-"""Linear algebra that every step shares: symmetric inverse, spectral norm, nearest positive semidefinite matrix."""
+"""What steps do with matrices: symmetric inverse, spectral norm, nearest positive semidefinite one, largest entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy import linalg
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Labels, Matrix, Vector
 
 __all__ = [
     "SymmetricOperator",
@@ -15,6 +15,8 @@ __all__ = [
     "definite_inverse",
     "eigenvectors",
     "floor_spectrum",
+    "kth_largest",
+    "largest_columns",
     "nearest_psd",
     "outer_square",
     "shifted",
@@ -27,6 +29,7 @@ _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
 _SMALL, _BY_HALVES = 64, 1000  # rows of a triangular matrix: up to the first LAPACK inverts it, up to the second halves
+_NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
 
@@ -198,3 +201,32 @@ def floor_spectrum(M: Matrix, floor: float, *, overwrite: bool = False) -> Matri
     K = outer_square(V)
     K.flat[:: len(K) + 1] += floor
     return K
+
+
+def largest_columns(values: Matrix, k: int) -> Labels:
+    """Return the columns (n, k) of the k largest entries of every row, from large to small; ties go to the first."""
+    n, width = values.shape
+    k = min(k, width)
+    if width <= _NARROW * k:
+        return np.asarray(np.argsort(-values, axis=1, kind="stable")[:, :k])
+    # at least k entries of a row reach the k-th largest maximum of groups of columns: a bound that is close to the k-th
+    # largest entry, and much faster to compute, since the maxima of many columns are taken at once
+    groups = 4 * k
+    height = width // groups
+    maxima = values[:, : height * groups].reshape(n, height, groups).max(axis=1)
+    bound = np.partition(maxima, groups - k, axis=1)[:, groups - k]
+    places = np.flatnonzero(values >= bound[:, None])
+    rows, columns = np.divmod(places, width)
+    counts = np.bincount(rows, minlength=n)
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    some = np.full((n, counts.max(initial=k)), -np.inf, dtype=values.dtype)
+    of = np.zeros(some.shape, dtype=np.intp)
+    some[rows, rank], of[rows, rank] = values.ravel()[places], columns
+    order = np.argsort(-some, axis=1, kind="stable")[:, :k]
+    return np.asarray(np.take_along_axis(of, order, axis=1))
+
+
+def kth_largest(values: Matrix, k: int) -> Vector:
+    """Return the k-th largest entry of every row."""
+    last = largest_columns(values, k)[:, -1:]
+    return np.asarray(np.take_along_axis(values, last, axis=1)[:, 0])

@@ -17,27 +17,30 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import shifted, symmetric_inverse
-from kernelweave.core.graphs.largest import kth_largest, largest_columns
+from kernelweave.core.algebra.matrices import kth_largest, largest_columns, shifted, symmetric_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
     "SCALE_RANK",
     "Affinity",
     "Cut",
+    "Family",
     "GraphKind",
     "GraphRule",
     "KernelAffinities",
     "Kind",
+    "RowPart",
     "Woven",
     "cut_graphs",
     "join_pieces",
     "kernel_sqdist",
     "mean_degree",
     "neighbour_scales",
+    "one_graph",
     "ridge_affinity",
     "row_blocks",
     "self_tuned",
+    "several_cuts",
     "shared_neighbours",
     "top_rows",
     "weighted_sum",
@@ -332,3 +335,48 @@ def _best_outside(affinity: Affinity, rows: NDArray[np.intp], piece: Labels) -> 
     place = values.argmax(axis=1)
     to = place if affinity.columns is None else columns[np.arange(len(rows)), place]
     return values[np.arange(len(rows)), place], np.asarray(to, dtype=np.intp)
+
+
+# of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
+_CUTS: dict[Kind, tuple[Cut, ...]] = {
+    "ridge": (Cut(10), Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
+    "tuned": (Cut(5), Cut(15)),
+}
+_KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 15}  # entries per row for new samples
+
+
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """One kind of affinity in the rows of new samples: how many entries are kept, and their weight."""
+
+    kind: Kind
+    k: int
+    weight: float
+
+
+class Family(NamedTuple):
+    """Graphs of one consensus kernel that new samples join by the same rows: those of a graph of this mean degree."""
+
+    graphs: tuple[sparse.csr_array, ...]
+    parts: tuple[RowPart, ...]
+    degree: float
+
+
+def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Family]:
+    """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece."""
+    found = []
+    for kind in kinds:
+        affinity = KernelAffinities(K, gamma)(kind)
+        graphs = cut_graphs(affinity, _CUTS[kind], len(K))
+        plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
+        found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1.0),), mean_degree(plain)))
+    return found
+
+
+def one_graph(K: Matrix, rule: GraphRule, *, join: bool = True) -> Family:
+    """Return the graph of a kernel matrix by the rule, in one piece if `join`."""
+    S, degrees, last = rule.weave(KernelAffinities(K, rule.gamma), len(K))
+    weights = [1.0] if len(degrees) == 1 else [1 / d for d in degrees]  # as in the graph
+    parts = tuple(RowPart(kind, k, weight) for (kind, k), weight in zip(rule.kept.items(), weights, strict=True))
+    S = join_pieces(S, last) if join else S
+    return Family((S,), parts, mean_degree(S))

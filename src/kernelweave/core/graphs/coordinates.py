@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
@@ -27,6 +28,7 @@ __all__ = [
     "margins",
     "memberships",
     "nearness",
+    "row_order",
     "shrinkage",
     "soft_rows",
     "unit_rows",
@@ -115,7 +117,8 @@ def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
         values, V = eigsh(L, k=q, sigma=-shift, OPinv=inverse, v0=v0, tol=_ARPACK_TOL)
         order = np.argsort(values, kind="stable")
         values, V = values[order], V[:, order]
-    return np.asarray(np.maximum(values, 0)), _signed(V)
+    signs = np.where((V**3).sum(axis=0) < 0, -1, 1)  # Σ_i V_ij³ >= 0 does not depend on the order of the samples
+    return np.asarray(np.maximum(values, 0)), np.asarray(V * signs)
 
 
 def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
@@ -146,9 +149,11 @@ def commute_rows(values: Vector, V: Matrix) -> Matrix:
     return np.asarray(V[:, 1:] / np.sqrt(scale))
 
 
-def _signed(V: Matrix) -> Matrix:
-    """Eigenvectors with Σ_i V_ij³ >= 0, a choice that does not depend on the order of the samples."""
-    return np.asarray(V * np.where((V**3).sum(axis=0) < 0, -1, 1))
+def row_order(V: Matrix) -> NDArray[np.intp]:
+    """Return the order of the rows by their last coordinate, and by those before it where that is the same."""
+    order = np.argsort(V[:, -1], kind="stable")
+    last = V[order, -1]
+    return order if (last[1:] > last[:-1]).all() else np.lexsort(V.T)  # which sorts by every column
 
 
 def eigenvalue_gaps(

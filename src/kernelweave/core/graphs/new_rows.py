@@ -6,12 +6,19 @@ The index x stands for a new sample: K_x (n_new, n) is the kernel of new samples
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from kernelweave._types import Graph, Mask, Matrix, Vector
+import numpy as np
+from scipy import sparse
+
+from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
+from kernelweave.core.algebra.matrices import largest_columns
+from kernelweave.core.graphs.affinity import Affinity, RowPart, neighbour_scales, row_blocks, self_tuned, top_rows
 
 __all__ = [
+    "Border",
     "bordered_rows",
+    "cut_rows",
     "distributions",
     "graph_rows",
     "harmonic_rows",
@@ -40,6 +47,39 @@ def graph_rows(A: Matrix, K_x: Matrix, P: Matrix, *, alpha: float) -> Matrix:
         AG_x += np.einsum("ij,ij->i", P_x, P_x)[:, None] * ones
         S = np.maximum(AK_x - (alpha / 4) * AG_x, 0)
     return np.asarray(S, dtype=K_x.dtype)
+
+
+class Border(NamedTuple):
+    """What rows for a bordered kernel follow from: A = (K + gI)^-1, g, the diagonal of K, and σ², squared scales."""
+
+    A: Matrix
+    g: float
+    diagonal: Vector
+    scales: Vector
+
+
+def cut_rows(K_x: Matrix, border: Border, parts: tuple[RowPart, ...]) -> sparse.csr_array:
+    """S_x, the rows of the graph for K bordered by each new sample: the sum of its parts, cut and weighted."""
+    A, g, diagonal, scales = border
+    AK_x = K_x @ A
+    K_xx = self_similarities(AK_x, K_x, diagonal)
+    found = []
+    for part in parts:
+        if part.kind == "ridge":
+            affinity = Affinity(bordered_rows(AK_x, K_x, K_xx, g=g))
+        else:
+            blocks = row_blocks(len(K_x))
+            near = [_nearest_tuned(row_sqdist(K_x[i], K_xx[i], diagonal), scales, part.k) for i in blocks]
+            affinity = Affinity(*(np.concatenate(arrays) for arrays in zip(*near, strict=True)))
+        found.append(top_rows(affinity, part.k, len(A)) * K_x.dtype.type(part.weight))
+    return sparse.csr_array(sum(found[1:], start=found[0]))
+
+
+def _nearest_tuned(D: Matrix, scales: Vector, k: int) -> tuple[Matrix, Labels]:
+    """Return the k largest self-tuned similarities of every row of squared distances, and their columns."""
+    near = largest_columns(D * (-1 / np.sqrt(np.maximum(scales, np.finfo(D.dtype).tiny))), k)
+    own = neighbour_scales(D, D.shape[1])
+    return self_tuned(np.take_along_axis(D, near, axis=1), own, scales[near]), near
 
 
 def bordered_rows(AK_x: Matrix, K_x: Matrix, K_xx: Vector, *, g: float) -> Matrix:

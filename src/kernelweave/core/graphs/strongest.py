@@ -7,8 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.core.graphs.largest import kth_largest
+from kernelweave.core.algebra.matrices import kth_largest, symmetric_part
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 

@@ -89,7 +89,7 @@ def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
     z, w = z[kept], w[kept]
     tuples, place, m = np.unique(z, axis=1, return_inverse=True, return_counts=True)
     place = place.ravel()
-    used = _spread(m)
+    used = np.arange(len(m)) if len(m) <= _MOST_TUPLES else _spread(m)
     T = co_association(tuples[:, used], w)
     parts = cut_tree(1 - T, m[used], n_clusters, max(2.0, len(place) / (_SMALL * n_clusters)))
     c = int(parts.max()) + 1
@@ -98,21 +98,14 @@ def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
         every = near.argmax(axis=1)
         every[used] = parts
         parts = every
-    parts = _by_first_sample(parts[place])[parts]
+    _, first = np.unique(parts[place], return_index=True)
+    parts = np.argsort(np.argsort(first))[parts]  # numbered in the order of their first samples
     Y = np.eye(c)[parts] * m[:, None]
     return Merged(parts[place].astype(np.int32), _memberships(tuples, w, Y, parts)[place])
 
 
-def _by_first_sample(labels: Labels) -> NDArray[np.intp]:
-    """Return a number for every cluster: 0 for that of the first sample, 1 for the next that appears, and so on."""
-    _, first = np.unique(labels, return_index=True)
-    return np.argsort(np.argsort(first))
-
-
 def _spread(m: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return at most 3000 of the tuples: those of samples at equal steps, in the order of the tuples."""
-    if len(m) <= _MOST_TUPLES:
-        return np.arange(len(m))
     ends = np.cumsum(m)
     steps = (np.arange(_MOST_TUPLES) + 0.5) * ends[-1] / _MOST_TUPLES
     return np.unique(np.searchsorted(ends, steps))

@@ -36,7 +36,7 @@ def best_partition(X: Matrix, c: int, *, runs: int, rng: np.random.Generator) ->
         born = crossed(_means(X, z, c)[0], min(runs, _TOGETHER), rng)
         crossings, costs = descend(X, _nearest_centres(X, born), c)
         z, cost = np.vstack([z, crossings]), np.append(cost, costs)
-    return np.asarray(z[best_start(cost, _tiny(X))])
+    return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))])
 
 
 def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generator) -> tuple[Labels, Vector]:
@@ -84,7 +84,7 @@ def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labe
     moves still improve.
     """
     z, cost, running = z.copy(), np.full(len(z), np.inf), np.arange(len(z))
-    lifted, tiny = _lifted(X), _tiny(X)
+    lifted, tiny = _lifted(X), _TINY * float(np.vdot(X, X))
     for _ in range(max_iter):
         now = z[running]
         C, sizes = _means(X, now, c)
@@ -119,10 +119,6 @@ def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
             free[z[j]] = free[to[j]] = False
             z[j] = to[j]
     return z
-
-
-def _tiny(X: Matrix) -> float:
-    return _TINY * float(np.vdot(X, X))
 
 
 def _means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:

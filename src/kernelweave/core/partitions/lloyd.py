@@ -5,6 +5,7 @@ A run is one start of one table. All runs share each step, since a step of one s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +14,41 @@ from numpy.typing import NDArray
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.partitions.assignment import own_distances, refilled
 
-__all__ = ["table_partitions"]
+__all__ = ["partitions", "table_partitions"]
 
 _CLUSTERS_PER_SET, _MOST_SETS = 3, 3  # for every three clusters a set of starts is seeded, up to three
 _SETS_UP_TO = 1500  # samples of all sets together; where there are more samples, one set is seeded
 _COMPARE_AFTER = 3  # iterations
 _MAX_ITER = 300
 _TOL = 1e-5  # of its sum of squares: a run that gains less in an iteration has converged
+_TOGETHER = 1e7  # distances between samples and centres that k-means of several tables may hold at once
 _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
+
+
+def partitions(
+    tables: Sequence[Matrix],
+    order: Sequence[NDArray[np.intp]],
+    n_clusters: int,
+    *,
+    n_init: int,
+    rng: np.random.RandomState,
+) -> NDArray[np.int32]:
+    """Return k-means partitions of the rows of each table, put in this order first, since k-means draws by position.
+
+    An order by coordinates does not depend on the input order of the samples.
+    """
+    n = len(tables[0])
+    found = np.empty((len(tables), n), dtype=np.int32)
+    X = np.zeros((len(tables), n, max(P.shape[1] for P in tables)))
+    for i, P in enumerate(tables):
+        X[i, :, : P.shape[1]] = P[order[i]]  # columns of zeros change no distance
+    draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+    step = max(1, int(_TOGETHER / (n * n_clusters * n_init)))
+    z = np.concatenate(
+        [table_partitions(X[i : i + step], n_clusters, starts=n_init, rng=draws) for i in range(0, len(X), step)]
+    )
+    np.put_along_axis(found, np.stack(order), z.astype(np.int32), axis=1)
+    return found
 
 
 def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator) -> Labels:
@@ -29,9 +57,12 @@ def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator
     With many clusters and few samples, two or three times as many starts as are wanted are seeded, and compared after a
     few iterations.
     """
-    E, n, _ = X.shape
+    E, n, p = X.shape
     sets = min(max(c // _CLUSTERS_PER_SET, 1), _MOST_SETS, max(_SETS_UP_TO // n, 1))
-    tables, table = _Tables.of(X), np.repeat(np.arange(E), sets * starts)
+    lifted = np.empty((E, p + 2, n))
+    lifted[:, 0], lifted[:, 1], lifted[:, 2:] = np.einsum("eip,eip->ei", X, X), 1, X.transpose(0, 2, 1)
+    tables = _Tables(X, lifted, p - (X != 0).any(axis=1)[:, ::-1].argmax(axis=1))
+    table = np.repeat(np.arange(E), sets * starts)
     C = _seeded(tables, table, c, rng)
     if sets > 1:
         _, cost, C = _descended(tables, table, C, _COMPARE_AFTER)
@@ -50,14 +81,6 @@ class _Tables(NamedTuple):
     X: Matrix
     lifted: Matrix
     widths: Labels
-
-    @classmethod
-    def of(cls, X: Matrix) -> _Tables:
-        """Return the tables as they are and lifted."""
-        E, n, p = X.shape
-        lifted = np.empty((E, p + 2, n))
-        lifted[:, 0], lifted[:, 1], lifted[:, 2:] = np.einsum("eip,eip->ei", X, X), 1, X.transpose(0, 2, 1)
-        return cls(X, lifted, p - (X != 0).any(axis=1)[:, ::-1].argmax(axis=1))
 
 
 def _seeded(tables: _Tables, table: NDArray[np.intp], c: int, rng: np.random.Generator) -> Matrix:

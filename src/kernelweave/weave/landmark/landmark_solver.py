@@ -138,7 +138,7 @@ class Landmark:
             n_landmarks=n_landmarks,
             n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
             weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
-            scale=scale_methods(("X",), plan.scale)["X"],
+            scale=plan.scale if isinstance(plan.scale, str) else scale_methods(("X",), plan.scale)["X"],
             dtype=plan.dtype,
             seed=seed,
         )

@@ -5,7 +5,7 @@ Many groups are computed at once, without a matrix of all samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,9 @@ class LocalKernel:
         sqdist = _sqdist(near, own[:, :, None], own[:, None, :], groups)
         # squared lengths as a column and a row, which kernels broadcast: they are read more often than the products
         products = Products(inner, sqdist, x[:, :, None], x[:, None, :])
-        return self._combined(products, lambda kernel: np.stack([kernel.gram(X) for X in groups]))
+        return weighted_products(
+            self.kernels, self.shares, products, lambda kernel: np.stack([kernel.gram(X) for X in groups])
+        )
 
     def between(self, x: Matrix, groups: Matrix) -> Matrix:
         """Return the kernel (b, k) of each sample of x (b, n_features) with the k of its group (b, k, n_features)."""
@@ -87,7 +89,9 @@ class LocalKernel:
         squares = (own, theirs) if self.origin is None else (_squares(x)[:, None], _squares(groups))
         lengths, their_lengths = (np.broadcast_to(each, inner.shape) for each in squares)
         products = Products(inner, _sqdist(near, own, theirs, groups), lengths, their_lengths)
-        return self._combined(
+        return weighted_products(
+            self.kernels,
+            self.shares,
             products,
             lambda kernel: np.stack([kernel.gram(one[None], X)[0] for one, X in zip(x, groups, strict=True)]),
         )
@@ -99,11 +103,8 @@ class LocalKernel:
 
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
-        return self._combined(with_itself(row_sqnorms(x)), lambda kernel: kernel.diag(x))
-
-    def _combined(self, products: Products, one_by_one: Callable[[Kernel], Matrix]) -> Matrix:
-        """Return Σ p_i H_i; kernels that are not functions of inner products are computed group by group."""
-        return weighted_products(self.kernels, self.shares, products, one_by_one)
+        own = with_itself(row_sqnorms(x))
+        return weighted_products(self.kernels, self.shares, own, lambda kernel: kernel.diag(x))
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:

@@ -13,9 +13,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Vector
-from kernelweave.core.consensus.self_weighted import KernelTiles
-from kernelweave.kernels.bank import check_stack
-from kernelweave.kernels.view_bank import ViewBank, bank_of
+from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
 from kernelweave.samples.views import Views
@@ -74,7 +72,7 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        with _one_blas_thread():
+        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, perturbed_graphs, place = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
             versions = woven.attributes["scaling_"]
             several = SeveralGraphs(
@@ -94,7 +92,7 @@ class Local:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
-        with _one_blas_thread():
+        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, _, _ = self._weave(samples, plan, rng, join=False, least=0)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
@@ -185,18 +183,10 @@ class LocalRows:
         )
 
 
-def _one_blas_thread() -> threadpool_limits:
-    """Hold BLAS to one thread: the matrices of neighbourhoods are so small that more would mostly wait."""
-    return threadpool_limits(1, user_api="blas")
-
-
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
-    bank = bank_of(plan.kernels, sample)
-    check = partial(check_stack, names=bank.names)
-    tiles = KernelTiles(bank.fit_tiles(sample), len(bank.names), sample.n_samples, check)
+    bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled)
     fixed = [one.kernels for one in bank.banks.values()]
-    p = weigh(tiles, plan.weights, bank, sample, labelled=labelled)
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
     parts = [
