@@ -8,7 +8,7 @@ import pytest
 
 from kernelweave.errors import ResultsError
 from kernelweave.experiments import findings
-from kernelweave.experiments.page import PARTS, add_run, main, write_page
+from kernelweave.experiments.page import PARTS, add_run, main, write_page, write_pictures
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.rows import COLUMNS
 
@@ -185,3 +185,9 @@ def test_no_missing_figure_shows_as_a_number(tmp_path):
     page = write_page(tmp_path)
     assert "nan" not in page.split()
     assert "| table2 | full | 1 | 1 | 0 |" in page
+
+
+def test_a_table_with_rows_has_a_picture_and_one_without_has_none(tmp_path):
+    kept(tmp_path, "table2", as_printed("table2"))
+    write_pictures(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.png")] == ["table2_compared.png"]

@@ -338,3 +338,9 @@ def test_versions_count_by_their_share_and_by_how_far_labels_agree_in_them(monke
     WeaveClassifier().fit(X, np.where(np.arange(60) < 12, y, -1))
     assert len(seen["shares"]) > 1
     assert_allclose(seen["shares"], np.divide(seen["expected"], sum(seen["expected"])))
+
+
+def test_one_graph_is_compared_with_perturbed_ones_to_count_clusters():
+    X, _ = make_blobs(90, n_features=3, centers=[[0, 0, 0], [9, 0, 0], [0, 9, 0]], random_state=0)
+    model = WeaveClustering("auto", graph="knn", n_neighbors=8, scale="none", random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 3

@@ -35,8 +35,10 @@ def mutants_page(rows: list[Row]) -> str:
         "and of constants first. For each, the tests of the five parts of the package that run its line (all "
         "tests of the part where that was not measured), those that name its module first; the first that fails ends "
         f"the run, and so do {SECONDS:g} seconds of processor time, after which it counts as survived. "
-        "As drawn: before anyone looked at the outcome. Afterwards: with the tests that were written for the survivors,"
-        " and without code that was removed because it was not needed. Equivalent: no result changes beyond rounding. "
+        "As drawn: before anyone looked at the outcome. Afterwards: with tests that were written for the survivors or "
+        "that stand in other folders, and without code that was removed because it was not needed; only the share as "
+        "drawn says how many of all changes are noticed, since the tests were written for these. Equivalent: no result "
+        "changes beyond rounding. "
         "Chosen: a number found by trial, for which another value gives a result that is as valid; the shares count it "
         "as not noticed, the last column leaves it out.",
         "",
