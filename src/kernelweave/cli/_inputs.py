@@ -135,12 +135,7 @@ def _inputs_of(
     if not problems:
         _need_columns(found, wishes, new=fitted is None)
     before = _Before.of(fitted)
-    absent = [name for name in before.readings if before.several and name not in found]
-    if absent:
-        note = (
-            f"No file holds {counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}."
-        )
-        warnings.warn(note, UserWarning, stacklevel=2)
+    _say_absent(before, found)
     several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
     known: dict[str, str | None] = {}
@@ -223,6 +218,14 @@ class _Before:
             return self.names
         reading = self.readings.get(view)
         return reading.names if isinstance(reading, NamedColumns) else None
+
+
+def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
+    """Say which views of a fitted model no file holds."""
+    absent = [name for name in before.readings if before.several and name not in found]
+    if absent:
+        views = f"{counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}"
+        warnings.warn(f"No file holds {views}.", UserWarning, stacklevel=3)
 
 
 def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
