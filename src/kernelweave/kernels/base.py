@@ -95,9 +95,14 @@ def need_kernel(kernel: object, what: str) -> None:
         raise InvalidInputError(msg)
 
 
+def is_positive(value: object) -> bool:
+    """Tell whether a parameter is a positive, finite number."""
+    return isinstance(value, Real) and 0 < float(value) < np.inf
+
+
 def is_count(value: object) -> bool:
     """Tell whether a parameter is a whole number of at least 1."""
-    return isinstance(value, Real) and 1 <= float(value) < np.inf and float(value).is_integer()
+    return is_positive(value) and float(value).is_integer()  # type: ignore[arg-type]
 
 
 def as_operand(kernel: Kernel) -> str:
@@ -187,7 +192,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         need_kernel(self.kernel, "Scaled")
-        if not (isinstance(self.factor, Real) and 0 < self.factor < np.inf):
+        if not is_positive(self.factor):
             msg = f"A kernel can be multiplied by a positive number only (else it is not a kernel); got {self.factor}."
             raise InvalidInputError(msg)
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from numbers import Real
-from operator import attrgetter
-from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, is_count, ones_like_rows
+from kernelweave.kernels.base import Kernel, is_count, is_positive, ones_like_rows
 from kernelweave.kernels.pair import HasProducts, Pair, as_writable
 from kernelweave.samples.numbers import equal_samples
 
 __all__ = ["Chi2", "Gaussian", "Laplacian", "SelfTuning"]
 
 
-class _Largest(Protocol):
-    """Returns the largest distance between two samples."""
-
-    def __call__(self, pair: Pair, /) -> float: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _OfDiameter(Kernel):
     """A kernel whose bandwidth is `t` times the largest distance between two training samples."""
-
-    largest: ClassVar[_Largest]
 
     t: float = 1.0
     diameter: float | None = field(default=None, repr=False)
@@ -37,9 +27,13 @@ class _OfDiameter(Kernel):
     def __post_init__(self) -> None:
         given = {"t": self.t} if self.diameter is None else {"t": self.t, "diameter": self.diameter}
         for name, value in given.items():
-            if not (isinstance(value, Real) and 0 < value < np.inf):
+            if not is_positive(value):
                 msg = f"{type(self).__name__} needs a positive, finite {name}; got {value}."
                 raise InvalidInputError(msg)
+
+    @abstractmethod
+    def largest(self, pair: Pair) -> float:
+        """Return the largest distance between two samples."""
 
     def fix(self, pair: Pair) -> Kernel:
         """Take the diameter from the training samples, unless it was given."""
@@ -64,10 +58,12 @@ class _OfDiameter(Kernel):
         """Return one per sample."""
         return ones_like_rows(X)
 
-    def _not_fitted(self) -> InvalidInputError:
-        return InvalidInputError(
-            f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
-        )
+    def width(self) -> float:
+        """Return the bandwidth, or refuse a kernel that was not fitted."""
+        if self.diameter is None:
+            msg = f"{self} has no scale yet: call kernel.fit(X) on the training samples, or give it a diameter."
+            raise InvalidInputError(msg)
+        return self.t * self.diameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +85,13 @@ class Gaussian(_OfDiameter):
     computes the formula above. The printed kernel with t is this one with :math:`\sqrt{t/2}`.
     """
 
-    largest = attrgetter("diameter")
+    def largest(self, pair: Pair) -> float:
+        """Return the largest Euclidean distance."""
+        return pair.diameter
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""
-        if self.diameter is None:
-            raise self._not_fitted()
-        width = self.t * self.diameter
+        width = self.width()
         K = products.sqdist * products.sqdist.dtype.type(-0.5 / (width * width))  # not width ** 2, which may raise
         return np.exp(K, out=K)
 
@@ -112,13 +108,13 @@ class Laplacian(_OfDiameter):
         The largest city-block distance between two training samples; `fit` takes it from the data.
     """
 
-    largest = staticmethod(lambda pair: float(_cityblock(pair).max()))
+    def largest(self, pair: Pair) -> float:
+        """Return the largest city-block distance."""
+        return float(_cityblock(pair).max())
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the decay with distance."""
-        if self.diameter is None:
-            raise self._not_fitted()
-        return _decay(_cityblock(pair), self.t * self.diameter)
+        return _decay(_cityblock(pair), self.width())
 
 
 def _cityblock(pair: Pair) -> Matrix:
@@ -142,13 +138,13 @@ class Chi2(_OfDiameter):
         The largest chi-squared distance between two training samples; `fit` takes it from the data.
     """
 
-    largest = staticmethod(lambda pair: float(_chi2(pair).max()))
+    def largest(self, pair: Pair) -> float:
+        """Return the largest chi-squared distance."""
+        return float(_chi2(pair).max())
 
     def evaluate(self, pair: Pair) -> Matrix:
         """Return the decay with distance."""
-        if self.diameter is None:
-            raise self._not_fitted()
-        return _decay(_chi2(pair), self.t * self.diameter)
+        return _decay(_chi2(pair), self.width())
 
 
 def _chi2(pair: Pair) -> Matrix:

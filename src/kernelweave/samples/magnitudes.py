@@ -28,7 +28,7 @@ def check_kernel(
     `training` says whether it compares training samples with themselves: the values of new samples may all be small.
     `dtype` is the precision of the computations, by default that of K.
     """
-    largest = float(max(K.max(initial=0), -K.min(initial=0)))
+    largest = _largest(K)
     precision = K.dtype if dtype is None else np.dtype(dtype)
     limit = LARGEST[precision.itemsize]
     if largest > limit or (training and 0 < largest < 1 / limit):
@@ -42,8 +42,7 @@ def check_kernel(
 def check_samples(tables: Sequence[Samples], names: Sequence[str], *, scaled: bool) -> None:
     """Refuse tables whose values are too large or too small: to be squared, or to be scaled by a model that does so."""
     for X, name in zip(tables, names, strict=True):
-        values = X.data if sparse.issparse(X) else X
-        largest = float(max(values.max(initial=0), -values.min(initial=0)))
+        largest = _largest(X.data if sparse.issparse(X) else X)
         limit = (_LARGEST_TO_SCALE if scaled else _LARGEST_OF_SAMPLES)[X.dtype.itemsize]
         if largest > limit or 0 < largest < 1 / limit:
             msg = (
@@ -63,3 +62,7 @@ def cast(X: Any, dtype: DTypeLike, what: str, *, copy: bool = True) -> Any:
             msg = f"{what} has values that are too large for {found.dtype}: scale it, or use dtype='float64'."
             raise InvalidInputError(msg)
     return found
+
+
+def _largest(values: Array) -> float:
+    return float(max(values.max(initial=0), -values.min(initial=0)))
