@@ -114,6 +114,7 @@ def test_the_conda_recipe_requires_what_the_project_does():
     assert {"package", "source", "build", "requirements", "test", "about", "extra"} == set(yaml.safe_load(filled))
 
 
+@pytest.mark.skipif(not (ROOT / "src").exists(), reason="the tests run against an installed wheel, without src")
 def test_every_place_names_the_same_version(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import check_version
@@ -164,7 +165,7 @@ def test_the_paper_has_the_sections_that_joss_requires_and_cites_what_is_in_its_
 def test_an_extra_that_the_code_asks_for_exists():
     asked = {
         name
-        for path in (ROOT / "src").rglob("*.py")
+        for path in Path(kernelweave.__file__).parent.rglob("*.py")
         for names in re.findall(r"kernelweave\[([\w,]+)\]", path.read_text())
         for name in names.split(",")
     }

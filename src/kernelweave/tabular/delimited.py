@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "CleanFrame",
@@ -187,7 +190,7 @@ def _complete(source: TextSource, layout: Layout) -> Iterator[None]:
         refuse_rows(source, layout)
 
 
-def _unmarked(frame: Any, ids: Collection[str]) -> Any:
+def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
     """Return a table whose ids are without their mark."""
     for key in ids:
         texts_of = frame[key].str[1:]
@@ -200,7 +203,7 @@ def _marked(entry: str) -> str:
     return f"={entry}"
 
 
-def _check_rows(source: TextSource, layout: Layout, frame: Any) -> None:
+def _check_rows(source: TextSource, layout: Layout, frame: pd.DataFrame) -> None:
     """Refuse a table with no rows, or with rows that are too short, which pandas fills up."""
     if not len(frame):
         msg = f"{source.path} holds no rows."
@@ -228,7 +231,7 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
         raise TableError(str(source.path), [Problem(text)])
 
 
-def style_of(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, found: str | None) -> Style:
+def style_of(source: TextSource, layout: Layout, frame: pd.DataFrame, wishes: Wishes, found: str | None) -> Style:
     """Return the decimal and thousands marks of a file; raise `TableError` if they cannot be told."""
     if wishes.decimal is not None or wishes.thousands is not None:
         decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
@@ -249,7 +252,7 @@ def style_of(source: TextSource, layout: Layout, frame: Any, wishes: Wishes, fou
     raise TableError(str(source.path), [Problem(text, ways, choice=True)])
 
 
-def text_columns(frame: Any) -> list[str]:
+def text_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns that are neither numbers, booleans, dates nor categories."""
     typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
     return [name for name, known in zip(frame, typed, strict=True) if not known]
@@ -259,13 +262,13 @@ def text_columns(frame: Any) -> list[str]:
 class CleanFrame:
     """A table whose texts that are numbers are numbers, with notes, problems, and the units of columns."""
 
-    frame: Any
+    frame: pd.DataFrame
     notes: list[str]
     problems: list[Problem]
     units: Mapping[str, str]
 
 
-def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> CleanFrame:
+def clean_frame(frame: pd.DataFrame, style: Style, wishes: Wishes, found: str | None) -> CleanFrame:
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
     ids = {wishes.id, found, *filter(is_unnamed, frame)}
     kept = wishes.named | ids
@@ -288,7 +291,7 @@ def clean_frame(frame: Any, style: Style, wishes: Wishes, found: str | None) -> 
     return CleanFrame(frame.assign(**changed), notes, problems, units)
 
 
-def _without_empty(frame: Any, kept: Collection[str | None]) -> tuple[Any, list[str]]:
+def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[Any, list[str]]:
     """Return a table without rows and columns that are empty, and notes."""
     notes = []
     empty = frame.isna().to_numpy()

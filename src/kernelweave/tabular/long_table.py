@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
 from kernelweave.tabular.row_labels import is_unnamed
 from kernelweave.tabular.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Widened", "widened"]
 
@@ -35,12 +38,12 @@ _LEAST = 3  # variables of such a table
 class Widened:
     """A table with a row for every id, the column of the ids, and notes."""
 
-    frame: Any
+    frame: pd.DataFrame
     id: str
     notes: list[str]
 
 
-def widened(frame: Any, path: Path, wishes: Wishes) -> Widened | list[str]:
+def widened(frame: pd.DataFrame, path: Path, wishes: Wishes) -> Widened | list[str]:
     """Return a long table with a row for every id; of another table only notes, with a hint if it looks like one."""
     if wishes.long is not None:
         for name in wishes.long:
@@ -61,7 +64,7 @@ def widened(frame: Any, path: Path, wishes: Wishes) -> Widened | list[str]:
     return [f"it looks like a long table: if every row is one measurement, pass --long {options} (long= in Python)"]
 
 
-def _as_long(frame: Any, names: list[str]) -> tuple[tuple[str, str, str], float, bool] | None:
+def _as_long(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, str, str], float, bool] | None:
     """Return id, variable and value, the share of pairs that are there, and whether the names say so; None if not."""
     id, variable, value = names
     if frame[value].dtype.kind not in "iuf" or frame[variable].dtype.kind in "biufcmM" or frame[id].dtype.kind == "f":
@@ -75,7 +78,7 @@ def _as_long(frame: Any, names: list[str]) -> tuple[tuple[str, str, str], float,
     return (id, variable, value), len(frame) / (n * m), bool(certain)
 
 
-def _spread(frame: Any, long: tuple[str, str, str], path: Path) -> Widened:
+def _spread(frame: pd.DataFrame, long: tuple[str, str, str], path: Path) -> Widened:
     """Return a table with a column for every variable, in the order in which they occur."""
     pd = pandas()
     id, variable, value = long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Matrix
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import shown, shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["code_hints", "codes_of", "without_codes"]
 
@@ -28,7 +31,9 @@ def codes_of(codes: Sequence[str]) -> list[tuple[str | None, str]]:
     return [(column or None, value.strip()) for column, _, value in parted]
 
 
-def without_codes(frame: Any, codes: Sequence[str], kept: Collection[str | None]) -> tuple[Any, list[str]]:
+def without_codes(
+    frame: pd.DataFrame, codes: Sequence[str], kept: Collection[str | None]
+) -> tuple[pd.DataFrame, list[str]]:
     """Return a table whose cells with a code are missing, but for the columns in `kept`, and notes that count them."""
     notes = []
     for column, code in codes_of(codes):
@@ -52,7 +57,7 @@ def _equal(column: Any, code: str) -> Any:
     return hit & column.notna()
 
 
-def code_hints(frame: Any, kept: Collection[str | None]) -> list[str]:
+def code_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:
     """Return a sentence for every number that repeats far outside the other values of a column."""
     numeric = frame.select_dtypes("number")
     numeric = numeric[[name for name in numeric if name not in kept]]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.samples.file_reading import LimitWord
 from kernelweave.tabular.problems import Problem, Way, shown, shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "MISSING",
@@ -113,13 +116,13 @@ def unclear_points(cells: Iterable[str]) -> str | None:
 class NumberColumn:
     """A column of texts as numbers, with notes, the problem if its units differ, and its unit."""
 
-    values: Any
+    values: pd.Series[float]
     notes: list[str] = field(default_factory=list)
     problem: Problem | None = None
     unit: str = ""
 
 
-def numbers_of(column: Any, style: Style, limits: LimitWord = "limit") -> NumberColumn | None:
+def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit") -> NumberColumn | None:
     """Return a column of texts as numbers; None if it holds texts, or limits and `limits` is "refuse"."""
     import pandas as pd
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.tabular.problems import shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ColumnSummary", "summarise"]
 
@@ -23,7 +26,7 @@ class ColumnSummary:
     content: str
 
 
-def summarise(frame: Any) -> list[ColumnSummary]:
+def summarise(frame: pd.DataFrame) -> list[ColumnSummary]:
     """Return what every column of a data frame holds.
 
     The kinds are number, whole number, boolean, date, category (few texts, which repeat), text and empty.

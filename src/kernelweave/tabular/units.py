@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernelweave.tabular.number_text import is_unit
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["named_units"]
 
 _BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
 
 
-def named_units(frame: Any, said: Mapping[str, str]) -> dict[str, str]:
+def named_units(frame: pd.DataFrame, said: Mapping[str, str]) -> dict[str, str]:
     """Return the units of the columns of a table by name: those that the file says, and those in the names."""
     found = {}
     for name in map(str, frame):
