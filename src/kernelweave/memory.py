@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 
-__all__ = ["LIMIT", "SMALL", "available_memory", "check_memory", "gib"]
+__all__ = ["LIMIT", "available_memory", "check_memory", "gib"]
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
-SMALL = 2**28  # bytes: where a fit needs no more, the machine is not asked
+_SMALL = 2**28  # bytes: the machine is not asked for less
 
 
-def available_memory() -> int | None:
-    """Return the bytes that can still be allocated, None where the system does not say.
+def available_memory(need: float = math.inf) -> int | None:
+    """Return the bytes that can still be allocated, None where the system does not say, or for a small need.
 
     The least of what the machine and its control group leave; the environment variable KERNELWEAVE_MEMORY, in bytes,
     takes their place.
     """
     if given := os.environ.get(LIMIT):
         return _bytes(given)
+    if need <= _SMALL:
+        return None
     known = [value for value in (_machine(), _control_group()) if value is not None]
     return min(known) if known else None
 
@@ -38,7 +41,7 @@ def _bytes(given: str) -> int:
 
 def check_memory(need: int, *, what: str, advice: str) -> None:
     """Refuse, before allocating, what does not fit; the error names the need, what there is and the way on."""
-    free = available_memory()
+    free = available_memory(need)
     if free is not None and need > free:
         msg = f"{what} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."
         raise NotEnoughMemoryError(msg)

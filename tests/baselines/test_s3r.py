@@ -152,3 +152,11 @@ def test_a_weight_beyond_single_precision_gives_the_codes_of_double_precision(bu
     assert single.codes_.dtype == np.float32
     assert_allclose(single.codes_, double.codes_, atol=1e-3)
     assert_allclose(single.history_["objective"], double.history_["objective"], rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_tolerance_larger_than_any_single_number_overflows_nowhere(bundles):
+    X, _, partial = bundles
+    with pytest.warns(UndecidedWarning, match="raise lam"):  # codes of 0 are near enough
+        model = S3R(code_tol=1e300, max_iter=2).fit(X.astype(np.float32), partial)
+    assert not model.codes_.any()

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import linalg
 
 from kernelweave.core.algebra.matrices import (
     average_with_transpose,
     definite_inverse,
+    eigenvectors,
     floor_spectrum,
     nearest_psd,
     outer_square,
@@ -84,3 +86,20 @@ def test_a_floored_spectrum_is_the_nearest_one(small):
 def test_only_a_positive_definite_matrix_has_a_definite_inverse(small):
     assert definite_inverse(small.K - 2 * np.eye(small.n)) is None
     assert_allclose(definite_inverse(small.K) @ small.K, np.eye(small.n), atol=1e-10)
+
+
+def test_a_matrix_whose_inverse_overflows_has_no_definite_inverse():
+    assert definite_inverse(np.diag([1.0, 1e-310])) is None
+
+
+def test_eigenvectors_are_found_where_the_first_algorithm_fails(small, monkeypatch):
+    expected = eigenvectors(small.K, 1, 2)
+    eigh = linalg.eigh
+
+    def fail(M, *, subset_by_index=None, **options):
+        if subset_by_index is not None:
+            raise linalg.LinAlgError
+        return eigh(M, **options)
+
+    monkeypatch.setattr(linalg, "eigh", fail)
+    assert_allclose(np.abs((eigenvectors(small.K, 1, 2) * expected).sum(axis=0)), 1)

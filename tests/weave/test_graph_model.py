@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from kernelweave import Chunks, Landmark, Local, Views, WeaveClassifier, WeaveClustering
-from kernelweave.errors import KernelweaveError
+from kernelweave.errors import KernelweaveError, NotFiniteError
 from kernelweave.kernels import recipe
 from kernelweave.samples import KernelStack, Seen
 from kernelweave.samples.digests import Lean
 from kernelweave.weave import Centres, GraphModel, graph_model
 from kernelweave.weave.graph_model import distributions
+from kernelweave.weave.learned_rows import LearnedRows
 
 X, Y = make_blobs(120, n_features=4, centers=3, cluster_std=2.0, random_state=0)
 NEW = make_blobs(50, n_features=4, centers=3, cluster_std=2.0, random_state=0, shuffle=True)[0] + 0.1
@@ -287,3 +289,9 @@ def test_new_samples_beyond_all_numbers_are_refused_without_a_warning():
     model = WeaveClassifier(solver="landmark", scale="none").fit(X, np.where(np.arange(60) % 2, np.arange(60) % 3, -1))
     with pytest.raises(KernelweaveError, match=r"gave inf or NaN|are not finite"):
         model.predict(np.full((1, 3), 1e170))
+
+
+def test_a_consensus_that_cannot_be_inverted_asks_for_a_larger_gamma():
+    rows = LearnedRows(SimpleNamespace(matrix=np.ones((4, 4))), np.eye(4, 2), 1.0, 0.0, None, np.ones(4))
+    with pytest.raises(NotFiniteError, match=r"singular up to rounding with gamma=0 .*: fit with a larger gamma"):
+        rows.rows(None)

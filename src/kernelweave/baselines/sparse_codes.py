@@ -64,7 +64,8 @@ def sparse_codes(G: Matrix, T: Matrix, lam: float, *, start: Matrix, tol: float,
     """
     t = T / lam
     B = start.T.copy()  # codes as rows: what belongs to a sample is contiguous
-    slack = max(tol / lam, 100 * float(np.finfo(G.dtype).eps * G.diagonal().max()))
+    real = np.finfo(G.dtype)
+    slack = min(max(tol / lam, 100 * float(real.eps * G.diagonal().max())), float(real.max))
     V = code_violation(G, B.T, t, 1).T
     n_iter, longest = 0, 0
     for _ in range(_SWEEPS):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
 from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
-from kernelweave.memory import LIMIT, SMALL, check_memory
+from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.precomputed import KernelStack
@@ -220,14 +219,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
         n = samples.n_samples
-        need = self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize)
-        if need > SMALL or LIMIT in os.environ:
-            check_memory(
-                need,
-                what=f"{type(self).__name__} of {n} samples and {n_kernels} kernels",
-                advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
-                "or fewer samples or kernels",
-            )
+        check_memory(
+            self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
+            what=f"{type(self).__name__} of {n} samples and {n_kernels} kernels",
+            advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
+            "or fewer samples or kernels",
+        )
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -10,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import LIMIT, SMALL, available_memory, gib
+from kernelweave.memory import available_memory, gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views
@@ -98,7 +97,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         if not wishes.keys() <= given.supports:
             raise _lacking(given, wishes, able)
         need = given.memory(samples, *room)
-        free = _free(need)
+        free = available_memory(need)
         if free is not None and need > free:
             raise _too_large(given, samples, need, free, _advice(given, wishes, able))
         return SolverChoice(given, "asked for")
@@ -117,7 +116,7 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     tried: list[tuple[int, Solver]] = []
     for solver in able:
         need = solver.memory(samples, *room)
-        free = _free(need)
+        free = available_memory(need)
         tried.append((need, solver))
         reason = ""
         if n > solver.up_to:
@@ -132,15 +131,10 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             return SolverChoice(solver, why)
         passed.append(reason)
     need, smallest = min(tried, key=lambda pair: pair[0])
-    free = _free(need)
+    free = available_memory(need)
     if free is not None and need > free:
         raise _too_large(smallest, samples, need, free, _advice(smallest, wishes, [smallest]))
     return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
-
-
-def _free(need: int) -> int | None:
-    """Return the free memory in bytes, None if it is not known, or is enough for such a small need anyway."""
-    return available_memory() if need > SMALL or LIMIT in os.environ else None
 
 
 def refuse_gaps(choice: SolverChoice, samples: Views) -> None:

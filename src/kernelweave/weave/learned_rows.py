@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.new_rows import graph_rows
 from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.errors import NotFiniteError
 from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
@@ -60,4 +63,11 @@ class LearnedRows(Lean):
     @cached_property
     def _inverse(self) -> Matrix:
         """A = (K + γI)^-1, computed once."""
-        return ridge_inverse(self.consensus.matrix, gamma=self.gamma)
+        try:
+            return ridge_inverse(self.consensus.matrix, gamma=self.gamma)
+        except np.linalg.LinAlgError as error:
+            msg = (
+                f"The consensus kernel is singular up to rounding with gamma={self.gamma:g} on its diagonal, so new "
+                "samples cannot be compared with it: fit with a larger gamma."
+            )
+            raise NotFiniteError(msg) from error

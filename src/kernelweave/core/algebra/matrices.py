@@ -82,6 +82,8 @@ def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
     else:
         R = trtri(R, lower=False, overwrite_c=True)[0]
     R = lauum(R, lower=False, overwrite_c=True)[0].T
+    if not np.isfinite(R.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
+        return None
     _mirror_lower(R)
     return np.asarray(R)
 
@@ -133,9 +135,12 @@ def _mirror_lower(M: Matrix) -> None:
 def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
     """Orthonormal eigenvectors of a symmetric M, as columns: those of its eigenvalues first to last, ascending.
 
-    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may miss some: then all are computed.
+    Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may miss some or fail: then all are computed.
     """
-    _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
+    try:
+        _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
+    except linalg.LinAlgError:
+        V = M[:, :0]
     if V.shape[1] <= last - first:
         V = linalg.eigh(M, driver="evd", check_finite=False)[1][:, first : last + 1]
     return np.asarray(V)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import Mask, Matrix, Vector
-from kernelweave.core.consensus.self_weighted import TRUSTED, Tile, agreement, fixed_point_weights
+from kernelweave.core.consensus.self_weighted import Tile, fixed_point_weights, trust
 
 __all__ = ["known_moments", "known_weights", "masked_distances"]
 
@@ -60,5 +60,5 @@ def known_weights(G: Matrix, R: Matrix, view: NDArray[np.intp], view_trust: Vect
     """The weights of `median_weights`, with the distances of each kernel over the pairs in its view."""
     i = np.arange(len(view))
     least = float(np.sqrt(np.finfo(np.float64).eps * G[view, i, i].max()))
-    t = np.minimum(1, agreement(R) / TRUSTED) * view_trust
+    t = trust(R, len(view)) * view_trust
     return fixed_point_weights(lambda p: masked_distances(G, view, p), t, least=least)

@@ -12,7 +12,6 @@ from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
 
 __all__ = [
-    "TRUSTED",
     "KernelTiles",
     "Tile",
     "agreement",
@@ -21,6 +20,7 @@ __all__ = [
     "gram_distances",
     "kernel_moments",
     "median_weights",
+    "trust",
 ]
 
 # rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there, (r, b, b'), or
@@ -32,7 +32,7 @@ _TOL = 1e-8
 _MAX_STEPS = 1000
 _LEAST = 1e-150  # of a distance that weights are divided by, where all kernels are 0
 _FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
-TRUSTED = 0.1  # agreement from which a kernel has full weight; that of permuted kernels is near 0.01
+_TRUSTED = 0.1  # agreement from which a kernel has full weight; that of permuted kernels is near 0.01
 _FLOOR = 0.1  # of the median distance to the mean: smaller distances count as this one
 
 
@@ -146,7 +146,7 @@ def agreement(R: Matrix) -> Vector:
     for _ in range(len(R)):
         u = np.maximum(u, (R * u).max(axis=1))
     full = np.ones(len(flat))
-    if np.count_nonzero(u > TRUSTED) > len(u) / 2:
+    if np.count_nonzero(u > _TRUSTED) > len(u) / 2:
         full[~flat] = u
     return full
 
@@ -161,8 +161,13 @@ def median_weights(
     in the kernel's view.
     """
     least = float(np.sqrt(np.finfo(np.float64).eps * G.diagonal().max()))
-    t = (np.ones(len(G)) if R is None else np.minimum(1, agreement(R) / TRUSTED)) * view_trust
+    t = trust(R, len(G)) * view_trust
     return fixed_point_weights(lambda p: gram_distances(G, p), t, least=least, floor=floor)
+
+
+def trust(R: Matrix | None, r: int) -> Vector:
+    """t = min(1, agreement/0.1): near 0 for kernels that are correlated with no other; 1 without R."""
+    return np.ones(r) if R is None else np.minimum(1, agreement(R) / _TRUSTED)
 
 
 def fixed_point_weights(
