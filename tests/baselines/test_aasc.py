@@ -8,9 +8,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import AASC, KernelSpectralClustering
-from kernelweave.baselines.aasc import degree_and_smoothness
+from kernelweave.baselines.aasc import _RULES, aggregate, degree_and_smoothness
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Gaussian, KernelBank, Linear
 from kernelweave.metrics import clustering_accuracy
 
@@ -143,3 +143,10 @@ def test_an_unknown_scheme_is_refused(iris):
 def test_a_run_cut_short_warns_with_what_to_do(iris):
     with pytest.warns(ConvergenceWarning, match="AASC stopped after 1 iteration, with weights still changing"):
         AASC(3, kernels=WIDE, max_iter=1, random_state=0).fit(iris[0])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scheme", ["positive", "released"])
+def test_affinities_without_any_degree_are_refused_with_a_reason(scheme):
+    with pytest.raises(NotFiniteError, match="AASC cannot weigh these kernels"):
+        aggregate(np.zeros((2, 6, 6)), 2, _RULES[scheme], max_iter=2, tol=0)

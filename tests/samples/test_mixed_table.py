@@ -178,3 +178,11 @@ def test_views_with_the_same_name_are_refused():
     frame = pd.DataFrame(COLUMNS)
     with pytest.raises(InvalidInputError, match="Two views are called 'numbers'"):
         Views({"X": frame, "numbers": np.ones((6, 1))}, choices=CHOICES)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_too_far_away_to_be_standardised_are_refused_with_the_column():
+    small = pd.DataFrame({"a": [1e-10, 2e-10, 3e-10, 4e-10], "b": list("uvuv")})
+    table, _ = fit_mixed(small, "X", ColumnChoices())
+    with pytest.raises(InvalidInputError, match="Column 'a' holds values that are too far from its mean"):
+        table.read(small.assign(a=1e305), "X")

@@ -17,7 +17,7 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.paper.label_step import embedding
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.kernels.products import inverse_roots
 
@@ -188,12 +188,25 @@ def aggregate(W: Matrix, c: int, rule: Rule, *, max_iter: int, tol: float) -> Ag
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
-        alpha, beta = degree_and_smoothness(W, F[:, rule.columns])
-        before, v = v, rule.weigh(alpha, beta / alpha)
+        with np.errstate(all="ignore"):  # what is not finite is refused below
+            alpha, beta = degree_and_smoothness(W, F[:, rule.columns])
+            before, v = v, rule.weigh(alpha, beta / alpha)
+        _need_finite(v)
         F = rule.embed(combine(W, v**2), m)
-        history.append(float(v**2 @ degree_and_smoothness(W, F[:, :c])[1]) * c)
+        with np.errstate(all="ignore"):
+            history.append(float(v**2 @ degree_and_smoothness(W, F[:, :c])[1]) * c)
+        _need_finite(history[-1])
         converged = bool(np.abs(v - before).max() <= tol)
     return Aggregate(v, F[:, :c], np.array(history), converged)
+
+
+def _need_finite(found: Vector | float) -> None:
+    if not np.isfinite(found).all():
+        msg = (
+            "AASC cannot weigh these kernels: most of their values are 0, or too small beside the others. "
+            "Use kernels with similarities between samples, or scale them."
+        )
+        raise NotFiniteError(msg)
 
 
 def degree_and_smoothness(W: Matrix, F: Matrix) -> tuple[Vector, Vector]:

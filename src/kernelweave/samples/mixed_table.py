@@ -301,7 +301,16 @@ def _numbers(cells: Cells, column: Column, *, standardize: bool) -> tuple[Matrix
     values = np.asarray(cells, dtype=np.float64)
     known = ~np.isnan(values)
     values = np.where(known, values, column.fill)
-    return ((values - column.mean) / column.deviation if standardize else values)[:, None], known
+    if standardize:
+        with np.errstate(over="ignore"):  # refused below
+            values = (values - column.mean) / column.deviation
+        if not np.isfinite(values).all():
+            msg = (
+                f"Column {column.name!r} holds values that are too far from its mean of {column.mean:g} to be "
+                "standardised: check its unit."
+            )
+            raise InvalidInputError(msg)
+    return values[:, None], known
 
 
 def _indicators(cells: Cells, column: Column) -> tuple[Matrix, Mask]:
