@@ -164,7 +164,7 @@ def robust_multiple_kernel_kmeans(
         total = float(w.sum())
         K = combine(H, w / total)  # neither labels nor centres depend on its scale, and w may be tiny
         A = seeded_centres(K, c, 1, rng) if A is None else A
-        found = kernel_kmeans(K, A, root_loss(floor / total), max_iter=_SWEEPS)
+        found = kernel_kmeans(K, A, root_loss(min(floor / total, float(limits.max))), max_iter=_SWEEPS)
         A = found.A[None]
         d = np.stack([own_distances(centre_distances(Hm, A), found.z[None])[0] for Hm in H])
         d = np.maximum(d.astype(np.float64), 0)

@@ -209,5 +209,5 @@ def _objectives_and_gaps(a: Matrix, g: Matrix, B: Matrix, k: Vector) -> tuple[Ve
     """
     inner = np.einsum("ij,ij->i", a, g)
     f = np.maximum((inner + k - np.einsum("ij,ij->i", a, B)) / 2, np.finfo(k.dtype).tiny)
-    m = 2 * f - (inner - g.min(axis=1))
+    m = 2 * f - np.maximum(inner - g.min(axis=1), 0)  # the mean of g by a is not below its minimum but for rounding
     return f, f - np.maximum(m, 0) ** 2 / (4 * f)

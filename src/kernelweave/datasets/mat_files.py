@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from kernelweave.datasets.contents import check_allocation
 from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.files.mat_structure import check_sparse_variables
 from kernelweave.memory import check_memory
 
 __all__ = ["read_mat_content"]
@@ -60,6 +61,8 @@ def read_mat_content(path: Path, variables: Iterable[str]) -> dict[str, Any]:
 def _read_version_5(path: Path, variables: Iterable[str]) -> dict[str, Any]:
     with path.open("rb") as file:
         _check_inflated_size(file, path)
+    if any(kind == "sparse" for _, _, kind in scipy.io.whosmat(str(path), appendmat=False)):
+        check_sparse_variables(path)
     found = scipy.io.loadmat(str(path), appendmat=False, variable_names=tuple(variables))
     return {name: _plain(value) for name, value in found.items() if not name.startswith("__")}
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
+from kernelweave.files.mat_structure import check_sparse_variables
 from kernelweave.memory import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import pandas
@@ -86,6 +87,8 @@ def read_mat(path: Path, wishes: Wishes) -> dict[str, TableFile]:
         raise InvalidInputError(msg) from error
     for _, shape, _ in held:
         _check_dense(shape, path)
+    if any(kind == "sparse" for _, _, kind in held):
+        check_sparse_variables(path)
     arrays: dict[str, Array] = {}
     for name, value in io.loadmat(path).items():
         if not name.startswith("__"):

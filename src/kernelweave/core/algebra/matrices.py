@@ -116,7 +116,9 @@ def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
         A = np.linalg.inv(M)  # that of scipy warns of what is refused here
     except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(msg) from error
-    if np.linalg.norm(M, 1) * np.linalg.norm(A, 1) * np.finfo(M.dtype).eps > 1:
+    with np.errstate(over="ignore"):
+        condition = np.linalg.norm(M, 1) * np.linalg.norm(A, 1)
+    if condition * np.finfo(M.dtype).eps > 1:
         raise np.linalg.LinAlgError(msg)
     return symmetric_part(A)
 
