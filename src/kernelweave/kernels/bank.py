@@ -223,10 +223,16 @@ def weighted_products(
     """Return Σ p_i H_i of some pairs of samples from products; kernels that need more are left to `otherwise`."""
     dtype = products.inner.dtype
     total = np.zeros(products.inner.shape, dtype=dtype)
-    for share, kernel in zip(p, kernels, strict=True):
-        if share != 0:
-            K = kernel.of_products(products)
-            K = otherwise(kernel) if K is None else K
-            K *= dtype.type(share)
-            total += K
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        for share, kernel in zip(p, kernels, strict=True):
+            if share != 0:
+                K = kernel.of_products(products)
+                K = otherwise(kernel) if K is None else K
+                K *= dtype.type(share)
+                total += K
+        size = total.sum()
+    if not (np.isfinite(size) or np.isfinite(total).all()):
+        names = ", ".join(map(str, kernels))
+        msg = f"The sum of the kernels {names} is inf or NaN: check their parameters and the scale of X."
+        raise InvalidInputError(msg)
     return total
