@@ -399,5 +399,5 @@ def test_samples_whose_products_overflow_in_single_precision_are_refused_without
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_sum_of_kernels_that_is_not_finite_is_refused_with_their_names():
     pair = Pair(np.ones((3, 2), dtype=np.float32))
-    with pytest.raises(InvalidInputError, match=r"kernels 1e\+300 \* linear.*, linear.* is inf or NaN"):
+    with pytest.raises(InvalidInputError, match=r"kernels 1e\+300 \* linear.*, linear.* gave inf or NaN"):
         weighted_products([1e300 * Linear(), Linear()], np.array([0.5, 0.5]), pair, lambda kernel: None)

@@ -233,6 +233,6 @@ def weighted_products(
         size = total.sum()
     if not (np.isfinite(size) or np.isfinite(total).all()):
         names = ", ".join(map(str, kernels))
-        msg = f"The sum of the kernels {names} is inf or NaN: check their parameters and the scale of X."
+        msg = f"The kernels {names} gave inf or NaN for these samples: check their parameters and the scale of X."
         raise InvalidInputError(msg)
     return total
