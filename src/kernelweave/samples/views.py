@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -215,8 +216,9 @@ class Views:
         return self.map({name: lambda table: cast(table, dtype, "X", copy=copy) for name in self.names})
 
     def map(self, functions: Mapping[str, Callable[[Any], Any]]) -> Views:
-        """Return the views with a function applied to each table."""
-        tables = [functions[name](table) for name, table in zip(self.names, self.tables, strict=True)]
+        """Return the views with a function applied to each table that has one; the others stay."""
+        pairs = zip(self.names, self.tables, strict=True)
+        tables = [functions[name](table) if name in functions else table for name, table in pairs]
         return Views.of(
             tables,
             self.present,
@@ -264,26 +266,18 @@ class Views:
 
     def fitted_to(self, readings: Mapping[str, TableReading]) -> Views:
         """Return the views with columns in the order of `fit`, by their names; `readings` are those of `fit`."""
-        tables = list(self.tables)
-        for v, (name, source) in enumerate(zip(self.names, self.sources, strict=True)):
+        aligned: dict[str, Callable[[Any], Any]] = {}
+        for name, source in zip(self.names, self.sources, strict=True):
             fitted, own = readings.get(source), self.readings.get(source)
             if isinstance(fitted, NamedColumns) and isinstance(own, NamedColumns):
-                tables[v] = fitted.aligned(Table(tables[v], columns=own.names), name).values
+                aligned[name] = partial(_in_order, fitted=fitted, own=own, view=name)
             elif fitted is not None and not same_reading(fitted, own):
                 msg = (
                     f"These Views hold {source!r} in another form than that of fit, with categories or constants of "
                     "its own: pass the tables themselves, or make the Views with readings=model.readings_."
                 )
                 raise InvalidInputError(msg)
-        return Views.of(
-            tables,
-            self.present,
-            self.sample_names,
-            names=self.names,
-            kinds=self.kinds,
-            sources=self.sources,
-            readings=self.readings,
-        )
+        return self.map(aligned)
 
     def with_gaps(self, names: tuple[str, ...], widths: tuple[int, ...]) -> Views:
         """Return the views in this order; those that are absent lack every sample."""
@@ -336,3 +330,8 @@ def _named(tables: Any) -> dict[str, Any]:
         msg = f"The names of views must differ; got {', '.join(map(repr, tables))}."
         raise InvalidInputError(msg)
     return named
+
+
+def _in_order(table: Samples, *, fitted: NamedColumns, own: NamedColumns, view: str) -> Samples:
+    """Return a table with its columns in the order of `fit`."""
+    return fitted.aligned(Table(table, columns=own.names), view).values
