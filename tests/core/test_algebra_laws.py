@@ -177,7 +177,9 @@ def test_eigenvectors_of_a_failing_algorithm_are_those_asked_for(monkeypatch):
     expected = np.linalg.eigh(M)[1]
     eigh = linalg.eigh
     monkeypatch.setattr(
-        linalg, "eigh", lambda M, *, subset_by_index=None, **more: (np.zeros(0), M[:, :1]) if subset_by_index else eigh(M, **more)
+        linalg,
+        "eigh",
+        lambda M, *, subset_by_index=None, **more: (np.zeros(0), M[:, :1]) if subset_by_index else eigh(M, **more),
     )
     for first, last in ((0, 1), (2, 5)):
         found = eigenvectors(M, first, last)

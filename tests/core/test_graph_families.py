@@ -131,7 +131,7 @@ def test_kernels_without_a_positive_trace_have_no_affinities(K):
 
 
 def test_a_singular_ridge_is_refused():
-    with pytest.raises(NotFiniteError, match="is singular at gamma=0.5"):
+    with pytest.raises(NotFiniteError, match=r"is singular at gamma=0\.5"):
         KernelAffinities(np.diag([5.0, -1.0]), 0.5)("ridge")
 
 
@@ -276,9 +276,7 @@ def test_rows_are_cut_and_weighted_kind_by_kind(border, n_new):
     D = row_sqdist(K_x, K_xx, diagonal)
     T = self_tuned(D.copy(), neighbour_scales(D, 60), scales)
     ridge, near = RowPart("ridge", 6, 2.0), RowPart("tuned", 4, 0.5)
-    expected = {
-        part: part.weight * top_rows(Affinity(M), part.k, 60).toarray() for part, M in ((ridge, Z), (near, T))
-    }
+    expected = {part: part.weight * top_rows(Affinity(M), part.k, 60).toarray() for part, M in ((ridge, Z), (near, T))}
     assert_allclose(cut_rows(K_x, border, (ridge,)).toarray(), expected[ridge])
     assert_allclose(cut_rows(K_x, border, (near,)).toarray(), expected[near], rtol=1e-9)
     assert_allclose(cut_rows(K_x, border, (ridge, near)).toarray(), expected[ridge] + expected[near], rtol=1e-9)

@@ -179,7 +179,9 @@ def naive_tables(X, c, starts, rng):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("n", "c", "starts"), [(30, 2, 2), (30, 3, 1), (25, 6, 2), (28, 10, 2), (40, 12, 1), (20, 1, 2)])
+@pytest.mark.parametrize(
+    ("n", "c", "starts"), [(30, 2, 2), (30, 3, 1), (25, 6, 2), (28, 10, 2), (40, 12, 1), (20, 1, 2)]
+)
 def test_tables_are_partitioned_as_by_a_loop_over_runs(n, c, starts):
     rng = np.random.default_rng(n + c)
     X = rng.normal(size=(2, n, 3))
@@ -192,7 +194,9 @@ def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1, 30, 2))
     seeded = []
     of = lloyd._seeded
-    monkeypatch.setattr(lloyd, "_seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng))
+    monkeypatch.setattr(
+        lloyd, "_seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng)
+    )
     for most in (29, 59, 60, 89, 90, 1500):
         monkeypatch.setattr(lloyd, "_SETS_UP_TO", most)
         table_partitions(X, 9, starts=2, rng=np.random.default_rng(0))
@@ -207,7 +211,11 @@ def test_tables_of_any_width_are_partitioned_in_their_own_order(monkeypatch):
     padded = np.zeros((3, 20, 4))
     for i, (table, places) in enumerate(zip(tables, order, strict=True)):
         padded[i, :, : table.shape[1]] = table[places]
-    for together, chunks in ((1e7, [slice(0, 3)]), (240, [slice(0, 2), slice(2, 3)]), (1, [slice(i, i + 1) for i in range(3)])):
+    for together, chunks in (
+        (1e7, [slice(0, 3)]),
+        (240, [slice(0, 2), slice(2, 3)]),
+        (1, [slice(i, i + 1) for i in range(3)]),
+    ):
         monkeypatch.setattr(lloyd, "_TOGETHER", together)
         draws = np.random.default_rng(seed)
         z = np.concatenate([table_partitions(padded[part], 3, starts=2, rng=draws) for part in chunks])

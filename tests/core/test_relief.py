@@ -84,7 +84,12 @@ def naive_peaks(of, k):
     edges = sorted(  # one sample may be the pass to several peaks: then the first peaks are joined first
         (-min(h[i], h[j]), *sorted((peak[i], peak[j]))) for i in range(n) for j in of.near[i] if peak[i] != peak[j]
     )
-    root, prominence, above, when = {p: p for p in set(peak)}, dict.fromkeys(peak, np.inf), {}, dict.fromkeys(peak, n * n)
+    root, prominence, above, when = (
+        {p: p for p in set(peak)},
+        dict.fromkeys(peak, np.inf),
+        {},
+        dict.fromkeys(peak, n * n),
+    )
 
     def top(p):
         while root[p] != p:

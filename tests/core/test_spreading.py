@@ -278,7 +278,9 @@ def test_strongest_edges_are_rows_cosines_and_the_best_ties(seed):
     _, piece = connected_components(sparse.csr_array(W))
     Z = S.copy()
     np.fill_diagonal(Z, 0)
-    between = np.array([[Z[np.ix_(piece == a, piece == b)].max() if a != b else 0 for b in set(piece)] for a in set(piece)])
+    between = np.array(
+        [[Z[np.ix_(piece == a, piece == b)].max() if a != b else 0 for b in set(piece)] for a in set(piece)]
+    )
     tree = minimum_spanning_tree(sparse.csr_array(-between)).toarray()
     for a, b in zip(*np.nonzero(tree), strict=True):
         inside = np.where(np.outer(piece == a, piece == b), Z, 0)
