@@ -157,9 +157,11 @@ def test_a_difference_of_more_than_two_errors_is_not_put_down_to_the_draws():
     spread = 0.1 * math.sqrt(20 / 19)
     two = 2 * math.hypot(spread / math.sqrt(20), 0.02 / math.sqrt(20))
     assert said(1.01 * two) == said(-1.01 * two) == []
-    assert said(0.99 * two) == said(-0.99 * two) == [
-        f"draws: within two standard errors of the difference ({50 * two:.2f} each)"
-    ]
+    assert (
+        said(0.99 * two)
+        == said(-0.99 * two)
+        == [f"draws: within two standard errors of the difference ({50 * two:.2f} each)"]
+    )
 
 
 def test_without_a_deviation_on_either_side_there_is_no_error():
