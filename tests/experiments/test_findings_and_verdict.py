@@ -67,7 +67,8 @@ def test_every_figure_is_matched_exceeded_not_reached_loose_or_missing(paper):
         "Not reached (ACC): KGL: WINE −0.250, IRIS −0.125.",
         "Without a setting that converged in all its runs (ACC): SMKL: IRIS.",
         "Not computed (ACC): SC: YALE; KGL: YALE.",
-        "SMKL has the best ACC in 0 of 1 case in the paper, and in 0 of 1 case here. The best in the others: KGL: WINE.",
+        "SMKL has the best ACC in 0 of 1 case in the paper, and in 0 of 1 case here. The best in the others: KGL: "
+        "WINE.",
     ]
 
 
@@ -182,7 +183,8 @@ def test_the_leak_is_given_for_every_place_and_its_largest_effect_first(paper):
     assert findings.leak(made(*rows)) == [
         "The order of the rows alone changes ACC by +50.0 points on IRIS with 50 % of the labels: from 0.250 to 0.750, "
         "with the same data, draws and parameters.",
-        "IRIS with 10 % of the labels, 2 draws, ACC in %: as released 50.00; SMKL, rows aligned 75.00; published 62.50.",
+        "IRIS with 10 % of the labels, 2 draws, ACC in %: as released 50.00; SMKL, rows aligned 75.00; published "
+        "62.50.",
         "IRIS with 50 % of the labels, 1 draw, ACC in %: as released 75.00; SMKL, rows aligned 25.00.",
         "WINE with 10 % of the labels, 1 draw, ACC in %: as released 50.00; SMKL, rows aligned 50.00.",
         "YALE with 10 % of the labels, 1 draw, ACC in %: as released 50.00.",

@@ -115,7 +115,8 @@ def test_latex_letter_by_letter():
     assert to_latex([TABLE]) == (
         "% needs \\usepackage{booktabs,longtable}\n"
         "\\begin{longtable}{lrl}\n\\caption{Two | three}\\\\\n\\toprule\nData & ACC & said \\\\\n\\midrule\n\\endhead\n"
-        "\\bottomrule\n\\endfoot\nA & \\textbf{1} & x \\\\\nA & 2 & -- \\\\\n\\midrule\nB & $-$3 & \\textbf{y\\_z} \\\\\n"
+        "\\bottomrule\n\\endfoot\nA & \\textbf{1} & x \\\\\nA & 2 & -- \\\\\n\\midrule\n"
+        "B & $-$3 & \\textbf{y\\_z} \\\\\n"
         "\\end{longtable}\n\\noindent First.\\par\n\\noindent Second \\textless{}b\\textgreater{}.\\par\n"
     )
 
