@@ -1,4 +1,4 @@
-"""Inverted lists with an index that is made up: what is asked of it, how much effort, and what becomes of the answer."""
+"""Inverted lists with an index that is made up: what is asked of it, with how much effort, and what it is used for."""
 
 from types import SimpleNamespace
 

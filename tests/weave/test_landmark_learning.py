@@ -113,7 +113,7 @@ def test_the_row_of_a_sample_takes_memory_for_its_neighbours_and_columns(X):
 
 def test_random_landmarks_are_samples_in_their_order(X):
     graph = learned(X)
-    rows = [int(np.flatnonzero((X == one).all(axis=1))[0]) for one in graph.landmarks]
+    rows = [int(np.flatnonzero((one == X).all(axis=1))[0]) for one in graph.landmarks]
     assert len(set(rows)) == 12
     assert rows == sorted(rows)
     assert not np.array_equal(graph.landmarks, learned(X, seed=1).landmarks)
@@ -140,9 +140,14 @@ def test_landmarks_that_are_given_are_scaled_like_the_samples(X):
 
 @pytest.mark.parametrize(
     ("asked", "stored", "scale", "expected"),
-    [(None, np.float64, "none", np.float64), (None, np.float32, "none", np.float32),
-     (None, np.float64, "unit", np.float32), ("float32", np.float64, "none", np.float32), ("float64", np.float32, "unit", np.float64)],
-)  # fmt: skip
+    [
+        (None, np.float64, "none", np.float64),
+        (None, np.float32, "none", np.float32),
+        (None, np.float64, "unit", np.float32),
+        ("float32", np.float64, "none", np.float32),
+        ("float64", np.float32, "unit", np.float64),
+    ],
+)
 def test_scaled_samples_are_compared_in_single_precision_unless_another_is_asked_for(X, asked, stored, scale, expected):
     graph = learned(X.astype(stored), dtype=asked, scale=scale)
     assert graph.dtype == expected
@@ -223,9 +228,7 @@ def test_there_are_at_most_as_many_clusters_and_components_as_landmarks(X):
     BB = block_sums(graph, X)
     assert landmark_clusters(graph, BB, X, 12, 12, 1, 0)[1].shape == (12, 12)
     for c, q in ((13, 2), (2, 13)):
-        with pytest.raises(
-            InvalidInputError, match="13 clusters or components need as many distinct landmarks; got 12"
-        ):
+        with pytest.raises(InvalidInputError, match=r"13 clusters or components need .* landmarks; got 12"):
             landmark_clusters(graph, BB, X, c, q, 1, 0)
 
 
