@@ -66,9 +66,11 @@ def _explained(
     published: Published,
 ) -> Iterator[str]:
     """Say where the leak gives the published figure at the most labels, and else what the setting alone is worth."""
+    names = {f.dataset for f in published.figures if f.labels == _MOST and f.method == _OURS}
+    if not names:
+        return
     most = [(cell, published.scale * cell.scores["acc"].mean - f.value) for cell, f in pairs if cell.labels == _MOST]
     close = [f"{cell.dataset.upper()} {_signed(apart)}" for cell, apart in most if abs(apart) <= _CLOSE]
-    names = {f.dataset for f in published.figures if f.labels == _MOST and f.method == _OURS}
     missing = sorted(name.upper() for name in names - {cell.dataset for cell, _ in most})
     yield (
         f"With {_MOST} % of the labels the leak gives the published figure within {_CLOSE:g} points on: "
