@@ -52,6 +52,7 @@ def test_a_leak_within_three_points_of_the_paper_is_named_and_missing_data_sets_
 def test_a_leak_that_is_farther_off_gives_its_draws_and_what_the_search_is_worth():
     same = made(0.5, 0.6, scheme="released", **SETTING)
     others = [made(0.9, scheme="safeguarded", **SETTING), made(0.3, scheme="released", **SETTING | {"gamma": 2})]
+    others.append(made(0.1, scheme="released", **SETTING).assign(preprocessing="unit"))
     *_, near, far = leak_table(pd.concat([same, *others]), leaking(0.7, 0.74), TABLE3).notes
     assert "within 3 points on: none" in near
     assert far.startswith("YALE with 50 % of the labels: −10.44 points from the published figure.")

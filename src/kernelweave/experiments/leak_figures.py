@@ -108,7 +108,7 @@ def _why_not(cell: Cell, apart: float, rows: pd.DataFrame, leak: pd.DataFrame, b
         f"leak was run with {counted(cell.n_settings, 'setting')}, the best on {counted(len(drawn), 'draw')} "
         f"({drawn.min():.2f} to {drawn.max():.2f})"
     )
-    same = _same_setting(_at(read_cells(rows), cell, _OURS), json.loads(frame["parameters"].iloc[0]))
+    same = _same_setting(_at(read_cells(rows), cell, _OURS), frame.iloc[0])
     if best is None or same is None:
         return f"{said}."
     return (
@@ -122,18 +122,16 @@ def _at(frame: pd.DataFrame, cell: Cell, method: str) -> pd.DataFrame:
     return frame[same & (frame["method"] == method)]
 
 
-def _same_setting(frame: pd.DataFrame, parameters: dict[str, object]) -> float | None:
-    """Return the accuracy of the released scheme, rows aligned, with the parameters of the leak's run."""
-    found = [
-        acc
-        for text, kernel, way, acc in zip(
-            frame["parameters"], frame["kernel"], frame["preprocessing"], frame["acc"], strict=True
-        )
-        if (given := json.loads(text)).get("scheme") == "released"
-        and all(given.get(name) == parameters.get(name) for name in _SAME)
-        and way == "none" and kernel == "released-7"
-    ]  # fmt: skip
-    return sum(found) / len(found) if found else None
+def _same_setting(frame: pd.DataFrame, leaking: pd.Series) -> float | None:
+    """Return the accuracy of the released scheme, rows aligned, with the setting of the leak's run."""
+    wanted = json.loads(leaking["parameters"])
+    alike = (frame["kernel"] == leaking["kernel"]) & (frame["preprocessing"] == leaking["preprocessing"])
+    runs = frame[alike & frame["parameters"].map(lambda text: _same(json.loads(text), wanted))]
+    return float(runs["acc"].mean()) if len(runs) else None
+
+
+def _same(given: dict[str, object], wanted: dict[str, object]) -> bool:
+    return given.get("scheme") == "released" and all(given.get(name) == wanted.get(name) for name in _SAME)
 
 
 def _signed(number: float) -> str:
