@@ -111,7 +111,7 @@ def _several(prepared: Prepared, plan: Plan) -> SeveralGraphs:
         lambda weights: _woven(prepared, built, weights, plan),
         lambda: _perturbed(built, plan),
         partial(null, samples) if isinstance(samples, Views) else None,
-        density_of(samples, versions[-1].scalings),
+        partial(density_of, samples, versions[-1].scalings),
         partial(clarity, samples, versions, plan) if isinstance(samples, Views) else None,
         prepared.copies,
     )

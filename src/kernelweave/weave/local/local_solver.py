@@ -82,7 +82,7 @@ class Local:
                 lambda _: woven,
                 perturbed_graphs,
                 None,
-                density_of(samples, versions[0].scalings, np.argsort(place)),
+                lambda: density_of(samples, versions[0].scalings, np.argsort(place)),
                 partial(clarity, samples, versions, plan),
                 place,
             )
