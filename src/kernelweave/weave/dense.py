@@ -87,7 +87,7 @@ def _label_trust(K: Matrix, task: LabelTask) -> float:
 
     One right and one wrong are added, since few labels say little.
     """
-    known = np.flatnonzero(task.labelled)
+    known = np.flatnonzero(task.codes >= 0)
     D = kernel_sqdist(K[np.ix_(known, known)])
     right = float(np.count_nonzero(task.codes[known][D.argmin(axis=1)] == task.codes[known])) if len(known) > 1 else 0.0
     return float(((right + 1) / (len(known) + 2)) ** _POWER_OF_LABELS)

@@ -90,7 +90,7 @@ class Local:
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
-        few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
+        few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, _, _ = self._weave(samples, plan, rng, join=False, least=0)
