@@ -53,7 +53,8 @@ def as_several(*graphs, **options):
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
         "density": lambda: None,
-        "clarity": None,
+        "samples": None,
+        "versions": (),
         "copies": np.arange(N),
     }
     return SeveralGraphs(**(settings | options))

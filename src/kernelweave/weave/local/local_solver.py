@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,6 @@ from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.structure import clarity
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
@@ -83,7 +82,8 @@ class Local:
                 perturbed_graphs,
                 None,
                 lambda: density_of(samples, versions[0].scalings, np.argsort(place)),
-                partial(clarity, samples, versions, plan),
+                samples,
+                versions,
                 place,
             )
             return cluster_graphs(several, reading, plan, rng)
