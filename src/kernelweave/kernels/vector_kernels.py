@@ -16,7 +16,7 @@ from scipy import sparse
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, as_operand, is_count, is_positive, need_kernel, ones_like_rows
-from kernelweave.kernels.pair import HasProducts, Pair, as_writable, row_sqnorms, with_itself
+from kernelweave.kernels.pair import HasProducts, Pair, as_writable, inverse_roots, row_sqnorms, with_itself
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Linear",
     "Polynomial",
     "SelfTuning",
-    "inverse_roots",
 ]
 
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
@@ -173,11 +172,6 @@ def _power(K: Matrix, degree: int) -> Matrix:
         K *= K
         degree //= 2
     return K if degree == 1 else np.power(K, degree, out=K)
-
-
-def inverse_roots(d: Vector) -> Vector:
-    """Return 1/sqrt(d), and 0 where d is 0, so that a zero sample gets similarity 0 instead of NaN."""
-    return np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
 
 
 @dataclass(frozen=True, slots=True)
