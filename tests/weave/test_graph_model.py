@@ -274,9 +274,9 @@ def test_samples_of_one_block_are_not_ordered():
     assert_array_equal(joiner.given, [new.tables[0][:, 0]])
 
 
-def test_a_model_without_values_and_centres_cannot_tell_groups():
+def test_a_loaded_model_without_values_and_centres_is_refused():
     with pytest.raises(TypeError, match="needs values or centres"):
-        GraphModel(ByHand(), COORDINATES)
+        GraphModel(ByHand(), COORDINATES).check_loaded()
 
 
 def test_training_samples_without_kept_answers_are_answered_as_new_ones():
