@@ -91,7 +91,7 @@ def test_only_a_positive_definite_matrix_has_a_definite_inverse(small):
     assert_allclose(definite_inverse(small.K) @ small.K, np.eye(small.n), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 64, 65, 130, 601, 2001])
+@pytest.mark.parametrize("n", [1, 64, 65, 130, 601, 1001])
 def test_a_definite_inverse_is_exact_up_to_rounding_at_every_size(rng, n):
     X = rng.normal(size=(n, n // 2 + 1))
     M = X @ X.T / n
@@ -100,7 +100,7 @@ def test_a_definite_inverse_is_exact_up_to_rounding_at_every_size(rng, n):
     assert_allclose(A @ (M + 0.1 * np.eye(n)), np.eye(n), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 65, 300, 2001])
+@pytest.mark.parametrize("n", [2, 65, 300, 1001])
 def test_a_matrix_that_is_not_definite_in_its_last_row_is_inverted_otherwise(rng, n):
     M = rng.normal(size=(n, n))
     M = M + M.T + np.diag([*np.full(n - 1, 4.0 * n), -n])
