@@ -28,7 +28,7 @@ from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
 from kernelweave.weave.dense_rows import DenseRows
-from kernelweave.weave.density import density_of
+from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.structure import clarity
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
@@ -111,7 +111,7 @@ def _several(prepared: Prepared, plan: Plan) -> SeveralGraphs:
         lambda weights: _woven(prepared, built, weights, plan),
         lambda: _perturbed(built, plan),
         partial(null, samples) if isinstance(samples, Views) else None,
-        density_of(samples, versions[-1].scalings),
+        few_columns_of(samples, versions[-1].scalings),
         partial(clarity, samples, versions, plan) if isinstance(samples, Views) else None,
         prepared.copies,
     )

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Labels, Vector
-from kernelweave.core.partitions.valleys import Relief
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.prepared import NullKind
 from kernelweave.weave.graph_model import Joiner
@@ -60,8 +59,8 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
-    density : function without arguments, or None
-        Measures how dense the samples lie; None where there are too many columns for it.
+    table : function without arguments, or None
+        Returns the scaled samples, by which their density is told; None where there are too many columns for it.
     clarity : function of a number of clusters and a RandomState, or None
         Returns how far clusters stand out from samples without structure, from 0 to 1.
     copies : array of shape (n_samples,)
@@ -74,6 +73,6 @@ class SeveralGraphs:
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
-    density: Callable[[], Relief] | None
+    table: Callable[[], Matrix] | None
     clarity: Callable[[int, np.random.RandomState], float] | None
     copies: Labels
