@@ -22,7 +22,7 @@ __all__ = ["shared_shape"]
 
 _MOST = 500  # samples; of more, every second, third, ... by their coordinates
 _STEPS, _GAIN = 30, 0.2  # of EM: how many, and by how much the log-likelihood must rise
-_PATIENCE = 3  # numbers of components without a better one
+_PATIENCE = {True: 3, False: 8}  # numbers of components without a better one; few arcs describe a ring badly
 _PER_PARAMETER = 2  # samples
 _SMALL = 10  # no component is smaller than the mean divided by this
 _FLOOR = {True: 1e-6, False: 1e-3}  # of the variance, added to common covariances, and to single ones
@@ -79,13 +79,13 @@ def _whitened(X: Matrix, fit: _Fit) -> Matrix:
     return X @ np.linalg.inv(np.linalg.cholesky(C)).T
 
 
-def _tried(X: Matrix, *, common: bool, patience: int = _PATIENCE) -> Iterator[tuple[int, tuple[float, _Fit]]]:
+def _tried(X: Matrix, *, common: bool, patience: int | None = None) -> Iterator[tuple[int, tuple[float, _Fit]]]:
     """Yield numbers of components with BIC and the mixture, starting from Ward's clusters, until it only grows."""
     n, p = X.shape
     best, at, tree = np.inf, 1, ward(X)
     for k in range(1, n):
         n_parameters = k - 1 + k * p + (1 if common else k) * p * (p + 1) // 2
-        if k > 1 and (n < _PER_PARAMETER * n_parameters or k - at > patience):
+        if k > 1 and (n < _PER_PARAMETER * n_parameters or k - at > (patience or _PATIENCE[common])):
             return
         fit = _fitted(X, fcluster(tree, k, "maxclust") - 1, common=common)
         bic = n_parameters * np.log(n) - 2 * fit.likelihood
