@@ -56,8 +56,9 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         for k, z in found.items()
     }
     weigh = partial(cluster_evidence, _agreement(found, priors), within, of.values, few_columns=several.few_columns)
-    if several.table is not None:
-        evidence = weigh(**_few_columns(several.table(), found))
+    table = several.table()
+    if table is not None:
+        evidence = weigh(**_few_columns(table, found))
     elif several.null is not None:
         evidence = _beside_chance(several.null, of.values, numbers, weigh, priors, rng)
     else:
