@@ -78,7 +78,7 @@ def test_copies_of_a_few_samples_give_finite_factors():
 
 @pytest.mark.parametrize(("common", "name"), [(True, "tied"), (False, "full")])
 def test_em_reaches_the_likelihood_of_scikit_learn(common, name):
-    X, y = make_blobs(300, centers=3, cluster_std=[1, 1.5, 0.7], random_state=22)
+    X, y = make_blobs(300, centers=[[0, 0], [6, 0], [0, 6]], random_state=22)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     fit = _fitted(X, y, common=common)
     other = GaussianMixture(3, covariance_type=name, random_state=0, n_init=3).fit(X)
