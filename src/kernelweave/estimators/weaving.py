@@ -64,9 +64,10 @@ class WeaveClustering(GraphClusterer):
     n_clusters : int or "auto", default=8
         The number of clusters. "auto" takes the number after which a gap between eigenvalues stands out from that of
         samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. With two to
-        nine columns, it is the largest number of clusters that have valleys of density between them. It is 1 if no
-        structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off to
-        expect it.
+        nine columns, it is the largest number of clusters that have valleys of density between them, or the number of
+        Gaussian clusters of one shape, if these describe the samples better than clusters of different shapes. It is 1
+        if no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off
+        to expect it.
     %(kernels: number=12)
     %(weave_samples: task=clusters)
     embedding : {"auto", "merged", "raw", "soft", "unit", "commute"}, default="auto"

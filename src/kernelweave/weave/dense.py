@@ -28,7 +28,7 @@ from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
 from kernelweave.weave.dense_rows import DenseRows
-from kernelweave.weave.density import density_of
+from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
@@ -76,7 +76,7 @@ class Dense:
             lambda weights: _woven(prepared, built, weights, plan),
             lambda: _perturbed(built, plan),
             None if views is None else partial(_null, views, versions, plan),
-            partial(density_of, kept, versions[-1].scalings),
+            partial(few_columns_of, kept, versions[-1].scalings),
             views,
             versions,
             prepared.copies,

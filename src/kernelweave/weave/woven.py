@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Labels, Vector
-from kernelweave.core.partitions.valleys import Relief
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.prepared import NullKind
 from kernelweave.samples.scaling import Version
@@ -62,8 +61,8 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
-    density : function without arguments
-        Measures how dense the samples lie; it returns None where there are too many columns for it.
+    table : function without arguments
+        Returns the scaled samples, by which their density is told; None where there are too many columns for it.
     samples : Views or None
         The samples, not scaled, on some of which it is measured how far clusters stand out; None for kernel matrices.
     versions : sequence of Version
@@ -78,7 +77,7 @@ class SeveralGraphs:
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
-    density: Callable[[], Relief | None]
+    table: Callable[[], Matrix | None]
     samples: Views | None
     versions: Sequence[Version]
     copies: Labels

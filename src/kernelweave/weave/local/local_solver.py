@@ -21,7 +21,7 @@ from kernelweave.select import candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
-from kernelweave.weave.density import density_of
+from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.local.local_kernel import LocalKernel, group_bytes
 from kernelweave.weave.local.local_weave import LocalWeave, default_candidates, new_rows, perturbed, weave_local
 from kernelweave.weave.local.locality import near_order
@@ -82,7 +82,7 @@ class Local:
                 lambda _: woven,
                 perturbed_graphs,
                 None,
-                lambda: density_of(samples, versions[0].scalings, np.argsort(place)),
+                lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
                 samples,
                 versions,
                 place,
