@@ -1,84 +1,139 @@
-"""Toys whose number of clusters is known, for `n_clusters="auto"`: blobs, moons, circles, and noise."""
+"""Toys whose number of clusters is known, for `n_clusters="auto"`: blobs, moons, circles, and noise.
+
+Thresholds were chosen on seeds below 100, and on 170.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
-__all__ = ["KINDS", "toys"]
+__all__ = ["KINDS", "Toy", "toys"]
 
 _Table = NDArray[np.float64]
-_SIZES = {200: range(2), 300: range(5), 600: range(2)}  # samples, and seeds
+_SIZES = {200: range(100, 104), 300: range(104, 110), 600: range(110, 112)}  # samples, and seeds
+_SEEDS = range(100, 104)
 _CLEAR = 0.95  # of samples nearer to their own centre than to any other: below it, blobs overlap
 _STRETCH = np.array([[0.6, -0.6], [-0.4, 0.8]])
 _NOISE = {2: 300, 6: 200, 13: 178}  # columns, and samples
+_TAILED = {2: 300, 3: 300}
+_ASCENTS = 2000  # steps uphill from a centre
 
-KINDS = ("blobs", "overlapping blobs", "moons", "circles", "stretched", "varied", "real", "noise")
+KINDS = (
+    "blobs",
+    "overlapping blobs",
+    "moons",
+    "circles",
+    "stretched",
+    "varied",
+    "squares",
+    "real",
+    "noise",
+    "heavy-tailed noise",
+)
 
 
-def toys(kind: str) -> Iterator[tuple[_Table, int]]:
-    """Yield tables of a kind, each with its number of clusters."""
+class Toy(NamedTuple):
+    """A table, its number of clusters, and how many peaks the density has that it was drawn from, if known."""
+
+    X: _Table
+    c: int
+    n_peaks: int | None = None
+
+
+def toys(kind: str) -> Iterator[Toy]:
+    """Return the toys of a kind."""
     if kind.endswith("blobs"):
-        return ((X, c) for X, c, clear in _blobs() if clear == (kind == "blobs"))
-    makers: dict[str, Callable[[], Iterator[tuple[_Table, int]]]] = {
+        return (toy for toy, clear in _blobs() if clear == (kind == "blobs"))
+    makers: dict[str, Callable[[], Iterator[Toy]]] = {
         "moons": _moons,
         "circles": _circles,
         "stretched": _stretched,
         "varied": _varied,
         "real": _real,
+        "squares": _squares,
         "noise": _noise,
+        "heavy-tailed noise": _heavy_tails,
     }
     return makers[kind]()
 
 
-def _blobs() -> Iterator[tuple[_Table, int, bool]]:
+def _blobs() -> Iterator[tuple[Toy, bool]]:
     """Two to eight blobs at random places, and whether they are clear; most draws of many overlap somewhere."""
     for n, seeds in _SIZES.items():
         for c in range(2, 9):
             for seed in seeds:
                 X, y, centres = datasets.make_blobs(n, centers=c, random_state=seed, return_centers=True)
                 nearest = ((X[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-                yield X, c, bool(np.mean(nearest == y) >= _CLEAR)
+                yield Toy(X, c, _n_peaks(centres)), bool(np.mean(nearest == y) >= _CLEAR)
 
 
-def _moons() -> Iterator[tuple[_Table, int]]:
+def _n_peaks(centres: _Table) -> int:
+    """Return how many peaks the density of round blobs of variance 1 has, by climbing from every centre."""
+    at = centres.copy()
+    for _ in range(_ASCENTS):
+        near = np.exp(-((at[:, None] - centres) ** 2).sum(axis=2) / 2)
+        at = near @ centres / near.sum(axis=1, keepdims=True)
+    return len(np.unique(np.round(at, 1), axis=0))
+
+
+def _moons() -> Iterator[Toy]:
     for n in _SIZES:
-        for seed in range(2):
+        for seed in _SEEDS[:2]:
             for noise in (0.05, 0.08):
-                yield datasets.make_moons(n, noise=noise, random_state=seed)[0], 2
+                yield Toy(datasets.make_moons(n, noise=noise, random_state=seed)[0], 2)
 
 
-def _circles() -> Iterator[tuple[_Table, int]]:
+def _circles() -> Iterator[Toy]:
     for n in _SIZES:
-        for seed in range(2):
+        for seed in _SEEDS[:2]:
             for noise in (0.03, 0.05):
-                yield datasets.make_circles(n, factor=0.5, noise=noise, random_state=seed)[0], 2
+                yield Toy(datasets.make_circles(n, factor=0.5, noise=noise, random_state=seed)[0], 2)
 
 
-def _stretched() -> Iterator[tuple[_Table, int]]:
+def _stretched() -> Iterator[Toy]:
     for n in (300, 500):
-        for seed in (0, 1, 3, 170):
-            yield datasets.make_blobs(n, random_state=seed)[0] @ _STRETCH, 3
+        for seed in _SEEDS:
+            yield Toy(datasets.make_blobs(n, random_state=seed)[0] @ _STRETCH, 3)
 
 
-def _varied() -> Iterator[tuple[_Table, int]]:
+def _varied() -> Iterator[Toy]:
     for n in (300, 500):
-        for seed in (0, 1, 3, 170):
-            yield datasets.make_blobs(n, cluster_std=[1.0, 2.5, 0.5], random_state=seed)[0], 3
+        for seed in _SEEDS:
+            yield Toy(datasets.make_blobs(n, cluster_std=[1.0, 2.5, 0.5], random_state=seed)[0], 3)
 
 
-def _real() -> Iterator[tuple[_Table, int]]:
+def _squares() -> Iterator[Toy]:
+    """Three groups of even density: no mixture of Gaussians."""
+    for n in (150, 300):
+        for seed in _SEEDS:
+            rng = np.random.default_rng(seed)
+            corner = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.5]])[rng.integers(3, size=n)]
+            yield Toy(corner + rng.uniform(size=(n, 2)), 3)
+
+
+def _real() -> Iterator[Toy]:
     for load in (datasets.load_wine, datasets.load_iris, datasets.load_breast_cancer):
         X, y = load(return_X_y=True)
-        yield X, len(np.unique(y))
+        yield Toy(X, len(np.unique(y)))
 
 
-def _noise() -> Iterator[tuple[_Table, int]]:
-    for seed in range(10):
+def _noise() -> Iterator[Toy]:
+    for seed in range(100, 106):
         for columns, n in _NOISE.items():
             rng = np.random.default_rng(seed)
-            yield rng.normal(size=(n, columns)), 1
-            yield rng.uniform(size=(n, columns)), 1
+            yield Toy(rng.normal(size=(n, columns)), 1)
+            yield Toy(rng.uniform(size=(n, columns)), 1)
+
+
+def _heavy_tails() -> Iterator[Toy]:
+    for seed in range(100, 105):
+        for columns, n in _TAILED.items():
+            rng = np.random.default_rng(seed)
+            yield Toy(rng.standard_t(2, size=(n, columns)), 1)
+            yield Toy(rng.standard_t(3, size=(n, columns)), 1)
+            yield Toy(rng.lognormal(size=(n, columns)), 1)

@@ -155,10 +155,11 @@ def test_partitions_without_modularity_have_no_score_rather_than_a_negative_one(
     assert_allclose(found.score, 0)
 
 
-def by_valleys(depths, peak_depths):
-    """Return evidence from the depth of valleys in ten graphs, the same in all of them, and between peaks."""
+def by_valleys(depths, peak_depths, shared_shapes=None):
+    """Return evidence from the depth of valleys in ten graphs, the same in all, between peaks, and of a mixture."""
     every = {k: [depths.get(k, -0.5)] * 10 for k in NUMBERS}
-    return weighed(flat(0.9), [spectrum(3, 5.0)] * 2, depths=every, peak_depths=peak_depths)
+    given = {"depths": every, "peak_depths": peak_depths, "shared_shapes": shared_shapes}
+    return weighed(flat(0.9), [spectrum(3, 5.0)] * 2, **given)
 
 
 def test_in_few_columns_the_largest_number_with_valleys_is_chosen():
@@ -201,3 +202,43 @@ def test_what_decides_can_be_drawn():
     assert_allclose(graphs, [3, *[-0.5] * 6])
     assert_allclose(peaks, [3, *[np.nan] * 6])
     assert enough == 0.65
+
+
+def test_clusters_of_one_shape_count_where_they_describe_the_samples_best():
+    found = by_valleys({2: 0.9}, {2: 0.9}, {1: -80.0, 2: -30.0, 4: 6.0, 5: 20.2, 6: 16.0})
+    assert (found.chosen, found.found) == (5, "mixture")
+    assert found.runners_up == (6,)
+    assert found.words == (
+        "5 clusters stand out: Gaussian ones of one shape describe the samples better than any of different shapes "
+        "(log Bayes factor 20); 6 would be nearly as good"
+    )
+    assert_allclose(found.shared_shape, [-30, np.nan, 6, 20.2, 16, np.nan, np.nan])
+
+
+def test_a_mixture_with_the_number_that_valleys_show_leaves_the_decision_to_them():
+    found = by_valleys({2: 10.0}, {2: 10.0}, {2: 30.0, 3: 5.0})
+    assert (found.chosen, found.found) == (2, "valleys")
+
+
+@pytest.mark.parametrize(
+    "shapes", [None, {}, {1: 0.0, 4: -3.0}, {1: 7.0, 4: 5.0}], ids=["none", "empty", "worse", "one is better"]
+)
+def test_clusters_of_one_shape_that_describe_the_samples_worse_do_not_count(shapes):
+    assert by_valleys({2: 0.9}, {2: 0.9}, shapes).chosen == 2
+    assert by_valleys({}, {2: 0.5}, shapes).chosen == 1
+
+
+def test_a_mixture_shows_structure_only_beside_valleys():
+    shapes = {1: -20.0, 4: 9.0}
+    assert by_valleys({}, {2: 0.45}, shapes).chosen == 4
+    assert by_valleys({}, {2: 0.35}, shapes).chosen == 1
+    assert by_valleys({}, {}, shapes).chosen == 1
+
+
+def test_the_factors_of_a_mixture_are_drawn_if_it_decided():
+    found = by_valleys({2: 0.9}, {2: 0.9}, {2: -300.0, 4: 6.0, 5: 20.0})
+    ((name, values, enough),) = found.curves
+    assert (name, enough, found.measured) == ("clusters of one shape", 0, "log Bayes factor")
+    assert_allclose(values, [-20, np.nan, 6, 20, np.nan, np.nan, np.nan])
+    assert by_valleys({2: 0.9}, {2: 0.9}).measured == "depth of valleys"
+    assert weighed(flat(0.4), [spectrum(3, 1.1)]).measured == "gap"

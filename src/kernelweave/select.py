@@ -15,6 +15,7 @@ from kernelweave.core.partitions.valleys import APART
 __all__ = [
     "CLEAR",
     "DEEP",
+    "SHOWN",
     "VALLEY",
     "ClusterEvidence",
     "Found",
@@ -22,15 +23,17 @@ __all__ = [
     "cluster_evidence",
 ]
 
-Found: TypeAlias = Literal["gap", "agreement", "valleys", "nothing"]
+Found: TypeAlias = Literal["gap", "agreement", "valleys", "mixture", "nothing"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
 _MORE = 0.1  # agreement above that of samples without structure which counts as structure
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 DEEP = 0.65  # valleys between peaks of density that show structure; those of noise are rarely deeper than 0.6
+SHOWN = 0.4  # the same if a mixture of clusters of one shape shows structure too
 VALLEY = 0.1  # the depth of valleys, in a fifth of the graphs, that speaks for a number if there is structure
 _MANY = 0.8  # quantile of the graphs: a fifth of them is enough, since not every graph suits the data
+_NEARLY_AS_LIKELY = 5.0  # below the largest log Bayes factor
 _DRAWN = (-1.0, 3.0)  # the smallest and the largest depth that is drawn
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
@@ -63,9 +66,11 @@ class ClusterEvidence:
         best; but 1 if its agreement is not at least 0.1 above `chance` there. In few columns, any cut through a dense
         region is agreed on, so that valleys decide where they are measured: it is the number with the largest
         `peak_depth`, or the largest number with a `depth` of 0.1, whichever is larger; but 1 if no `peak_depth` reaches
-        0.65. Where they are not, it is the smallest number whose gap is within 10 % of the largest.
-    found : {"gap", "agreement", "valleys", "nothing"}
-        What decided; "nothing" means that no structure was found.
+        0.65. But if a `peak_depth` reaches 0.4, and clusters of one shape describe the samples better than clusters of
+        any shapes, it is the number with the largest `shared_shape`. Where no valleys are measured, it is the smallest
+        number whose gap is within 10 % of the largest.
+    found : {"gap", "agreement", "valleys", "mixture", "nothing"}
+        What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found.
     depth : array of shape (n_candidates,), or None
         How deep the shallowest valley between two clusters is: the logarithm of how much denser samples lie within the
         clusters than where they touch, 10 where no clusters touch. A fifth of the graphs have at least this depth. It
@@ -73,6 +78,11 @@ class ClusterEvidence:
     peak_depth : array of shape (n_candidates,), or None
         The same of the partition by as many peaks of the density of the samples; NaN where there are fewer peaks, or
         where one of the clusters would be smaller than a tenth of the mean size.
+    shared_shape : array of shape (n_candidates,), or None
+        How much better a mixture of Gaussians with a common covariance describes the samples than any with single ones:
+        about the logarithm of a Bayes factor, half the difference of BIC. Components without a valley of depth 0.1
+        between them are one cluster. NaN where no mixture has as many clusters, or where the samples of its clusters
+        have other tails than Gaussians. It is measured where `depth` is.
     """
 
     n_clusters: npt.NDArray[np.intp]
@@ -86,14 +96,21 @@ class ClusterEvidence:
     found: Found
     depth: npt.NDArray[Any] | None = None
     peak_depth: npt.NDArray[Any] | None = None
+    shared_shape: npt.NDArray[Any] | None = None
 
     @property
     def runners_up(self) -> tuple[int, ...]:
         """The other numbers that are nearly as good, the best first, at most three.
 
         These are peaks of the gap at least half as clear as needed if a gap decided, other numbers with valleys between
-        the clusters, the largest first, if valleys decided, or peaks of the score within a tenth of the best.
+        the clusters, the largest first, if valleys decided, numbers with a log Bayes factor at most 5 below the largest
+        if a mixture decided, or peaks of the score within a tenth of the best.
         """
+        if self.found == "mixture" and self.shared_shape is not None:
+            least = max(0.0, float(np.nanmax(self.shared_shape)) - _NEARLY_AS_LIKELY)
+            near = np.flatnonzero(self.shared_shape > least)
+            likely = self.n_clusters[near[np.argsort(-self.shared_shape[near], kind="stable")]]
+            return tuple(int(k) for k in likely if k != self.chosen)[:3]
         if self.depth is not None and self.peak_depth is not None:
             others = self.n_clusters[_with_valleys(self.depth, self.peak_depth)][::-1]
             return tuple(int(k) for k in others if k != self.chosen)[:3]
@@ -109,12 +126,23 @@ class ClusterEvidence:
     def curves(self) -> tuple[tuple[str, npt.NDArray[Any], float], ...]:
         """What decides, for drawing: names, values by number of clusters, and the value that is enough.
 
-        Depths are drawn between -1 and 3, and are NaN where there is none.
+        Depths are drawn between -1 and 3, log Bayes factors as far below 0 as the largest is above it; both are NaN
+        where there are none.
         """
+        if self.found == "mixture" and self.shared_shape is not None:
+            lowest = -float(np.nanmax(self.shared_shape))
+            return (("clusters of one shape", np.maximum(self.shared_shape, lowest), 0.0),)
         if self.depth is None or self.peak_depth is None:
             return (("gap", self.gap, self.clear),)
         drawn = (("valleys", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
         return tuple((name, np.clip(values, *_DRAWN), enough) for name, values, enough in drawn)
+
+    @property
+    def measured(self) -> str:
+        """What the curves measure."""
+        if self.found == "mixture":
+            return "log Bayes factor"
+        return "gap" if self.depth is None else "depth of valleys"
 
     @property
     def words(self) -> str:
@@ -133,6 +161,11 @@ class ClusterEvidence:
             return (
                 f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
                 f"samples without structure){also}"
+            )
+        if self.found == "mixture" and self.shared_shape is not None:
+            return (
+                f"{self.chosen} clusters stand out: Gaussian ones of one shape describe the samples better than any of "
+                f"different shapes (log Bayes factor {self.shared_shape[place]:.0f}){also}"
             )
         if self.depth is not None and self.peak_depth is not None:
             return f"{self.chosen} clusters {_apart(float(np.fmax(self.depth, self.peak_depth)[place]))}{also}"
@@ -159,6 +192,7 @@ def cluster_evidence(
     few_columns: bool = False,
     depths: Mapping[int, Sequence[float]] | None = None,
     peak_depths: Mapping[int, float] | None = None,
+    shared_shapes: Mapping[int, float] | None = None,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
 
@@ -179,6 +213,8 @@ def cluster_evidence(
         How deep the shallowest valley between clusters is in the partition of each graph. Valleys decide if given.
     peak_depths : mapping of number of clusters to float, or None
         The same in partitions by peaks of density, for the numbers that have one.
+    shared_shapes : mapping of number of clusters to float, or None
+        Log Bayes factors of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
 
     Returns
     -------
@@ -195,9 +231,13 @@ def cluster_evidence(
     if depths is not None:
         depth = np.array([np.quantile(depths[k], _MANY) for k in numbers])
         peak_depth = np.array([float((peak_depths or {}).get(int(k), np.nan)) for k in numbers])
+        shape = np.array([float((shared_shapes or {}).get(int(k), np.nan)) for k in numbers])
         which = numbers[_with_valleys(depth, peak_depth)]
         chosen, found = (int(which[-1]), "valleys") if len(which) else (1, "nothing")
-        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, depth, peak_depth)
+        likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
+        if likely and numbers[np.nanargmax(shape)] != chosen:
+            chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
+        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, depth, peak_depth, shape)
     if gap.max() >= clear:
         chosen, found = int(numbers[gap.argmax()]), "gap"
     else:
@@ -211,8 +251,13 @@ def cluster_evidence(
 
 def _with_valleys(depth: npt.NDArray[Any], peak_depth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which numbers of clusters have valleys between them; none if no peaks of density stand out."""
-    deepest = np.max(peak_depth, initial=-np.inf, where=np.isfinite(peak_depth))
+    deepest = _largest(peak_depth)
     return np.asarray((deepest >= DEEP) & ((peak_depth == deepest) | (depth >= VALLEY)))
+
+
+def _largest(values: npt.NDArray[Any]) -> float:
+    """Return the largest value that is not NaN, -inf if there is none."""
+    return float(np.max(values, initial=-np.inf, where=np.isfinite(values)))
 
 
 def _apart(depth: float) -> str:

@@ -353,3 +353,17 @@ def test_the_first_tile_sets_the_size_of_all(monkeypatch):
     monkeypatch.setattr(self_weighted, "_TILE", (5, 8))
     sizes = [rows.stop for rows, cols, _ in KernelTiles(stack_tiles(np.zeros((1, 30, 30))), 3, 30).of(DOUBLE)][:1]
     assert sizes == [8]  # 30 / sqrt(9) is 10
+
+
+@pytest.mark.parametrize(("apart", "expected"), [(6e-8, 2), (2e-8, 1)])
+def test_a_change_of_a_hundred_millionth_goes_on_and_less_ends(apart, expected):
+    calls = []  # weights change by a quarter of what distances differ
+    fixed_point_weights(lambda p: calls.append(p) or np.array([1.0, 1 + apart]), np.ones(2), least=0.0)
+    assert len(calls) == expected
+
+
+def test_relations_are_compared_as_objects_and_take_views_alone():
+    view, present = np.arange(2), np.ones((2, 3), dtype=bool)
+    assert ViewRelations(view, present) != ViewRelations(view, present)
+    with pytest.raises(TypeError, match="positional argument"):
+        ViewRelations(view, present, np.empty(0))

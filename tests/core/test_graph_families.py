@@ -336,3 +336,22 @@ def test_means_over_neighbours_need_one():
         means, reached = harmonic_rows(form(np.array([[1.0, 3.0], [0.0, 0.0]])), np.array([[1.0], [5.0]]))
         assert_allclose(means, [[4], [0]])
         assert_array_equal(reached, [True, False])
+
+
+@pytest.mark.parametrize(("dtype", "tie"), [(np.float64, 1e-7), (np.float32, 1e-5)])
+def test_affinities_that_differ_by_more_than_a_tie_are_ranked_by_their_size(dtype, tie):
+    for apart, first in ((3 * tie, False), (0.1 * tie, True)):
+        Z = np.array([[0, 1, 1 + apart, 0], [1, 0, 2, 2], [1 + apart, 2, 0, 2], [0, 2, 2, 0]], dtype=dtype)
+        C = GraphRule("ridge", n_neighbors=1).weave(lambda kind, Z=Z: Affinity(Z), 4).graph
+        assert (C[0, 1] > 0) == first
+        assert (C[0, 2] > 0) != first
+
+
+@pytest.mark.parametrize(("dtype", "digit"), [(np.float64, 1e-9), (np.float32, 1e-5)])
+def test_norms_that_are_equal_in_their_first_digits_are_ranked_by_position(dtype, digit):
+    for less, first in ((0.2 * digit, True), (3 * digit, False)):  # of the squared norm of column 2
+        Z = np.array([[0, 1, 1, 0], [1, 0, 2, 2], [1, 2, 0, 2], [0, 2, 2 * (1 - 9 / 8 * less), 0]], dtype=dtype)
+        C = top_rows(Affinity(Z), 1, 4)
+        assert C[0, 1] == 1
+        woven = GraphRule("ridge", n_neighbors=1).weave(lambda kind, Z=Z: Affinity(Z), 4).graph
+        assert (woven[0, 1] > 0) == first

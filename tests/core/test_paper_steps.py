@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.paper import kernel_step as kernel_steps
 from kernelweave.core.paper import nonnegative
@@ -14,7 +15,6 @@ from kernelweave.core.paper.graph_step import (
     label_distances,
     positive_graph,
     residual,
-    ridge_inverse,
     unexpressed,
 )
 from kernelweave.core.paper.kernel_step import (
@@ -341,3 +341,16 @@ def test_losses_meet_at_the_floor_and_an_empty_cluster_is_at_the_origin():
     assert_allclose(A[0], [[0.25, 0.75, 0], [0, 0, 0], [0, 0, 1]])
     K = np.diag([1.0, -9.0, 2.0]).astype(np.float32)
     assert distance_rounding(K) == pytest.approx(64 * 9 * np.finfo(np.float32).eps)
+
+
+def test_a_start_whose_seeds_coincide_takes_the_sample_farthest_from_its_centre():
+    x = np.array([[0.0], [0.0], [0.0], [1.0], [3.0], [7.0]])
+    for seed in range(12):
+        seeds = np.random.default_rng(seed).choice(6, size=3, replace=False)
+        D = (x[seeds] - x.T) ** 2
+        z = D.argmin(axis=0)
+        for empty in sorted(set(range(3)) - set(z)):
+            d = np.where(np.bincount(z, minlength=3)[z] > 1, D[z, np.arange(6)], -np.inf)
+            z[d.argmax()] = empty
+        (A,) = seeded_centres(x @ x.T, 3, 1, np.random.default_rng(seed))
+        assert_allclose(A, [(z == k) / (z == k).sum() for k in range(3)])

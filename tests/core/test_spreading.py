@@ -308,3 +308,19 @@ def test_the_factors_of_cosines_are_roots_of_the_diagonal_or_of_the_largest_entr
     S = np.array([[4.0, 1.0, 0.0], [1.0, 0.5, 2.0], [0.0, 0.0, 0.0]])
     assert_allclose(cosine_factors(S), [1 / 2, 1 / np.sqrt(2), 1])
     assert cosine_factors(S.astype(np.float32)).dtype == np.float32
+
+
+def test_entries_within_a_billionth_of_the_kth_largest_are_equal_to_it():
+    for apart, kept in ((0.5e-9, True), (1.5e-9, False)):
+        S = np.array([[1.0, 1 - apart, 0.5]])
+        assert (strongest_entries(S, 1, np.ones(3))[0, 1] > 0) == kept
+
+
+def test_conjugate_gradients_give_up_after_two_thousand_steps_and_end_at_a_hundred_thousandth():
+    stuck = conjugate_gradients(lambda F: np.zeros_like(F), np.ones((3, 1)), np.ones(3))
+    assert stuck[1:] == (False, 2000)
+    A = np.diag(np.logspace(0, 3, 60)) + 0.3
+    b = np.ones((60, 1))
+    given = [conjugate_gradients(lambda F: A @ F, b, np.ones(60), tol=tol)[2] for tol in (1e-5, 2e-5, 0.5e-5)]
+    assert conjugate_gradients(lambda F: A @ F, b, np.ones(60))[2] == given[0]
+    assert len(set(given)) == 3

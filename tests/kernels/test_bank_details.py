@@ -145,7 +145,7 @@ def test_linear_kernels_of_views_with_gaps_are_inner_products_of_moved_samples(f
     expected, crossed, own = [], [], []
     for v in range(2):
         phi, present = features(training, v)
-        psi, there = features(new, v)
+        psi, _ = features(new, v)
         mu = phi[present].mean(axis=0)
         t, u = weights_of(training.present)[v][:, None], weights_of(new.present)[v][:, None]
         moved, other = mu + t * (phi - mu), mu + u * (psi - mu)
@@ -187,7 +187,7 @@ def test_views_are_refused_by_name_and_by_type_and_need_two_samples():
         bank.fit(Views({"b": X, "a": X}))
     with pytest.raises(InvalidInputError, match="kernels for the views a, b; got ndarray"):
         bank.fit(X)
-    with pytest.raises(InvalidInputError, match="not fitted: call bank.fit"):
+    with pytest.raises(InvalidInputError, match=r"not fitted: call bank\.fit"):
         bank.grams(Views({"a": X, "b": X}))
     assert repr(bank) == "ViewBank(a: 1 kernel, b: 1 kernel)"
     assert len(bank) == 2

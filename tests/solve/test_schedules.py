@@ -311,3 +311,41 @@ def test_edges_beyond_two_say_that_labels_overrule_the_kernels():
         S[0, 1] = edge
         assert why_still_changing(State(S, S, np.ones(1), S)) is outcome
     assert still_changing(State(S, S, np.ones(1), S, on_bound=True)) is Outcome.MAX_ITER
+
+
+@pytest.mark.parametrize(("reach", "kept", "refused"), [(4.0, 16.0, 2.0), (5000.0, 1e4, 2500.0), (3.0, 12.0, 2.0)])
+def test_the_reach_is_quadrupled_or_halved_within_its_bounds(reach, kept, refused):
+    K, D = np.random.default_rng(0).normal(size=(2, 4, 4))
+    path = [K + 0.9**i * D for i in range(3)]
+    for objective, expected in ((1e9, kept), (-1e9, refused)):
+        run = Steady([[0.5, 0.25]] * 3)
+        run.state = replace(run.state, K=path[-1])
+        run.scheme = toy([])
+        leaps = Leaps(run, reach=reach, objective=objective, kernels=list(path))
+        iteration = leaps()
+        assert leaps.reach == expected
+        assert len(run.asked) == (1 if expected == kept else 2)
+        assert len(leaps.kernels) == (0 if expected == kept else 1)
+        assert leaps.last_change == 0.25
+        assert iteration.terms == {"fit": 1.0, "ridge": 2.0}
+
+
+def test_a_leap_that_fails_or_goes_nowhere_is_followed_by_a_plain_iteration():
+    K, D = np.random.default_rng(0).normal(size=(2, 4, 4))
+
+    class Failing(Steady):
+        def sweep(self, *, enough=0.0):
+            if not self.asked:
+                self.asked.append(enough)
+                raise StepError(Outcome.NOT_FINITE)
+            return super().sweep(enough=enough)
+
+    run = Failing([[1.0, 1.0]] * 3)
+    run.state = replace(run.state, K=K)
+    leaps = Leaps(run, objective=9.0, kernels=[K + D, K + 0.9 * D, K + 0.81 * D])
+    assert leaps() is not None
+    assert (leaps.reach, len(run.asked)) == (2.0, 2)
+    back = Steady([[1.0, 1.0]] * 3)
+    leaps = Leaps(back, objective=9.0, kernels=[K + D, K - 0.9 * D, K + 0.81 * D])
+    leaps()
+    assert (leaps.reach, len(back.asked), len(leaps.kernels)) == (4.0, 1, 2)

@@ -44,7 +44,7 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     -----
     The agreement of different graphs is drawn beside that of samples without structure, if these were compared. The gap
     has an axis of its own; one above the dashed line decides. In few columns the depth of valleys takes its place, each
-    with a dashed line for how deep they must be.
+    with a dashed line for how deep they must be, or the log Bayes factor of clusters of one shape, if these decided.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -76,7 +76,7 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
 
 
 def _decisive(ax: Axes, evidence: ClusterEvidence) -> list[Line2D]:
-    """Draw what decides, the gap or valleys, for every number, and how large it must be."""
+    """Draw what decides, the gap, valleys or a mixture, for every number, and how large it must be."""
     found: list[Line2D] = []
     style: dict[str, Any] = {"marker": "s", "markersize": 3.5, "linewidth": 1}
     for (name, values, enough), colour in zip(evidence.curves, COLOURS[1:], strict=False):
@@ -84,7 +84,7 @@ def _decisive(ax: Axes, evidence: ClusterEvidence) -> list[Line2D]:
         ax.axhline(enough, color=colour, linewidth=0.8, linestyle="--", zorder=0)
     if evidence.depth is None:
         ax.set_ylim(0, 1.1 * max(evidence.clear, float(evidence.gap.max())))
-    ax.set_ylabel("gap" if evidence.depth is None else "depth of valleys", fontsize=9)
+    ax.set_ylabel(evidence.measured, fontsize=9)
     ax.tick_params(labelsize=9, colors=GREY)
     strip_spines(ax)
     ax.spines["right"].set_visible(True)

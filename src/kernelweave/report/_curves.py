@@ -72,7 +72,7 @@ def evidence_picture(evidence: ClusterEvidence) -> Image:
     )
     drawn = np.concatenate([line.values[np.isfinite(line.values)] for line in decisive])
     other = Scale(drawn.min(initial=0), 1.1 * drawn.max(initial=max(enough)), y.start, y.end)
-    _right_axis(drawing, x, other, "gap" if evidence.depth is None else "depth of valleys")
+    _right_axis(drawing, x, other, evidence.measured)
     chosen = float(x(evidence.chosen))
     drawing.line((chosen, chosen), (y.start, y.end), GREY, dashed=True)
     for line, limit in zip(decisive, enough, strict=True):

@@ -14,7 +14,7 @@ from kernelweave.report._curves import convergence_picture, evidence_picture, sp
 from kernelweave.report._facts import Facts
 from kernelweave.report._shaded import graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Image
-from kernelweave.select import DEEP, VALLEY
+from kernelweave.select import DEEP, SHOWN, VALLEY
 
 __all__ = ["Figure", "Numbers", "draw_figures"]
 
@@ -92,13 +92,15 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
         f"A gap of {evidence.clear:g} or more decides. Otherwise it is what different graphs of the samples agree on, "
         "if they agree more than graphs of samples without structure do."
     )
-    if evidence.depth is not None and evidence.peak_depth is not None:
-        columns |= {"valleys": evidence.depth, "between peaks": evidence.peak_depth}
+    if evidence.depth is not None and evidence.peak_depth is not None and evidence.shared_shape is not None:
+        columns |= {"valleys": evidence.depth, "between peaks": evidence.peak_depth, "one shape": evidence.shared_shape}
         alt = f"Agreement and depth of valleys of {counted(len(evidence.n_clusters), 'number')} of clusters"
         reading = (
             f"There is structure if valleys between peaks of the density are {DEEP:g} deep or more. Then it is the "
             f"largest number whose valleys are {VALLEY:g} deep in a fifth of the graphs, or the number of peaks with "
-            "the deepest valleys, whichever is larger."
+            "the deepest valleys, whichever is larger. If Gaussian clusters of one shape describe the samples better "
+            f"than any of different shapes (one shape above 0), valleys of {SHOWN:g} are enough, and it is the number "
+            "that describes them best."
         )
     rows = tuple(
         (str(int(k)), *("-" if np.isnan(value) else f"{value:.3f}" for value in rest))

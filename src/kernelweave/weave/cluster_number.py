@@ -10,13 +10,14 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Vector
+from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import Partitions, modularity, rand_index
 from kernelweave.core.partitions.density_peaks import peak_partitions
-from kernelweave.core.partitions.valleys import Relief, depth
+from kernelweave.core.partitions.mixtures import shared_shape
+from kernelweave.core.partitions.valleys import depth, relief
 from kernelweave.samples.prepared import NullKind
-from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.select import CLEAR, VALLEY, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import Spectra, spectra, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -33,11 +34,12 @@ _EVERY_UP_TO, _STEP = 10, 4  # clusters; above, every fourth number is tried on 
 _Null: TypeAlias = Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]]
 
 
-class _Valleys(TypedDict):
-    """How deep valleys between clusters are, for each number: in every graph, and between peaks of density."""
+class _FewColumns(TypedDict):
+    """What few columns show for each number: valleys in every graph, and between peaks, and clusters of one shape."""
 
     depths: dict[int, list[float]]
     peak_depths: dict[int, float]
+    shared_shapes: dict[int, float]
 
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
@@ -54,8 +56,9 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         for k, z in found.items()
     }
     weigh = partial(cluster_evidence, _agreement(found, priors), within, of.values, few_columns=several.few_columns)
-    if several.density is not None:
-        evidence = weigh(**_valleys(several.density(), found))
+    table = several.table()
+    if table is not None:
+        evidence = weigh(**_few_columns(table, found))
     elif several.null is not None:
         evidence = _beside_chance(several.null, of.values, numbers, weigh, priors, rng)
     else:
@@ -64,13 +67,15 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
     return evidence
 
 
-def _valleys(of: Relief, found: dict[int, Partitions]) -> _Valleys:
-    """Return how deep the valleys between clusters are, in the partition of every graph, and in those by peaks."""
+def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
+    """Return how deep valleys between clusters are, in graphs and by peaks, and what clusters of one shape explain."""
+    of = relief(X)
     peaks = peak_partitions(of, list(found))
     least = len(of.height) / _SMALL
     return {
         "depths": {k: [depth(of, labels) for labels in z] for k, z in found.items()},
         "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
+        "shared_shapes": shared_shape(X, VALLEY),
     }
 
 

@@ -1,4 +1,4 @@
-"""What steps do with matrices: symmetric inverse, spectral norm, nearest positive semidefinite one, largest entries."""
+"""What steps do with matrices: inverse with a ridge, spectral norm, nearest semidefinite one, largest entries."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = [
     "nearest_psd",
     "norm_exceeds",
     "outer_square",
-    "shifted",
-    "symmetric_inverse",
+    "ridge_inverse",
     "symmetric_part",
     "symmetric_spectral_norm",
 ]
@@ -29,7 +28,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
-_SMALL, _BY_HALVES = 64, 2000  # rows: LAPACK factorises and inverts up to the first, and halves do up to the second
+_SMALL, _BY_HALVES = 64, 1000  # rows: LAPACK inverts up to the first and from the second on, where halves take memory
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -53,28 +52,21 @@ def average_with_transpose(M: Matrix) -> None:
             M[cols, rows] = tile.T
 
 
-def shifted(M: Matrix, shift: float) -> Matrix:
-    """M + shift·I, a new matrix."""
-    M = M.copy()
-    M.flat[:: len(M) + 1] += shift
-    return M
+def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
+    """A = (K + γI)^-1 of a symmetric K: Cholesky, or LU where K + γI is not positive definite."""
+    A = definite_inverse(K, shift=gamma)
+    return _indefinite_inverse(K, gamma) if A is None else A
 
 
-def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
-    """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
+def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
+    """(M + shift·I)^-1 = TT', T = R^-1, M + shift·I = R'R (n³ flops), or None if that is not positive definite.
 
-    With `overwrite` the inverse is computed in place of M (C-ordered), without another matrix of its size.
+    No other matrix of the size of the result is allocated.
     """
-    diagonal = M.diagonal().copy()
-    A = definite_inverse(M, overwrite=overwrite)
-    return _indefinite_inverse(M, diagonal) if A is None else A
-
-
-def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
-    """M^-1 = TT', T = R^-1, M = R'R symmetric positive definite (n³ flops), or None if M is not positive definite."""
+    M = M.copy(order="C")
+    M.flat[:: len(M) + 1] += shift
     (lauum,) = get_lapack_funcs(("lauum",), (M,))
-    # the transpose of a C-ordered matrix is a Fortran view, of which only the lower triangle of M is touched
-    A = M.T if overwrite else M.T.copy(order="F")
+    A = M.T  # of a C-ordered matrix it is a Fortran view, of which only the lower triangle of M is touched
     if not (_root_by_halves(A) if len(A) <= _BY_HALVES else _root(A)):
         return None
     A = lauum(A, lower=False, overwrite_c=True)[0].T
@@ -100,7 +92,7 @@ def _root_by_halves(M: Matrix) -> bool:
     """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
     With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
-    which take two thirds of the time of LAPACK's factorisation and inverse for some hundred rows.
+    which are faster than LAPACK's factorisation and inverse up to some thousand rows.
     """
     n = len(M)
     if n <= _SMALL:
@@ -118,11 +110,11 @@ def _root_by_halves(M: Matrix) -> bool:
     return True
 
 
-def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
-    """M^-1 by LU, from the upper triangle and the diagonal, which a failed Cholesky decomposition leaves intact."""
-    M = np.triu(M, 1)
+def _indefinite_inverse(K: Matrix, gamma: float) -> Matrix:
+    """(K + γI)^-1 by LU, of the upper triangle of K."""
+    M = np.triu(K, 1)
     M = M + M.T
-    np.fill_diagonal(M, diagonal)
+    np.fill_diagonal(M, K.diagonal() + gamma)
     msg = "The matrix is singular up to rounding."
     try:
         A = np.linalg.inv(M)  # that of scipy warns of what is refused here

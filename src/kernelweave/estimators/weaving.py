@@ -1,0 +1,351 @@
+"""The Weave estimators: clusters, or classes from a few labels, of sparse graphs of the self-weighted consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sized
+from typing import Any, ClassVar, Literal, Self
+
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+
+from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, Vector, WeightsLike
+from kernelweave.core.graphs.affinity import GraphKind, GraphRule
+from kernelweave.estimators._classifier import GraphClassifier, class_attributes
+from kernelweave.estimators._clusterer import GraphClusterer
+from kernelweave.estimators._docs import documented
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
+from kernelweave.samples.reader import ColumnsLike, SampleSet, SamplesLike
+from kernelweave.samples.scaling import SCALES, Scale, Version
+from kernelweave.select import ClusterEvidence
+from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
+from kernelweave.weave.plan import EmbeddingKind, LabelTask, Plan, Propagation, Reading
+from kernelweave.weave.progress import Reporter
+
+__all__ = ["WeaveClassifier", "WeaveClustering"]
+
+_GAMMA = 0.1
+_NEIGHBOURS = 10
+_CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    **KernelModel._parameter_constraints,
+    "scale": [StrOptions(set(SCALES)), Mapping],
+    "weights": [StrOptions({"self", "uniform"}), "array-like"],
+    "graph": [StrOptions({"auto", "ridge", "knn", "both"})],
+    "gamma": [RIDGE, StrOptions({"auto"})],
+    "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"})],
+    "solver": [StrOptions({"auto", *SOLVERS}), *map(type, SOLVERS.values())],
+}
+
+
+@documented
+class WeaveClustering(GraphClusterer):
+    r"""Clusters that several graphs of the consensus of several kernels agree on, with nothing to tune.
+
+    The consensus is the geometric median of the kernels, a graph its ridge representation, cut to the largest
+    entries of each row, and the clusters those of k-means on the bottom eigenvectors of the graph's Laplacian:
+
+    .. math:: K = \arg\min_K \sum_i \|H_i - K\|_F,
+
+    .. math:: Z = \arg\min_Z \mathrm{Tr}(K - 2KZ + Z^\top K Z) + g \|Z\|_F^2 = I - g (K + g I)^{-1},
+
+    .. math:: P = \arg\min_{P^\top P = I} \mathrm{Tr}(P^\top L P),
+
+    with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
+    scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
+    versions of the samples are compared, with four to six graphs each, and every graph is clustered in five ways. A
+    graph counts by how well its five partitions agree (the eighth power of their mean adjusted Rand index), and the
+    clusters are what all partitions agree on, by average linkage of their weighted co-association.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        The number of clusters. "auto" takes the number after which a gap between eigenvalues stands out from that of
+        samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. With two to
+        nine columns, it is the largest number of clusters that have valleys of density between them, or the number of
+        Gaussian clusters of one shape, if these describe the samples better than clusters of different shapes. It is 1
+        if no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off
+        to expect it.
+    %(kernels: number=12)
+    %(weave_samples: task=clusters)
+    embedding : {"auto", "merged", "raw", "soft", "unit", "commute"}, default="auto"
+        What k-means clusters: eigenvectors as they are ("raw"), their rows divided by the root of their length
+        ("soft"), rows of unit length, or eigenvectors divided by the roots of their eigenvalues, whose distances are
+        commute times. "merged", which is "auto", clusters all of these, and commute times of half as many eigenvectors
+        again.
+    n_components : int or None, default=None
+        The number of eigenvectors; None takes `n_clusters`.
+    n_init : int, default=12
+        How often k-means starts; the best partition is kept. A quarter as often for each embedding that is merged.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means, and of the samples without structure for `n_clusters="auto"`.
+    %(solver)
+    %(weave_run: processes=)
+
+    Attributes
+    ----------
+    %(memberships: how=the mean share of the partitions that join it to a member.)
+    clarity_ : float
+        How far the clusters stand out from those of samples without structure, from 0 to 1, measured on at most 300
+        samples. Below 1, memberships are drawn towards equal shares. It is 1 with precomputed kernels, where it is not
+        measured. Not with "landmark".
+    n_clusters_ : int
+        The number of clusters, as given or as chosen.
+    cluster_evidence_ : ClusterEvidence
+        If n_clusters is "auto": what spoke for each number.
+    %(woven: pieces=: the sum of all graphs by their weights)
+    embedding_ : array of shape (n_samples, n_components)
+        Eigenvectors of `graph_`, as `embedding` says; as they are if several embeddings were merged.
+    eigenvalues_ : array
+        The smallest eigenvalues of the Laplacian of `graph_`, in units of the mean degree.
+
+    See Also
+    --------
+    SMKLClustering : The paper's model, with its loop.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import WeaveClustering
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = WeaveClustering(n_clusters=3, random_state=0).fit(X)
+    >>> model.labels_.shape, [version.name for version in model.scaling_]
+    ((150,), ['direction', 'zscore'])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_CONSTRAINTS,
+        "n_clusters": [AT_LEAST_ONE, StrOptions({"auto"})],
+        "embedding": [StrOptions({"auto", "merged", "raw", "soft", "unit", "commute"})],
+        "n_components": [AT_LEAST_ONE, None],
+    }
+
+    clarity_: float
+    n_clusters_: int
+    cluster_evidence_: ClusterEvidence
+    eigenvalues_: Vector
+    scaling_: tuple[Version, ...]
+    solver_: SolverChoice
+    neighbor_recall_: float
+    landmarks_: Samples
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = 8,
+        *,
+        kernels: KernelsLike = "released-12",
+        views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
+        weights: WeightsLike = "self",
+        graph: Literal["auto"] | GraphKind = "auto",
+        gamma: float | Literal["auto"] = "auto",
+        n_neighbors: int | Literal["auto"] = "auto",
+        embedding: EmbeddingKind = "auto",
+        n_components: int | None = None,
+        n_init: int = 12,
+        random_state: RandomStateLike = None,
+        solver: SolverLike = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        dtype: Dtype = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernels = kernels
+        self.views = views
+        self.scale = scale
+        self.weights = weights
+        self.graph = graph
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.embedding = embedding
+        self.n_components = n_components
+        self.n_init = n_init
+        self.random_state = random_state
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.dtype = dtype
+
+    def fit(self, X: SamplesLike, y: object = None) -> Self:
+        """Weave the graph and cluster the samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            The samples; a dict or list of tables, or `Views`, which samples may be missing from; what is read in
+            chunks: a path, a dask collection, an iterator, a function, or `Chunks`; or kernel matrices, if kernels are
+            "precomputed": an array of shape (r, n, n), a list or dict of (n, n), or one (n, n).
+        y : ignored
+            There for scikit-learn's convention.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        samples = self._read(X)
+        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
+            n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
+            n_groups = 50 if n_clusters == "auto" else n_clusters
+            choice, plan = _choose(self, samples, n_groups=n_groups, graph="ridge")
+            reading = Reading(n_clusters, self.embedding, self.n_components, self.n_init)
+            found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
+        attributes = {
+            **found.attributes,
+            "_graph_model": found.model,
+            "labels_": found.labels,
+            "membership_": found.membership,
+            "confidence_": found.confidence,
+            "margin_": found.margin,
+            "embedding_": found.embedding,
+            "eigenvalues_": found.eigenvalues,
+            "n_clusters_": found.membership.shape[1],
+            "solver_": choice,
+        }
+        if found.evidence is not None:
+            attributes["cluster_evidence_"] = found.evidence
+        self._keep(attributes, samples)
+        return self
+
+
+@documented
+class WeaveClassifier(GraphClassifier):
+    r"""Classes from a few labels on one sparse graph of the consensus of several kernels, with nothing to tune.
+
+    The graph is that of `WeaveClustering`; the label scores P are harmonic on it:
+
+    .. math:: \min_P \mathrm{Tr}(P^\top L P) \quad \text{s.t. } P_l = Y_l.
+
+    By default the graph is the sum of the ridge representation and a neighbour graph, see the parameter `graph`.
+
+    Parameters
+    ----------
+    %(kernels: number=12)
+    %(weave_samples: task=classes)
+    class_mass : bool, default=False
+        Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
+        normalisation of Zhu, Ghahramani and Lafferty). It helps with few labels drawn at random, and harms where
+        classes of different size were given equally many labels.
+    propagation : {"auto", "harmonic", "lgc"}, default="auto"
+        How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
+        above), or by local and global consistency (Zhou et al., 2004), :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`,
+        which holds up better with a handful of labels among many samples. "auto": "lgc" with the solver "landmark",
+        and with "local" if fewer than one sample in 50 is labelled; else "harmonic".
+    %(solver)
+    random_state : int, RandomState or None, default=None
+        With "local" and "landmark": seed of the rows that kernels are weighed on, of neighbours and landmarks.
+    %(weave_run: processes=)
+
+    Attributes
+    ----------
+    %(classes)
+    %(woven: pieces=)
+    embedding_ : array of shape (n_samples, n_classes)
+        The label scores P; known labels are one-hot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelweave import WeaveClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[5::10] = y[7::10] = -1  # unlabelled
+    >>> WeaveClassifier().fit(X, y).predict(X[5:8])
+    array([0, 0, 0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_CONSTRAINTS,
+        "class_mass": ["boolean"],
+        "propagation": [StrOptions({"auto", "harmonic", "lgc"})],
+    }
+
+    scaling_: tuple[Version, ...]
+    solver_: SolverChoice
+    neighbor_recall_: float
+    landmarks_: Samples
+
+    def __init__(
+        self,
+        *,
+        kernels: KernelsLike = "released-12",
+        views: Mapping[str, ColumnsLike] | None = None,
+        scale: Scale | Mapping[str, Scale] = "auto",
+        weights: WeightsLike = "self",
+        graph: Literal["auto"] | GraphKind = "auto",
+        gamma: float | Literal["auto"] = "auto",
+        n_neighbors: int | Literal["auto"] = "auto",
+        class_mass: bool = False,
+        propagation: Propagation = "auto",
+        solver: SolverLike = "auto",
+        random_state: RandomStateLike = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        dtype: Dtype = None,
+    ) -> None:
+        self.kernels = kernels
+        self.views = views
+        self.scale = scale
+        self.weights = weights
+        self.graph = graph
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.class_mass = class_mass
+        self.propagation = propagation
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.dtype = dtype
+
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
+        """Weave the graph and infer the classes of the unlabelled samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or several of them
+            Labelled and unlabelled samples in any order; a dict or list of tables, or `Views`, which samples may be
+            missing from; what is read in chunks: a path, a dask collection, an iterator, a function, or `Chunks`; or
+            kernel matrices, if kernels are "precomputed": an array of shape (r, n, n), a list or dict of (n, n), or
+            one (n, n).
+        y : array of shape (n_samples,)
+            The class of every labelled sample; -1, None, NaN or an empty text for the unlabelled ones.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        samples = self._read(X)
+        if isinstance(samples, Chunks):  # counted while they are read
+            classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
+        else:
+            classes, codes = read_labels(y, samples)
+        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
+            choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
+            task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
+            found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
+        attributes = class_attributes(classes, found.scores, found.undecided, found.model)
+        fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
+        self._keep({**fitted, **attributes}, samples)
+        return self
+
+
+def _choose(
+    model: WeaveClustering | WeaveClassifier, samples: SampleSet, *, n_groups: int, graph: GraphKind
+) -> tuple[SolverChoice, Plan]:
+    """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
+    given = model.get_params(deep=False)
+    asked = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
+    if given.get("n_clusters") == "auto":
+        asked["auto"] = 'n_clusters="auto"'
+    k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
+    choice = choose_solver(model.solver, samples, asked, Room(k, n_groups))
+    say = Reporter(type(model).__name__, model.verbose)
+    say(f"solver: {choice.solver.name}, since {choice.reason}")
+    gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)
+    rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, k)
+    many = model.n_neighbors == "auto" and rule.graph != "both"
+    plan = Plan(model.kernels, model.weights, model.scale, rule, model.graph, many, model.dtype, model.n_jobs, say)
+    return choice, plan
