@@ -190,6 +190,8 @@ def test_the_leak_is_given_for_every_place_and_its_largest_effect_first(paper):
         "YALE with 10 % of the labels, 1 draw, ACC in %: as released 50.00.",
     ]
     assert len(findings.leak(made(*alone))) == 1
+    fewer = findings.leak(made(*pair("iris", 0.5, 0.75, 0.25, 2)[:3]))[1]
+    assert fewer.endswith("2 draws, ACC in %: as released 75.00; SMKL, rows aligned 25.00 (1 draw).")
     assert "by −25.0 points" in findings.leak(made(*pair("iris", 0.1, 0.5, 0.75)))[0]
 
 

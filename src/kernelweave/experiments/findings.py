@@ -199,10 +199,15 @@ def leak(rows: pd.DataFrame) -> list[str]:
     said = []
     for dataset, labels in dict.fromkeys((cell.dataset, cell.labels) for cell in cells):
         here = [c for c in cells if (c.dataset, c.labels) == (dataset, labels)]
-        figures = "; ".join(f"{c.method} {100 * c.scores['acc'].mean:.2f}" for c in here)
+        most = max(c.n_runs for c in here)
+        figures = "; ".join(
+            f"{c.method} {100 * c.scores['acc'].mean:.2f}"
+            + ("" if c.n_runs == most else f" ({counted(c.n_runs, 'draw')})")
+            for c in here
+        )
         figure = published.find(dataset, "acc", _OURS, labels)
         printed = f"; published {figure.value:.2f}" if figure else ""
-        said.append(f"{_labelled(dataset, labels)}, {counted(here[0].n_runs, 'draw')}, ACC in %: {figures}{printed}.")
+        said.append(f"{_labelled(dataset, labels)}, {counted(most, 'draw')}, ACC in %: {figures}{printed}.")
     widest = _widest(cells)
     return [widest, *said] if widest else said
 
