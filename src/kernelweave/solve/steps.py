@@ -16,10 +16,10 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import (
     definite_inverse,
     floor_spectrum,
+    norm_exceeds,
     outer_square,
     shifted,
     symmetric_part,
-    symmetric_spectral_norm,
 )
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.graphs.strongest import strongest_edges
@@ -343,7 +343,7 @@ class PerturbSafely:
         w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)
         K = kernel_step(H, w, M, beta=beta)
         A = definite_inverse(shifted(K, self.gamma), overwrite=True)
-        if A is None or self.gamma * symmetric_spectral_norm(A, tol=0.1) > 2:
+        if A is None or norm_exceeds(A, 2 / self.gamma):
             return None
         work.keep_inverse(A, K, self.gamma)
         return replace(state, w=w, K=K, d=d, on_bound=False)

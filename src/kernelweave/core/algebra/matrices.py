@@ -18,6 +18,7 @@ __all__ = [
     "kth_largest",
     "largest_columns",
     "nearest_psd",
+    "norm_exceeds",
     "outer_square",
     "shifted",
     "symmetric_inverse",
@@ -28,7 +29,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
-_SMALL, _BY_HALVES = 64, 1000  # rows of a triangular matrix: up to the first LAPACK inverts it, up to the second halves
+_SMALL, _BY_HALVES = 64, 2000  # rows: LAPACK factorises and inverts up to the first, and halves do up to the second
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -71,39 +72,50 @@ def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
 
 def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
     """M^-1 = TT', T = R^-1, M = R'R symmetric positive definite (n³ flops), or None if M is not positive definite."""
-    potrf, trtri, lauum = get_lapack_funcs(("potrf", "trtri", "lauum"), (M,))
-    # the transpose of a C-ordered matrix is a Fortran view, of which LAPACK touches the lower triangle of M only
+    (lauum,) = get_lapack_funcs(("lauum",), (M,))
+    # the transpose of a C-ordered matrix is a Fortran view, of which only the lower triangle of M is touched
     A = M.T if overwrite else M.T.copy(order="F")
-    R, info = potrf(A, lower=False, overwrite_a=True, clean=False)
+    if not (_root_by_halves(A) if len(A) <= _BY_HALVES else _root(A)):
+        return None
+    A = lauum(A, lower=False, overwrite_c=True)[0].T
+    if not np.isfinite(A.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
+        return None
+    _mirror_lower(A)
+    return np.asarray(A)
+
+
+def _root(M: Matrix) -> bool:
+    """The upper triangle of M = R'R becomes R^-1; return whether M is positive definite."""
+    potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (M,))
+    R, info = potrf(M, lower=False, overwrite_a=True, clean=False)
     if info != 0 or not R.diagonal().all():
-        return None
-    if len(R) <= _BY_HALVES:
-        _invert_upper(R)
-    else:
-        R = trtri(R, lower=False, overwrite_c=True)[0]
-    R = lauum(R, lower=False, overwrite_c=True)[0].T
-    if not np.isfinite(R.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
-        return None
-    _mirror_lower(R)
-    return np.asarray(R)
+        return False
+    T = trtri(R, lower=False, overwrite_c=True)[0]
+    if T is not M:  # LAPACK was given a copy, as M was part of a matrix
+        M[...] = T
+    return True
 
 
-def _invert_upper(R: Matrix) -> None:
-    """R^-1 of an upper triangular R in place, by halves: [A B; 0 D]^-1 = [A^-1  -A^-1 B D^-1; 0  D^-1].
+def _root_by_halves(M: Matrix) -> bool:
+    """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
-    It consists of products, and takes half the time of LAPACK's trtri for some hundred rows.
+    With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
+    which take two thirds of the time of LAPACK's factorisation and inverse for some hundred rows.
     """
-    n = len(R)
+    n = len(M)
     if n <= _SMALL:
-        (trtri,) = get_lapack_funcs(("trtri",), (R,))
-        R[...] = trtri(R, lower=False)[0]
-        return
+        return _root(M)
     first, last = slice(n // 2), slice(n // 2, n)
-    A, B, D = R[first, first], R[first, last], R[last, last]
-    _invert_upper(A)
-    _invert_upper(D)
-    (trmm,) = get_blas_funcs(("trmm",), (R,))
-    B[...] = trmm(1.0, D, trmm(-1.0, A, B), side=1, overwrite_b=True)
+    A, B, D = M[first, first], M[first, last], M[last, last]
+    if not _root_by_halves(A):
+        return False
+    trmm, syrk = get_blas_funcs(("trmm", "syrk"), (M,))
+    C = trmm(1.0, A, B, trans_a=1)
+    D[...] = syrk(-1.0, C, trans=1, beta=1.0, c=D)
+    if not _root_by_halves(D):
+        return False
+    B[...] = trmm(1.0, D, trmm(-1.0, A, C, overwrite_b=True), side=1, overwrite_b=True)
+    return True
 
 
 def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
@@ -187,6 +199,15 @@ def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
         return float(abs(values[0]))
     except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
         return float(np.abs(linalg.eigvalsh(M)).max())
+
+
+def norm_exceeds(M: Matrix, limit: float) -> bool:
+    """Whether ||M||_2 of a symmetric M is above the limit, which is compared with it to a tenth.
+
+    ||M||_2 <= max_i Σ_j |M_ij|: where that is not above the limit, one pass over M is enough.
+    """
+    (lange,) = get_lapack_funcs(("lange",), (M,))
+    return bool(lange("I", M.T) > limit) and symmetric_spectral_norm(M, tol=0.1) > limit
 
 
 def nearest_psd(M: Matrix) -> Matrix:
