@@ -203,6 +203,16 @@ def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
     assert seeded == [2, 2, 4, 4, 6, 6]
 
 
+@pytest.mark.parametrize("seed", [185, 530, 645])
+def test_a_cluster_that_loses_all_its_samples_on_the_way_gets_another(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X, C = rng.normal(size=(12, 2)), 1.5 * rng.normal(size=(5, 2))  # centres from which one cluster becomes empty
+    monkeypatch.setattr(lloyd, "_seeded", lambda *given: C[None].copy())
+    (found,) = table_partitions(X[None], 5, starts=1, rng=rng)
+    assert_array_equal(found, naive_lloyd(X, C, 300)[0])
+    assert set(found) == set(range(5))
+
+
 def test_tables_of_any_width_are_partitioned_in_their_own_order(monkeypatch):
     rng = np.random.default_rng(0)
     tables = [rng.normal(size=(20, 2)), rng.normal(size=(20, 4)), rng.normal(size=(20, 1))]
