@@ -17,8 +17,7 @@ from kernelweave.core.algebra.matrices import (
     largest_columns,
     nearest_psd,
     outer_square,
-    shifted,
-    symmetric_inverse,
+    ridge_inverse,
     symmetric_part,
     symmetric_spectral_norm,
 )
@@ -48,33 +47,33 @@ def test_a_definite_matrix_is_inverted_by_halves_and_by_lapack_alike(n, dtype, m
         assert_allclose(A, expected, atol=atol)
         assert_array_equal(A, A.T)
         assert_array_equal(M, before)
-        own = M.copy()
-        assert np.shares_memory(definite_inverse(own, overwrite=True), own)
-        assert_allclose(own, expected, atol=atol)
-        assert_allclose(symmetric_inverse(M), expected, atol=atol)
+        assert_allclose(definite_inverse(M - dtype(0.5) * np.eye(n, dtype=dtype), shift=0.5), expected, atol=atol)
+        assert_allclose(ridge_inverse(M, gamma=0.0), expected, atol=atol)
         assert_array_equal(M, before)
 
 
 @DTYPES
-def test_an_indefinite_matrix_is_inverted_also_in_place_of_itself(dtype):
+def test_an_indefinite_matrix_is_inverted_also_with_a_ridge(dtype):
     M = definite(20) - 3 * np.eye(20)
     assert np.linalg.eigvalsh(M)[0] < -0.1
     M = M.astype(dtype)
     expected = np.linalg.inv(M.astype(float))
     scale = np.abs(expected).max()
-    for A in (symmetric_inverse(M), symmetric_inverse(M.copy(), overwrite=True)):
+    before = M.copy()
+    for A in (ridge_inverse(M, gamma=0.0), ridge_inverse(M - np.eye(20, dtype=dtype), gamma=1.0)):
         assert_allclose(A, expected, atol=(1e-3 if dtype == np.float32 else 1e-10) * scale)
         assert_array_equal(A, A.T)
+    assert_array_equal(M, before)
 
 
 @DTYPES
 def test_a_condition_beyond_the_precision_is_singular_and_one_within_is_not(dtype):
     eps = float(np.finfo(dtype).eps)
-    fine = symmetric_inverse(np.diag([1.0, -4 * eps]).astype(dtype))
+    fine = ridge_inverse(np.diag([1.0, -4 * eps]).astype(dtype), gamma=0.0)
     assert_allclose(fine, np.diag([1.0, -0.25 / eps]), rtol=1e-5)
     for M in (np.diag([1.0, -eps / 4]), np.diag([1.0, 0.0]), np.diag([2.0, -eps / 4, 3.0])):
         with pytest.raises(np.linalg.LinAlgError, match="singular up to rounding"):
-            symmetric_inverse(M.astype(dtype))
+            ridge_inverse(M.astype(dtype), gamma=0.0)
 
 
 def test_the_condition_is_that_of_the_norm_of_columns():
@@ -112,10 +111,11 @@ def test_tiles_cover_the_whole_matrix(n, dtype):
         assert_array_equal(outer_square(E), outer_square(E).T)
 
 
-def test_a_shifted_matrix_is_a_new_one():
-    M = np.arange(9.0).reshape(3, 3)
-    assert_array_equal(shifted(M, 2.0), M + 2 * np.eye(3))
-    assert M[0, 0] == 0
+def test_a_ridge_is_added_to_the_diagonal_of_a_new_matrix():
+    for M in (np.diag([0.0, 1.0, 2.0]), np.diag([0.0, 1.0, -6.0])):
+        d = M.diagonal().copy()
+        assert_allclose(ridge_inverse(M, gamma=2.0), np.diag(1 / (d + 2)), rtol=1e-14)
+        assert_array_equal(M, np.diag(d))
 
 
 @DTYPES

@@ -10,21 +10,23 @@ from kernelweave.core.algebra.matrices import (
     floor_spectrum,
     nearest_psd,
     outer_square,
-    symmetric_inverse,
+    ridge_inverse,
     symmetric_spectral_norm,
 )
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.0], ids=["definite", "indefinite"])
-def test_symmetric_inverse_inverts(small, shift):
-    M = small.K + shift * np.eye(small.n)
-    assert_allclose(symmetric_inverse(M) @ M, np.eye(small.n), atol=1e-9)
-    assert_allclose(symmetric_inverse(M), symmetric_inverse(M).T, atol=0)
+def test_the_inverse_with_a_ridge_inverts_and_leaves_the_kernel_as_it_is(small, shift):
+    K, M = small.K.copy(), small.K + shift * np.eye(small.n)
+    A = ridge_inverse(K, gamma=shift)
+    assert_allclose(A @ M, np.eye(small.n), atol=1e-9)
+    assert_allclose(A, A.T, atol=0)
+    assert_allclose(K, small.K, atol=0)
 
 
 def test_inverse_of_a_singular_matrix_is_an_error():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
-        symmetric_inverse(np.ones((4, 4)))
+        ridge_inverse(np.ones((4, 4)), gamma=0.0)
 
 
 @pytest.mark.parametrize("n", [30, 250])

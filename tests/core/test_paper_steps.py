@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.paper import kernel_step as kernel_steps
 from kernelweave.core.paper import nonnegative
@@ -14,7 +15,6 @@ from kernelweave.core.paper.graph_step import (
     label_distances,
     positive_graph,
     residual,
-    ridge_inverse,
     unexpressed,
 )
 from kernelweave.core.paper.kernel_step import (

@@ -30,8 +30,7 @@ from kernelweave.kernels import (
     TraceNormalized,
 )
 from kernelweave.kernels.base import as_operand, is_count, is_positive, ones_like_rows
-from kernelweave.kernels.pair import Products, read_pair, row_sqnorms, with_itself
-from kernelweave.kernels.products import inverse_roots
+from kernelweave.kernels.pair import Products, inverse_roots, read_pair, row_sqnorms, with_itself
 
 RNG = np.random.default_rng(0)
 X = np.round(np.abs(RNG.normal(size=(9, 4))), 2)

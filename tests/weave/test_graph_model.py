@@ -243,9 +243,9 @@ def test_without_values_the_distance_to_the_centres_decides():
     assert_allclose(unit.nearness(np.array([[3.0, 0]])), unit.nearness(np.array([[0.5, 0]])))
 
 
-def test_a_model_without_values_and_centres_cannot_tell_groups():
+def test_a_loaded_model_without_values_and_centres_is_refused():
     with pytest.raises(TypeError, match="needs values or centres"):
-        GraphModel(ByHand(), COORDINATES)
+        GraphModel(ByHand(), COORDINATES).check_loaded()
 
 
 def test_training_samples_without_kept_answers_are_answered_as_new_ones():

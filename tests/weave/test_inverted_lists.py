@@ -226,3 +226,40 @@ def test_lists_that_find_too_few_are_not_used():
     noise = sparse.random_array((80, 2000), density=0.01, rng=np.random.default_rng(0), dtype=np.float32).tocsr()
     assert build_lists(noise, 3, ExactSearch(noise).nearest, seed=0, n_jobs=1, least=1.1) is None
     assert build_lists(noise, 3, ExactSearch(noise).nearest, seed=0, n_jobs=1, least=0.0).factor == 1
+
+
+@pytest.mark.parametrize(("found", "probes"), [(193, 4), (192, 5)])
+def test_candidates_hold_enough_with_the_recall_asked_for_and_a_little_more(found, probes):
+    """Of 200 neighbours 193 are the share 0.96 + 0.005."""
+    X = np.random.default_rng(2).normal(size=(200, 4))
+
+    class Some(Index):
+        def search(self, rows, k, params):
+            near = true_near(self.X, rows, 2).astype(np.int64)
+            if params.nprobe < 5:
+                near[found:, 1] = -1
+            return None, near
+
+    made = InvertedLists(X, ExactSearch(X).nearest, lambda rows: rows, Some(X, 9, 1), 1)
+    assert made.tuned(np.arange(200), true_near(X, X, 2)[:, 1:], least=0.96).probes == probes
+
+
+def test_the_samples_that_are_checked_are_different_ones(X):
+    checked = []
+
+    def exact(queries, k):
+        checked.append(queries)
+        return ExactSearch(X).nearest(queries, k)
+
+    build_lists(X, 2, exact, seed=0, n_jobs=1)
+    assert len(np.unique(checked[0], axis=0)) == N
+
+
+@pytest.mark.parametrize(("most", "coded"), [(0, False), (1, False), (2, True), (32, True)])
+def test_codes_that_need_many_candidates_per_neighbour_are_not_used(monkeypatch, most, coded):
+    monkeypatch.setattr(inverted_lists, "_TOO_COARSE", most)
+    X = np.random.default_rng(0).normal(size=(150, 16)).astype(np.float32)
+    plain = build_lists(X, 2, ExactSearch(X).nearest, seed=0, n_jobs=1)
+    assert (type(plain.index) is not faiss.IndexIVFFlat) is coded
+    assert (plain.factor > 1) is coded
+    assert plain.factor <= max(most, 1)

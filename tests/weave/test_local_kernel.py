@@ -77,11 +77,13 @@ def test_distances_within_rounding_are_0_and_larger_ones_are_kept(dtype, apart, 
     assert_allclose(local.between(group[:, 0], group)[0], [0, expected], rtol=1e-3)
 
 
-def test_a_product_of_samples_far_away_is_taken_around_the_origin():
-    X = np.array([[1e6, 0.0], [1e6, 1.0], [1e6, 3.0]])
-    local = LocalKernel((Distance(),), np.ones(1), np.array([1e6, 0.0]))
-    assert_array_equal(local.within(X[None])[0], [[0, 1, 9], [1, 0, 4], [9, 4, 0]])
-    assert_array_equal(local.between(X[:1], X[None])[0], [0, 1, 9])
+def test_distances_of_samples_far_away_are_taken_around_the_origin():
+    far = 2.0**27  # its square has no room for the squares of the differences
+    X = np.array([[far, 0], [far + 0.5, 1], [far + 1.5, 3]])
+    local = LocalKernel((Distance(),), np.ones(1), np.array([far, 0]))
+    assert_array_equal(local.within(X[None])[0], [[0, 1.25, 11.25], [1.25, 0, 5], [11.25, 5, 0]])
+    assert_array_equal(local.between(X[:1], X[None])[0], [0, 1.25, 11.25])
+    assert_array_equal(local.between(X[1:2], X[None])[0], [1.25, 0, 5])
 
 
 def test_sparse_groups_leave_out_their_empty_columns():

@@ -17,7 +17,7 @@ from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
-from kernelweave.weave import choice, dense_rows, passing, structure
+from kernelweave.weave import choice, clusters, dense_rows, passing
 from kernelweave.weave.choice import Room, choose_solver
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.consensus_kernel import block_shares, combine, given_weights, weigh
@@ -395,10 +395,10 @@ def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, 
         numbers.append(c)
         return [np.arange(c + 2.0)], 1.0
 
-    monkeypatch.setattr(structure, "_measured", measured)
-    monkeypatch.setattr(structure, "compared_again", lambda versions, views: views)
+    monkeypatch.setattr(clusters, "_measured", measured)
+    monkeypatch.setattr(clusters, "compared_again", lambda versions, views: views)
     views = Views.of_table(np.random.default_rng(0).normal(size=(n, 3)))
-    structure.clarity(views, (), None, c, np.random.RandomState(0))
+    clusters.clarity(views, (), None, c, np.random.RandomState(0))
     assert set(numbers) == (set() if asked is None else {asked})
 
 

@@ -18,7 +18,7 @@ from kernelweave.core.algebra.matrices import (
     floor_spectrum,
     norm_exceeds,
     outer_square,
-    shifted,
+    ridge_inverse,
     symmetric_part,
 )
 from kernelweave.core.graphs.propagation import harmonic
@@ -28,7 +28,6 @@ from kernelweave.core.paper.graph_step import (
     identity_minus,
     positive_graph,
     residual,
-    ridge_inverse,
     unexpressed,
 )
 from kernelweave.core.paper.kernel_step import (
@@ -342,7 +341,7 @@ class PerturbSafely:
         h = kernel_residuals(H, M)
         w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)
         K = kernel_step(H, w, M, beta=beta)
-        A = definite_inverse(shifted(K, self.gamma), overwrite=True)
+        A = definite_inverse(K, shift=self.gamma)
         if A is None or norm_exceeds(A, 2 / self.gamma):
             return None
         work.keep_inverse(A, K, self.gamma)

@@ -86,7 +86,8 @@ class GraphModel:
     undecided: Mask | None = None
     embedding: Matrix | None = None
 
-    def __post_init__(self) -> None:
+    def check_loaded(self) -> None:
+        """Refuse a model file without what predictions need."""
         if self.values is None and self.centres is None:
             msg = "A GraphModel needs values or centres to predict new samples."
             raise TypeError(msg)

@@ -1,4 +1,4 @@
-"""What steps do with matrices: symmetric inverse, spectral norm, nearest positive semidefinite one, largest entries."""
+"""What steps do with matrices: inverse with a ridge, spectral norm, nearest semidefinite one, largest entries."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = [
     "nearest_psd",
     "norm_exceeds",
     "outer_square",
-    "shifted",
-    "symmetric_inverse",
+    "ridge_inverse",
     "symmetric_part",
     "symmetric_spectral_norm",
 ]
@@ -53,28 +52,21 @@ def average_with_transpose(M: Matrix) -> None:
             M[cols, rows] = tile.T
 
 
-def shifted(M: Matrix, shift: float) -> Matrix:
-    """M + shift·I, a new matrix."""
-    M = M.copy()
-    M.flat[:: len(M) + 1] += shift
-    return M
+def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
+    """A = (K + γI)^-1 of a symmetric K: Cholesky, or LU where K + γI is not positive definite."""
+    A = definite_inverse(K, shift=gamma)
+    return _indefinite_inverse(K, gamma) if A is None else A
 
 
-def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
-    """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
+def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
+    """(M + shift·I)^-1 = TT', T = R^-1, M + shift·I = R'R (n³ flops), or None if that is not positive definite.
 
-    With `overwrite` the inverse is computed in place of M (C-ordered), without another matrix of its size.
+    No other matrix of the size of the result is allocated.
     """
-    diagonal = M.diagonal().copy()
-    A = definite_inverse(M, overwrite=overwrite)
-    return _indefinite_inverse(M, diagonal) if A is None else A
-
-
-def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
-    """M^-1 = TT', T = R^-1, M = R'R symmetric positive definite (n³ flops), or None if M is not positive definite."""
+    M = M.copy(order="C")
+    M.flat[:: len(M) + 1] += shift
     (lauum,) = get_lapack_funcs(("lauum",), (M,))
-    # the transpose of a C-ordered matrix is a Fortran view, of which only the lower triangle of M is touched
-    A = M.T if overwrite else M.T.copy(order="F")
+    A = M.T  # of a C-ordered matrix it is a Fortran view, of which only the lower triangle of M is touched
     if not (_root_by_halves(A) if len(A) <= _BY_HALVES else _root(A)):
         return None
     A = lauum(A, lower=False, overwrite_c=True)[0].T
@@ -118,11 +110,11 @@ def _root_by_halves(M: Matrix) -> bool:
     return True
 
 
-def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
-    """M^-1 by LU, from the upper triangle and the diagonal, which a failed Cholesky decomposition leaves intact."""
-    M = np.triu(M, 1)
+def _indefinite_inverse(K: Matrix, gamma: float) -> Matrix:
+    """(K + γI)^-1 by LU, of the upper triangle of K."""
+    M = np.triu(K, 1)
     M = M + M.T
-    np.fill_diagonal(M, diagonal)
+    np.fill_diagonal(M, K.diagonal() + gamma)
     msg = "The matrix is singular up to rounding."
     try:
         A = np.linalg.inv(M)  # that of scipy warns of what is refused here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,6 @@ from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import Search, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
-from kernelweave.weave.structure import clarity
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows"]
@@ -82,15 +81,16 @@ class Local:
                 lambda _: woven,
                 perturbed_graphs,
                 None,
-                density_of(samples, versions[0].scalings, np.argsort(place)),
-                partial(clarity, samples, versions, plan),
+                lambda: density_of(samples, versions[0].scalings, np.argsort(place)),
+                samples,
+                versions,
                 place,
             )
             return cluster_graphs(several, reading, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
-        few = bool(np.count_nonzero(task.labelled) < _FEW_LABELS * len(task.codes))
+        few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, _, _ = self._weave(samples, plan, rng, join=False, least=0)
