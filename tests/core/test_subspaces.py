@@ -244,6 +244,14 @@ def test_at_least_half_of_the_spectrum_is_damped(monkeypatch):
     assert found.values[0] == pytest.approx(0, abs=1e-12)
 
 
+def test_a_part_of_the_spectrum_is_damped_also_where_a_graph_is_in_many_pieces(monkeypatch):
+    seen = []
+    monkeypatch.setattr(filtered, "chebyshev", lambda *given: seen.append(given[3:]) or chebyshev(*given))
+    pairs = sparse.csr_array(np.kron(np.eye(30), [[0.0, 3.0], [3.0, 0.0]]))
+    filtered_eigenpairs(pairs, 3, start=np.kron(np.eye(30, 11), np.ones((2, 1))), tol=0.0, max_iter=1)
+    assert seen[0] == (pytest.approx(6e-7), 6.0)
+
+
 @SOLVERS
 def test_what_is_not_said_is_a_hundredth_in_forty_filters_from_the_seed_zero(S, solve):
     told = []
