@@ -351,6 +351,18 @@ def test_the_rows_of_a_local_model_take_the_memory_of_its_candidates():
     assert joiner.row_bytes == 8 * 3 * 4 + 64 * 40
 
 
+def test_an_order_among_many_training_samples_changes_no_answer(monkeypatch):
+    model = WeaveClustering(3, solver=Local(7), random_state=0).fit(X)
+    new = np.random.default_rng(1).normal(size=(6000, 3)).astype(X.dtype)
+    before, joiner = model.predict_proba(new), model._graph_model.joiner
+    assert_array_equal(joiner.order(Views.of_table(new)), np.arange(6000))
+    monkeypatch.setattr("kernelweave.weave.local.local_solver._NEW_ORDERED_FROM", 60)
+    order = joiner.order(Views.of_table(new))
+    assert_array_equal(np.sort(order), np.arange(6000))
+    assert not np.array_equal(order, np.arange(6000))
+    assert_allclose(model.predict_proba(new), before, atol=1e-6)
+
+
 @pytest.mark.parametrize(("later", "said"), [(1.9, []), (2.0, ["rows: 30 of 90, 15/s, 4 s left"])])
 def test_progress_is_told_after_two_seconds(monkeypatch, later, said):
     now = iter([0.0, later])

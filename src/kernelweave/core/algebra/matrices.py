@@ -28,7 +28,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
-_SMALL, _BY_HALVES = 64, 2000  # rows: LAPACK factorises and inverts up to the first, and halves do up to the second
+_SMALL, _BY_HALVES = 64, 1000  # rows: LAPACK inverts up to the first and from the second on, where halves take memory
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -92,7 +92,7 @@ def _root_by_halves(M: Matrix) -> bool:
     """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
     With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
-    which take two thirds of the time of LAPACK's factorisation and inverse for some hundred rows.
+    which are faster than LAPACK's factorisation and inverse up to some thousand rows.
     """
     n = len(M)
     if n <= _SMALL:
