@@ -203,11 +203,11 @@ def test_a_path_is_one_chain_of_fits_that_starts_again_after_a_failure(run, monk
             yield Clusterer(alpha, seed=model.seed).fit(X, y)
 
     monkeypatch.setattr(execute, "smkl_path", path)
-    Clusterer.breaks = {(2.0, 0)}
+    Clusterer.breaks, Clusterer.stops = {(2.0, 0)}, {3.0}
     points = [Point({"alpha": a}, "", seed) for a in (1.0, 2.0, 3.0) for seed in (0, 1)]
     rows, fitted, _ = run(points, path=True)
     assert chains == [[1.0, 2.0, 3.0], [3.0]]
-    assert [row["outcome"] for row in rows] == ["CONVERGED"] * 2 + ["FAILED"] * 2 + ["CONVERGED"] * 2
+    assert [row["outcome"] for row in rows] == ["CONVERGED"] * 2 + ["FAILED"] * 2 + ["MAX_ITER"] * 2
     accs = [clustering_accuracy(Y, Clusterer().labels_for(seed)) for seed in (0, 1)]
     assert [row["acc"] for row in rows] == [*accs, None, None, *accs]
     assert len(fitted) == 3
