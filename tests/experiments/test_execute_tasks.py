@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split
 from kernelweave.errors import ResultsError
-from kernelweave.experiments import execute
+from kernelweave.experiments import execute, methods
 from kernelweave.experiments.data import Identity, LabelledSamples, identify, load_samples
 from kernelweave.experiments.execute import run_task
 from kernelweave.experiments.methods import accepted_parameters, build, known_estimators
@@ -248,6 +248,12 @@ def test_estimators_are_those_of_the_kind_and_the_runner_sets_what_it_knows():
     accepted = accepted_parameters("WeaveClustering", "clustering")
     assert {"n_clusters", "random_state", "n_jobs", "verbose"}.isdisjoint(accepted)
     assert {"kernels", "n_neighbors", "solver"} <= set(accepted)
+
+
+def test_estimators_of_plugins_follow_those_of_the_package(monkeypatch):
+    own = known_estimators("clustering")
+    monkeypatch.setattr(methods, "plugin_names", lambda group: ("MKKM", "Extra"))
+    assert known_estimators("clustering") == (*own, "Extra")
 
 
 def test_data_that_comes_with_scikit_learn_is_identified_by_its_content():
