@@ -1,5 +1,7 @@
 """Corners of reading that a user meets rarely: options in Python, files in parts, arrays, indexes, large files."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +161,18 @@ def test_a_long_table_with_several_units_is_refused(tmp_path):
     pd.DataFrame(rows, columns=["town", "what", "much"]).to_csv(tmp_path / "data.csv", index=False)
     with pytest.raises(TableError, match="numbers in several units"):
         read_table(tmp_path / "data.csv", long=("town", "what", "much"), drop=["much"])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_arrays_saved_by_python_2_are_read_without_a_warning(tmp_path, packed):
+    plain = tmp_path / "x.npy"
+    np.save(plain, np.arange(6.0).reshape(3, 2))
+    old = plain.read_bytes().replace(b"(3, 2), } ", b"(3L, 2L),}")  # of the same length
+    assert b"3L" in old
+    path = tmp_path / "x.npz" if packed else plain
+    if packed:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("x.npy", old)
+    else:
+        path.write_bytes(old)
+    assert read_table(path).frame.to_numpy().tolist() == [[0, 1], [2, 3], [4, 5]]

@@ -3,11 +3,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.paper.graph_step import (
     graph_from_inverse,
     label_distances,
     residual,
-    ridge_inverse,
     unexpressed,
 )
 

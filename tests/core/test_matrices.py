@@ -9,22 +9,25 @@ from kernelweave.core.algebra.matrices import (
     eigenvectors,
     floor_spectrum,
     nearest_psd,
+    norm_exceeds,
     outer_square,
-    symmetric_inverse,
+    ridge_inverse,
     symmetric_spectral_norm,
 )
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.0], ids=["definite", "indefinite"])
-def test_symmetric_inverse_inverts(small, shift):
-    M = small.K + shift * np.eye(small.n)
-    assert_allclose(symmetric_inverse(M) @ M, np.eye(small.n), atol=1e-9)
-    assert_allclose(symmetric_inverse(M), symmetric_inverse(M).T, atol=0)
+def test_the_inverse_with_a_ridge_inverts_and_leaves_the_kernel_as_it_is(small, shift):
+    K, M = small.K.copy(), small.K + shift * np.eye(small.n)
+    A = ridge_inverse(K, gamma=shift)
+    assert_allclose(A @ M, np.eye(small.n), atol=1e-9)
+    assert_allclose(A, A.T, atol=0)
+    assert_allclose(K, small.K, atol=0)
 
 
 def test_inverse_of_a_singular_matrix_is_an_error():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
-        symmetric_inverse(np.ones((4, 4)))
+        ridge_inverse(np.ones((4, 4)), gamma=0.0)
 
 
 @pytest.mark.parametrize("n", [30, 250])
@@ -86,6 +89,33 @@ def test_a_floored_spectrum_is_the_nearest_one(small):
 def test_only_a_positive_definite_matrix_has_a_definite_inverse(small):
     assert definite_inverse(small.K - 2 * np.eye(small.n)) is None
     assert_allclose(definite_inverse(small.K) @ small.K, np.eye(small.n), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 64, 65, 130, 601, 1001])
+def test_a_definite_inverse_is_exact_up_to_rounding_at_every_size(rng, n):
+    X = rng.normal(size=(n, n // 2 + 1))
+    M = X @ X.T / n
+    A = definite_inverse(M, shift=0.1)
+    assert_allclose(A, A.T, atol=0)
+    assert_allclose(A @ (M + 0.1 * np.eye(n)), np.eye(n), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 65, 300, 1001])
+def test_a_matrix_that_is_not_definite_in_its_last_row_is_inverted_otherwise(rng, n):
+    M = rng.normal(size=(n, n))
+    M = M + M.T + np.diag([*np.full(n - 1, 4.0 * n), -n])
+    assert definite_inverse(M) is None
+    assert_allclose(ridge_inverse(M, gamma=0.0) @ M, np.eye(n), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [5, 300])
+def test_a_norm_exceeds_what_is_below_it(rng, n):
+    for M in (np.diag(rng.uniform(-1, 1, n)), rng.normal(size=(n, n)) / np.sqrt(n)):
+        M = (M + M.T) / 2
+        norm, rows = np.linalg.norm(M, 2), np.abs(M).sum(axis=1).max()
+        assert norm_exceeds(M, 0.85 * norm)
+        assert not norm_exceeds(M, 1.01 * norm)
+        assert not norm_exceeds(M, 1.01 * rows)
 
 
 def test_a_matrix_whose_inverse_overflows_has_no_definite_inverse():

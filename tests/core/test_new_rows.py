@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.graphs.affinity import (
     KernelAffinities,
     kernel_sqdist,
@@ -20,7 +21,7 @@ from kernelweave.core.graphs.new_rows import (
     row_sqdist,
     self_similarities,
 )
-from kernelweave.core.paper.graph_step import graph_from_inverse, ridge_inverse
+from kernelweave.core.paper.graph_step import graph_from_inverse
 
 RNG = np.random.default_rng(0)
 

@@ -22,7 +22,7 @@ from kernelweave import (
     WeaveClassifier,
     WeaveClustering,
 )
-from kernelweave.core.paper.graph_step import ridge_inverse
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Gaussian
 

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from kernelweave.experiments.differences import Evidence, differences_table, explain_differences, leak_table
+from kernelweave.experiments.differences import Evidence, differences_table, explain_differences
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.render import to_markdown
 from kernelweave.experiments.rows import COLUMNS
@@ -76,6 +76,16 @@ def test_settings_are_compared_on_the_draws_that_all_of_them_have():
     assert "convergence" not in said  # one draw of a loose run says nothing about the mean of three
 
 
+def test_the_full_graph_is_named_where_a_part_of_the_graph_is_chosen():
+    def kept(n, acc):
+        return {"parameters": json.dumps({"alpha": acc, "n_neighbors": n}), "acc": acc}
+
+    said = reasons(made(kept("all", 0.4), kept("all", 0.45), kept(15, 0.5)))
+    assert "graph: 15 entries of every row kept, which is ours; the paper's full graph 0.4500" in said
+    assert "graph:" not in reasons(made(kept("all", 0.5), kept(15, 0.4)))
+    assert "graph:" not in reasons(made(kept(15, 0.5)))  # nothing to compare with
+
+
 @pytest.mark.parametrize(("best", "word"), [(0.61, "k-means luck"), (0.55, "not k-means luck")])
 def test_restarts_of_the_same_setting_tell_luck(best, word):
     single = [
@@ -133,14 +143,3 @@ def test_the_table_has_a_line_for_every_difference():
         ["YALE", "SMKL", "NMI", "0.3000", "0.6029", "−0.3029"],
     ]
     assert "nan" not in to_markdown([table])
-
-
-def test_the_leak_stands_beside_smkl_and_the_published_figure():
-    labels = {"fraction": 0.5, "split": "same-positions"}
-    leak = made({"method": "as released", "selection": "fixed", "acc": 0.85, **labels})
-    table = leak_table(made(run(1, 0.78, **labels)), leak, TABLE3)
-    assert [[entry.text for entry in row] for row in table.rows] == [
-        ["YALE", "50 %", "78.00", "85.00", "82.44", "+2.56", "1"]
-    ]
-    absent = leak_table(made(run(1, 0.78, fraction=0.1, split="same-positions")), leak, TABLE3)
-    assert absent.rows[0][2].text == "–"

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from kernelweave.experiments.cells import NEAR
-from kernelweave.experiments.differences import Evidence, differences_table, explain_differences, leak_table
+from kernelweave.experiments.differences import Evidence, differences_table, explain_differences
+from kernelweave.experiments.leak_figures import leak_table
 from kernelweave.experiments.published import Figure, Published
 from kernelweave.experiments.rows import COLUMNS
 

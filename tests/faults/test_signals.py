@@ -115,7 +115,7 @@ def test_files_that_may_not_grow_are_a_message_and_leave_nothing(spec, table, tm
 def test_a_lack_of_memory_is_a_message(tmp_path, table):
     code = (
         "import numpy as np, kernelweave\n"
-        "from kernelweave.estimators.weave_clustering import WeaveClustering\n"
+        "from kernelweave.estimators.weaving import WeaveClustering\n"
         "def fit(self, X):\n"
         "    np.empty(2**62, dtype=np.int8)\n"
         "WeaveClustering.fit = fit\n"

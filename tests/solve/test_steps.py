@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.paper import nonnegative
-from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
 from kernelweave.solve.steps import (
     Beta,

@@ -52,8 +52,9 @@ def as_several(*graphs, **options):
         "weave": lambda weights: WovenGraph(graphs[0], None, Seen(views.digests()), {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
-        "density": None,
-        "clarity": None,
+        "density": lambda: None,
+        "samples": None,
+        "versions": (),
         "copies": np.arange(N),
     }
     return SeveralGraphs(**(settings | options))

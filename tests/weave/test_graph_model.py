@@ -211,6 +211,22 @@ class ByHand:
         return np.maximum(new.tables[0], 0)
 
 
+class InOrder(ByHand):
+    """Asks for samples in the order of their first number, a few at a time, and remembers what it was given."""
+
+    row_bytes = 2**20
+
+    def __init__(self):
+        self.given = []
+
+    def order(self, new):
+        return np.argsort(new.tables[0][:, 0], kind="stable")
+
+    def rows(self, new):
+        self.given.append(new.tables[0][:, 0])
+        return super().rows(new)
+
+
 VALUES = np.array([[1.0, 0], [0, 1], [1, 0]])
 COORDINATES = np.array([[0.0, 0], [4, 0], [0, 2]])
 JOINED = np.array([[1.0, 3, 0], [0, 0, 2], [-1, -1, -1]])
@@ -243,9 +259,24 @@ def test_without_values_the_distance_to_the_centres_decides():
     assert_allclose(unit.nearness(np.array([[3.0, 0]])), unit.nearness(np.array([[0.5, 0]])))
 
 
-def test_a_model_without_values_and_centres_cannot_tell_groups():
+def test_an_order_of_new_samples_changes_the_blocks_and_no_answer():
+    joiner, new = InOrder(), Views.of_table(np.random.default_rng(0).normal(size=(50, 3)))
+    found, plain = (GraphModel(one, COORDINATES, VALUES) for one in (joiner, ByHand()))
+    assert_array_equal(found.answers(new).distributions, plain.answers(new).distributions)
+    assert [len(block) for block in joiner.given] == [16, 16, 16, 2]
+    assert_array_equal(np.concatenate(joiner.given), np.sort(new.tables[0][:, 0]))
+    assert_array_equal(found.transform(new), plain.transform(new))
+
+
+def test_samples_of_one_block_are_not_ordered():
+    joiner, new = InOrder(), Views.of_table(np.random.default_rng(0).normal(size=(16, 3)))
+    GraphModel(joiner, COORDINATES, VALUES).answers(new)
+    assert_array_equal(joiner.given, [new.tables[0][:, 0]])
+
+
+def test_a_loaded_model_without_values_and_centres_is_refused():
     with pytest.raises(TypeError, match="needs values or centres"):
-        GraphModel(ByHand(), COORDINATES)
+        GraphModel(ByHand(), COORDINATES).check_loaded()
 
 
 def test_training_samples_without_kept_answers_are_answered_as_new_ones():

@@ -9,16 +9,17 @@ from scipy import sparse
 
 from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.core.partitions.agreement import modularity, rand_index
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import Scaling, fit_by_view, fit_scaling
+from kernelweave.samples.scaling import Scaling, Version, fit_by_view, fit_scaling
 from kernelweave.select import CLEAR
 from kernelweave.weave import cluster_number, clusters, graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.density import density_of
 from kernelweave.weave.graph_partitions import Read, Spectra, kmeans, read_graph, spectra, spectrum, unit_partitions
-from kernelweave.weave.plan import LabelTask, Plan, Reading, check_count
+from kernelweave.weave.plan import Plan, Reading, check_count
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 
@@ -117,8 +118,8 @@ def several_of(*graphs, **options):
     settings = {
         "graphs": graphs, "priors": np.full(len(graphs), 1 / len(graphs)), "few_columns": False,
         "weave": lambda weights: WovenGraph(graphs[0], None, None, {"weights": weights}),
-        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "density": None, "clarity": None,
-        "copies": np.arange(n),
+        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "density": lambda: None,
+        "samples": None, "versions": (), "copies": np.arange(n),
     }  # fmt: skip
     return SeveralGraphs(**(settings | options))
 
@@ -130,13 +131,14 @@ def clustered(several, say=lambda text: None, **options):
 
 
 @pytest.mark.parametrize("clear", [1.0, 0.25, 0.0])
-def test_memberships_and_votes_are_mixed_with_chance_where_clusters_are_not_clear(clear):
+def test_memberships_and_votes_are_mixed_with_chance_where_clusters_are_not_clear(clear, monkeypatch):
     S, y = ring_of_cliques(6, 3)
     asked = []
     said = []
-    several = several_of(S, clarity=lambda c, rng: asked.append(c) or clear)
-    found = clustered(several, said.append)
-    assert asked == [3]
+    views, versions = Views.of_table(np.zeros((18, 1))), (Version("given", {}),)
+    monkeypatch.setattr(clusters, "clarity", lambda *given: asked.append(given) or clear)
+    found = clustered(several_of(S, samples=views, versions=versions), said.append)
+    assert [(of, scaled, c) for of, scaled, _, c, _ in asked] == [(views, versions, 3)]
     assert rand_index(found.labels, y) == 1
     assert_allclose(found.membership[np.arange(18), found.labels], clear + (1 - clear) / 3)
     assert_allclose(found.membership.sum(axis=1), 1)
@@ -147,10 +149,12 @@ def test_memberships_and_votes_are_mixed_with_chance_where_clusters_are_not_clea
     assert not found.model.undecided.any()
 
 
-def test_one_cluster_is_clear_without_a_look():
+def test_one_cluster_and_clusters_of_kernel_matrices_are_clear_without_a_look(monkeypatch):
     S, _ = ring_of_cliques(6, 3)
-    several = several_of(S, clarity=lambda c, rng: pytest.fail("looked"))
+    monkeypatch.setattr(clusters, "clarity", lambda *given: pytest.fail("looked"))
+    several = several_of(S, samples=Views.of_table(np.zeros((18, 1))))
     assert clustered(several, n_clusters=1).attributes["clarity_"] == 1
+    assert clustered(several_of(S)).attributes["clarity_"] == 1
 
 
 @pytest.mark.parametrize(("n_components", "width"), [(None, 3), (2, 2), (5, 5)])
@@ -309,10 +313,9 @@ def test_density_is_measured_where_the_views_have_two_to_nine_columns(widths, me
     found = density_of(views, scalings)
     assert (found is not None) == measured
     if measured:
-        whole = found()
         order = rng.permutation(30)
-        assert_allclose(density_of(views, scalings, order)().height, whole.height[order], rtol=1e-6)
-        assert len(whole.height) == 30
+        assert_allclose(density_of(views, scalings, order).height, found.height[order], rtol=1e-6)
+        assert len(found.height) == 30
 
 
 def test_density_is_not_measured_of_kernels_or_views_with_gaps():
@@ -326,8 +329,8 @@ def test_scores_beyond_the_cut_are_not_cut_off_for_density():
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[0] = 300
     scaling = fit_scaling(X, "zscore")
-    found = density_of(Views.of_table(X), {"X": scaling})()
-    plain = density_of(Views.of_table(scaling.transform(X, clipped=False)), {"X": Scaling("none", "")})()
+    found = density_of(Views.of_table(X), {"X": scaling})
+    plain = density_of(Views.of_table(scaling.transform(X, clipped=False)), {"X": Scaling("none", "")})
     assert_allclose(found.height, plain.height)
 
 
@@ -335,10 +338,10 @@ def test_scores_beyond_the_cut_are_not_cut_off_for_density():
 
 
 def test_labels_as_numbers_are_rows_of_the_identity_and_0_where_unlabelled():
-    task = LabelTask(np.array([1, -1, 0]), 3, "auto", False)
-    assert_array_equal(task.labelled, [True, False, True])
-    assert_array_equal(task.one_hot(np.dtype(np.float32)), [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
-    assert task.one_hot(np.dtype(np.float32)).dtype == np.float32
+    Y, labelled = one_hot(np.array([1, -1, 0]), 3, np.float32)
+    assert_array_equal(labelled, [True, False, True])
+    assert_array_equal(Y, [[0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    assert Y.dtype == np.float32
 
 
 def test_a_count_is_a_positive_integer_or_none():

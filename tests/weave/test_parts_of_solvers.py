@@ -17,7 +17,7 @@ from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
-from kernelweave.weave import choice, dense_rows, passing, structure
+from kernelweave.weave import choice, clusters, dense_rows, passing
 from kernelweave.weave.choice import Room, choose_solver
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.consensus_kernel import block_shares, combine, given_weights, weigh
@@ -352,6 +352,18 @@ def test_the_rows_of_a_local_model_take_the_memory_of_its_candidates():
     assert joiner.row_bytes == 8 * 3 * 4 + 64 * 40
 
 
+def test_an_order_among_many_training_samples_changes_no_answer(monkeypatch):
+    model = WeaveClustering(3, solver=Local(7), random_state=0).fit(X)
+    new = np.random.default_rng(1).normal(size=(6000, 3)).astype(X.dtype)
+    before, joiner = model.predict_proba(new), model._graph_model.joiner
+    assert_array_equal(joiner.order(Views.of_table(new)), np.arange(6000))
+    monkeypatch.setattr("kernelweave.weave.local.local_solver._NEW_ORDERED_FROM", 60)
+    order = joiner.order(Views.of_table(new))
+    assert_array_equal(np.sort(order), np.arange(6000))
+    assert not np.array_equal(order, np.arange(6000))
+    assert_allclose(model.predict_proba(new), before, atol=1e-6)
+
+
 @pytest.mark.parametrize(("later", "said"), [(1.9, []), (2.0, ["rows: 30 of 90, 15/s, 4 s left"])])
 def test_progress_is_told_after_two_seconds(monkeypatch, later, said):
     now = iter([0.0, later])
@@ -396,10 +408,10 @@ def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, 
         numbers.append(c)
         return [np.arange(c + 2.0)], 1.0
 
-    monkeypatch.setattr(structure, "_measured", measured)
-    monkeypatch.setattr(structure, "compared_again", lambda versions, views: views)
+    monkeypatch.setattr(clusters, "_measured", measured)
+    monkeypatch.setattr(clusters, "compared_again", lambda versions, views: views)
     views = Views.of_table(np.random.default_rng(0).normal(size=(n, 3)))
-    structure.clarity(views, (), None, c, np.random.RandomState(0))
+    clusters.clarity(views, (), None, c, np.random.RandomState(0))
     assert set(numbers) == (set() if asked is None else {asked})
 
 

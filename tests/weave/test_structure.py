@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from kernelweave import Views, WeaveClustering
-from kernelweave.weave import structure
+from kernelweave.weave import clusters
 
 
 def clarity(X, n_clusters, seed=0):
@@ -43,10 +43,10 @@ def measured(monkeypatch):
             sizes.append(len(np.unique(compared, axis=0)))
             return left.pop(0)
 
-        monkeypatch.setattr(structure, "_measured", scripted)
-        monkeypatch.setattr(structure, "compared_again", lambda versions, views: views.tables[0])
+        monkeypatch.setattr(clusters, "_measured", scripted)
+        monkeypatch.setattr(clusters, "compared_again", lambda versions, views: views.tables[0])
         views, rng = Views.of_table(np.random.default_rng(0).normal(size=(400, 3))), np.random.RandomState(0)
-        found = structure.clarity(views, (), None, 3, rng)
+        found = clusters.clarity(views, (), None, 3, rng)
         assert set(sizes) == {300}
         return found, len(sizes) - 1
 

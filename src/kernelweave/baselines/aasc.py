@@ -19,7 +19,7 @@ from kernelweave.core.paper.kernel_step import combine
 from kernelweave.core.paper.label_step import embedding
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import KernelsLike
-from kernelweave.kernels.products import inverse_roots
+from kernelweave.kernels.pair import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]
 

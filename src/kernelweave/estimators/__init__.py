@@ -4,8 +4,7 @@ from kernelweave.estimators.classification import KGLClassifier, PMKLClassifier,
 from kernelweave.estimators.clustering import KGLClustering, PMKLClustering, SMKLClustering
 from kernelweave.estimators.importance import ViewImportance, view_importance
 from kernelweave.estimators.path import smkl_path
-from kernelweave.estimators.weave_classifier import WeaveClassifier
-from kernelweave.estimators.weave_clustering import WeaveClustering
+from kernelweave.estimators.weaving import WeaveClassifier, WeaveClustering
 
 __all__ = [
     "KGLClassifier",

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
-from kernelweave.core.graphs.propagation import reached
+from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.samples.chunks import Chunks
@@ -24,7 +24,7 @@ from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
 
-__all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes", "one_hot"]
+__all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes"]
 
 _CLASSES = ("classes_", "transduction_", "label_distributions_", "undecided_")
 
@@ -194,14 +194,6 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             given = ", ".join(name for name, known in zip(samples.names, samples.present, strict=True) if known.any())
             msg = f"The model was fitted on the views {', '.join(self.view_names_)}; got {given}. {error}"
             raise NewSamplesError(msg) from error
-
-
-def one_hot(codes: NDArray[np.intp], n_classes: int, dtype: np.dtype[Any]) -> tuple[Matrix, Mask]:
-    """Return labels as Y (n, c), rows of unlabelled samples 0, and the mask of labelled samples."""
-    labelled = codes >= 0
-    Y = np.zeros((len(codes), n_classes), dtype=dtype)
-    Y[labelled, codes[labelled]] = 1
-    return Y, labelled
 
 
 def class_attributes(

@@ -240,7 +240,15 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Replace the fitted state of an earlier fit by this one."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self.__dict__.update(_layout(samples))
+        if isinstance(samples, Views):
+            self.n_features_in_, self.view_names_, self.view_widths_ = samples.shape[1], samples.names, samples.widths
+            self.sample_names_, self.readings_ = samples.sample_names, dict(samples.readings)
+            self.__dict__.update(samples.features)
+        else:
+            name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
+            self.n_features_in_ = int(width or 0)
+            self.view_names_, self.view_widths_ = (name,), (self.n_features_in_,)
+            self.sample_names_, self.readings_ = None, {}
         self.__dict__.update(fitted)
 
     @property
@@ -279,22 +287,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = isinstance(spec, str) and spec in self._of_matrices
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
-
-
-def _layout(samples: SampleSet) -> dict[str, Any]:
-    """Return the attributes that describe the samples of a fit."""
-    if not isinstance(samples, Views):
-        name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
-        found = {"n_features_in_": int(width or 0), "view_names_": (name,), "view_widths_": (int(width or 0),)}
-        return {**found, "sample_names_": None, "readings_": {}}
-    return {
-        "n_features_in_": samples.shape[1],
-        **samples.features,
-        "view_names_": samples.names,
-        "view_widths_": samples.widths,
-        "sample_names_": samples.sample_names,
-        "readings_": dict(samples.readings),
-    }
 
 
 def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -> str:

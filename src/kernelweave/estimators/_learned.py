@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike
 from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
-from kernelweave.core.graphs.propagation import reached
+from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.estimators._classifier import GraphClassifier, class_attributes, one_hot
+from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number, threads
 from kernelweave.kernels.view_bank import Bank

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import LabelsLike
-from kernelweave.core.algebra.matrices import definite_inverse, shifted
+from kernelweave.core.algebra.matrices import definite_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import threads
 from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
@@ -112,6 +112,6 @@ def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before
 
 def _warm(state: State, gamma: float) -> State | None:
     """Return the state as a start for another setting, if its kernel is within the bounds of that one."""
-    if definite_inverse(shifted(state.K, 0.51 * gamma), overwrite=True) is None:
+    if definite_inverse(state.K, shift=0.51 * gamma) is None:
         return None
     return state.bare()

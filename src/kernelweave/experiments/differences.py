@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
 from kernelweave.experiments.cells import NEAR, compared, printed_figure
+from kernelweave.experiments.full_graph import entries_kept, with_full_graph
 from kernelweave.experiments.published import Figure, Published
 from kernelweave.experiments.reading import means_of_sets, read_cells
 from kernelweave.experiments.render import DASH, Entry, Table
@@ -17,7 +18,7 @@ from kernelweave.experiments.selection import Cell, select_cells
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Difference", "Evidence", "differences_table", "explain_differences", "leak_table"]
+__all__ = ["Difference", "Evidence", "differences_table", "explain_differences"]
 
 _PUBLISHED_DRAWS = 20
 _WAYS = {"none": "as stored", "unit": "unit rows", "zscore": "standardised"}
@@ -73,6 +74,7 @@ class _Case:
     restarts: pd.DataFrame | None
     planned: int
     draws: pd.DataFrame | None
+    full_graph: Cell | None  # of SMKL, where a setting is chosen that keeps only a part of its graph
 
     @property
     def theirs(self) -> float:
@@ -101,6 +103,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
     """
     searches, leaking, restarts = _searches(rows), evidence.leaking(), evidence.restarted()
     draws = None if evidence.draws is None else read_cells(evidence.draws)
+    full_graph = with_full_graph(rows)
     found = []
     for cell in select_cells(rows):
         for metric in published.metrics:
@@ -119,6 +122,7 @@ def explain_differences(rows: pd.DataFrame, published: Published, evidence: Evid
                 restarts,
                 (evidence.planned or {}).get((cell.dataset, cell.method), 0),
                 draws,
+                full_graph.get((cell.dataset, cell.labels)) if cell.method == _OURS else None,
             )
             found.append(Difference(cell, metric, apart, tuple(_lower(case) if apart < 0 else _higher(case))))
     return found
@@ -149,6 +153,7 @@ def _lower(case: _Case) -> Iterator[str]:
     """Yield the reasons for a figure below the published one."""
     reasons = [*_stopped(case), *_leak(case), *_luck(case), *_chosen_by_accuracy(case), *_input(case)]
     yield from reasons
+    yield from _graph(case)
     yield from _budget(case)
     if not reasons:
         yield f"not reached: {_best(case)}"
@@ -160,6 +165,7 @@ def _higher(case: _Case) -> Iterator[str]:
         yield "no setting converged: the figure depends on where the solver was stopped"
     yield from _luck(case)
     yield from _input(case)
+    yield from _graph(case)
     if case.cell.n_settings == 1:
         yield f"no search: {_best(case)}"
         return
@@ -272,6 +278,13 @@ def _input(case: _Case) -> Iterator[str]:
             yield f"{what}: best " + ", ".join(f"{names[way]} {case.text(best[way])}" for way in names if way in best)
 
 
+def _graph(case: _Case) -> Iterator[str]:
+    """Give the best with the paper's full graph, if the chosen setting keeps only the strongest entries of it."""
+    if case.full_graph is not None and case.metric in case.full_graph.scores:
+        kept, best = entries_kept(case.cell), case.text(case.full_graph.scores[case.metric].mean)
+        yield f"graph: {kept} entries of every row kept, which is ours; the paper's full graph {best}"
+
+
 def _budget(case: _Case) -> Iterator[str]:
     if case.cell.n_settings < case.planned:
         yield f"search budget: {case.cell.n_settings} of {case.planned} settings were run"
@@ -292,30 +305,3 @@ def differences_table(differences: Sequence[Difference], published: Published) -
         lines.append([Entry(text.replace("-", "−")) for text in (*words, *numbers)] + [Entry("; ".join(d.reasons))])
     title = f"{published.table}: every difference of more than {NEAR:g}"
     return Table(title, header, lines, words=len(header) - 4, last_words=1)
-
-
-def leak_table(rows: pd.DataFrame, leak: pd.DataFrame, published: Published) -> Table:
-    """Return SMKL of Table 3, the released program with misaligned rows, and the published figures side by side."""
-    ours = {(c.dataset, c.labels): c for c in select_cells(rows) if c.method == _OURS and "acc" in c.scores}
-    lines = []
-    for cell in select_cells(leak):
-        printed = published.find(cell.dataset, "acc", _OURS, cell.labels)
-        if cell.method != _LEAKING or "acc" not in cell.scores or printed is None:
-            continue
-        aligned = ours.get((cell.dataset, cell.labels))
-        leaking = published.scale * cell.scores["acc"].mean
-        texts = [
-            cell.dataset.upper(),
-            f"{cell.labels} %",
-            f"{published.scale * aligned.scores['acc'].mean:.2f}" if aligned else DASH,
-            f"{leaking:.2f}",
-            f"{printed.value:.2f}",
-            f"{leaking - printed.value:+.2f}".replace("-", "−"),
-            str(cell.n_runs),
-        ]
-        lines.append([Entry(text) for text in texts])
-    header = ["Data", "Labels", _OURS, "with the leak", "published", "leak − published", "draws of the leak"]
-    note = (
-        "With the leak: the released program, with its own stop after 30 iterations, at the setting that `leak` gives."
-    )
-    return Table("Table 3, SMKL: with and without the leak (ACC, %)", header, lines, [note], words=2)

@@ -110,7 +110,9 @@ class MisalignedSMKL(BaseEstimator):  # type: ignore[misc]
         Y = np.zeros((len(y), len(self.classes_)), dtype=H.dtype)
         Y[np.flatnonzero(y != -1), codes] = 1
         labelled = (y != -1)[order]
-        problem = Problem(H[:, order][:, :, order], len(self.classes_), Y[order], labelled)
+        # kernel by kernel: indexing all at once leaves an array in another order, which every sum copies again
+        ordered = np.stack([h[np.ix_(order, order)] for h in H])
+        problem = Problem(ordered, len(self.classes_), Y[order], labelled)
         scheme = misaligned(smkl("released", alpha=self.alpha, beta=self.beta, gamma=self.gamma, classify=True))
         rng = np.random.default_rng(self.random_state)
         solution = minimise(problem, scheme, max_iter=self.max_iter, tol=self.tol, rng=rng)

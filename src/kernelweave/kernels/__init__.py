@@ -3,7 +3,6 @@
 from kernelweave.kernels.bank import KernelBank, as_kernel
 from kernelweave.kernels.base import Kernel, Product, Scaled, Sum
 from kernelweave.kernels.categories import Overlap, RareOverlap
-from kernelweave.kernels.distances import Chi2, Gaussian, Laplacian, SelfTuning
 from kernelweave.kernels.normalise import (
     Centered,
     DiameterNormalized,
@@ -13,8 +12,17 @@ from kernelweave.kernels.normalise import (
 from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
-from kernelweave.kernels.products import Cosine, CosineNormalized, Linear, Polynomial
 from kernelweave.kernels.recipes import RECIPES, Mixed, recipe
+from kernelweave.kernels.vector_kernels import (
+    Chi2,
+    Cosine,
+    CosineNormalized,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    SelfTuning,
+)
 from kernelweave.kernels.view_bank import ViewBank, bank_of
 
 __all__ = [

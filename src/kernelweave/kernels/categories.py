@@ -10,8 +10,7 @@ from scipy import sparse
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, is_count
-from kernelweave.kernels.pair import HasProducts, Pair, row_sqnorms
-from kernelweave.kernels.products import inverse_roots
+from kernelweave.kernels.pair import HasProducts, Pair, inverse_roots, row_sqnorms
 from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Overlap", "RareOverlap"]

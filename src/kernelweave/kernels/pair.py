@@ -14,7 +14,7 @@ from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["HasProducts", "Pair", "Products", "as_writable", "read_pair", "row_sqnorms", "with_itself"]
+__all__ = ["HasProducts", "Pair", "Products", "as_writable", "inverse_roots", "read_pair", "row_sqnorms", "with_itself"]
 
 
 def as_writable(X: Samples) -> Samples:
@@ -28,6 +28,11 @@ def row_sqnorms(X: Samples) -> Vector:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def inverse_roots(d: Vector) -> Vector:
+    """Return 1/sqrt(d), and 0 where d is 0, so that a zero sample gets similarity 0 instead of NaN."""
+    return np.divide(1, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
 
 
 class HasProducts(Protocol):

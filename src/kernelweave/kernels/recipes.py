@@ -10,10 +10,9 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank, KernelLike
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.categories import Overlap, RareOverlap
-from kernelweave.kernels.distances import Gaussian
 from kernelweave.kernels.normalise import DiameterNormalized
 from kernelweave.kernels.plugin_kernels import plugin_kernel, plugin_recipe
-from kernelweave.kernels.products import CosineNormalized, Linear, Polynomial
+from kernelweave.kernels.vector_kernels import CosineNormalized, Gaussian, Linear, Polynomial
 from kernelweave.samples.column_kinds import KindLike
 from kernelweave.samples.mixed_table import CATEGORIES, ColumnChoices
 

@@ -112,12 +112,13 @@ class ViewBank:
             (bank,) = self.banks.values()
             return bank.fit_tiles(X.tables[0])
         parts = [self._view_tiles(X, v) for v in range(len(self.banks))]
+        ends = np.cumsum([len(bank) for bank in self.banks.values()])[:-1]  # of the weights of each view
 
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
             dtype = dtype or X.dtype
             if p is None:
                 return np.concatenate([part(rows, cols, dtype) for part in parts])
-            first, *others = (part(rows, cols, dtype, q) for part, q in zip(parts, self._by_view(p), strict=True))
+            first, *others = (part(rows, cols, dtype, q) for part, q in zip(parts, np.split(p, ends), strict=True))
             return np.asarray(sum(others, start=first))
 
         return tile
@@ -137,26 +138,19 @@ class ViewBank:
 
     def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
         """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
-        first, *others = (self._view_weighted(X, training, v, q) for v, q in enumerate(self._by_view(p)))
-        return np.asarray(sum(others, start=first))
-
-    def _by_view(self, p: Vector) -> list[Vector]:
-        """Return the weights of the kernels of each view."""
-        ends = np.cumsum([len(bank.names) for bank in self.banks.values()])
-        return np.split(p, ends[:-1])
-
-    def _view_weighted(self, X: Views, training: Views, v: int, p: Vector) -> Matrix:
-        """Return the weighted sum of the kernels of one view for all samples, (n, m)."""
-        bank, x, y = self.banks[X.names[v]], X.tables[v], training.tables[v]
-        known: Matrix = bank.weighted(Pair(x, y), p) if x.shape[0] else np.empty((0, y.shape[0]), dtype=X.dtype)
-        if X.complete and training.complete:
-            return known
-        a = known.mean(axis=1, dtype=np.float64)
-        means, mean = self._training_means(v)
-        t, u = knowledge(X.present)[v], knowledge(training.present)[v]
-        # the values of samples that lack the view are linear in those of the kernels, so that sums can be spread
-        sums = a[None], (p @ means)[None], np.atleast_1d(p @ mean)
-        return np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
+        parts: list[Matrix] = []
+        start = 0
+        for v, bank in enumerate(self.banks.values()):
+            q, x, y = p[start : (start := start + len(bank))], X.tables[v], training.tables[v]
+            known: Matrix = bank.weighted(Pair(x, y), q) if x.shape[0] else np.empty((0, y.shape[0]), dtype=X.dtype)
+            if not (X.complete and training.complete):
+                a, (means, mean) = known.mean(axis=1, dtype=np.float64), self._training_means(v)
+                t, u = knowledge(X.present)[v], knowledge(training.present)[v]
+                # the values of samples that lack the view are linear in those of the kernels: sums can be spread
+                sums = a[None], (q @ means)[None], np.atleast_1d(q @ mean)
+                known = np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
+            parts.append(known)
+        return np.asarray(sum(parts[1:], start=parts[0]))
 
     def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
         """Return the kernel matrices of one view for all samples, (r_v, n, m)."""

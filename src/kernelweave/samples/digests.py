@@ -90,17 +90,28 @@ class Seen(Lean):
         return found
 
 
-def row_digests(X: Samples) -> NDArray[np.uint8]:
-    """Return a digest of every row, (n, 16).
+def row_digests(X: Samples, first: int = 0) -> NDArray[np.uint8]:
+    """Return a digest of every row, (n, 16); the columns of a dense table are numbered from `first`.
 
     It depends on the values only, not on their precision or on whether the table is sparse.
     """
-    return (_sparse_sums(X) if sparse.issparse(X) else _sums(X, 0)).view(np.uint8)
+    if sparse.issparse(X):
+        return _sparse_sums(X).view(np.uint8)
+    n, width = X.shape
+    keys, sums = _keys(width, first), np.zeros((n, 2), dtype=np.uint64)
+    height = max(1, _BLOCK // max(width, 1))
+    for i in range(0, n, height):
+        block = np.asarray(X[i : i + height], dtype=np.float64, order="C") + 0.0  # -0.0 becomes 0.0
+        for lane, words in enumerate(_scrambled(block.view(np.uint64), keys)):
+            sums[i : i + height, lane] = words.sum(axis=1, dtype=np.uint64)
+    return sums.view(np.uint8)
 
 
 def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
     """Return a digest of the rows of every sample in all matrices of a stack (r, m, n), (m, 16)."""
-    sums: Words = np.sum([_sums(K, i * K.shape[1]) for i, K in enumerate(H)], axis=0, dtype=np.uint64)
+    sums: Words = np.sum(
+        [row_digests(K, i * K.shape[1]).view(np.uint64) for i, K in enumerate(H)], axis=0, dtype=np.uint64
+    )
     return sums.view(np.uint8)
 
 
@@ -112,18 +123,6 @@ def joined_digests(parts: Sequence[NDArray[np.uint8]], present: Mask) -> NDArray
         placed[known, v, 1:] = np.ascontiguousarray(part).view(np.uint64)
     lanes = _scrambled(placed.reshape(len(placed), -1), _keys(3 * len(parts), 0))
     return np.stack([lane.sum(axis=1, dtype=np.uint64) for lane in lanes], axis=1).view(np.uint8)
-
-
-def _sums(X: Any, start: int) -> Words:
-    """Return the two sums of every row of a dense table whose first column has this number, (n, 2)."""
-    n, width = X.shape
-    keys, found = _keys(width, start), np.zeros((n, 2), dtype=np.uint64)
-    height = max(1, _BLOCK // max(width, 1))
-    for i in range(0, n, height):
-        block = np.asarray(X[i : i + height], dtype=np.float64, order="C") + 0.0  # -0.0 becomes 0.0
-        for lane, words in enumerate(_scrambled(block.view(np.uint64), keys)):
-            found[i : i + height, lane] = words.sum(axis=1, dtype=np.uint64)
-    return found
 
 
 def _sparse_sums(X: Samples) -> Words:

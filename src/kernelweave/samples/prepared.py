@@ -96,17 +96,11 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind) 
         name: partial(_permuted if kind == "permuted" or own in _NO_MEANS or is_thin(table) else _normal, seed=seed)
         for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
-    order = _order(views)
-    return views.select(order).map(functions).select(np.argsort(order))
-
-
-def _order(views: Views) -> NDArray[np.intp]:
-    """Return the order that sorts samples by a random projection of their views, since entries are drawn by row."""
-    rng = np.random.RandomState(0)
-    place = np.zeros(views.n_samples)
+    fixed, place = np.random.RandomState(0), np.zeros(views.n_samples)
     for known, table in zip(views.present, views.tables, strict=True):
-        place[known] += table @ rng.standard_normal(table.shape[1])
-    return np.argsort(place, kind="stable")
+        place[known] += table @ fixed.standard_normal(table.shape[1])
+    order = np.argsort(place, kind="stable")  # by a projection of the views, since entries are drawn by row
+    return views.select(order).map(functions).select(np.argsort(order))
 
 
 def _normal(X: Samples, seed: int) -> Samples:

@@ -17,7 +17,6 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
-from kernelweave.samples.magnitudes import check_samples
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame
 from kernelweave.samples.named_columns import in_fitted_order
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
@@ -31,6 +30,9 @@ SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
 _FEATURES = ("n_features_in_", "feature_names_in_")
+# by the bytes of a number: kernels are squares of samples, unless a model scales these first
+_LARGEST = {4: 1e9, 8: 1e75}
+_LARGEST_TO_SCALE = {4: 1e30, 8: 1e200}
 
 # what a user may pass as X: in memory, or read in chunks
 SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
@@ -78,11 +80,24 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         views = _several_tables(estimator, X, column_choices(kernels))
     else:
         views = _one_table(estimator, X, kernels, reset=True)
-    check_samples(views.tables, views.names, scaled=hasattr(estimator, "scale"))
+    _check_magnitudes(views, _LARGEST_TO_SCALE if hasattr(estimator, "scale") else _LARGEST)
     views = views if dtype is None else views.astype(dtype, copy=False)
     if form == "table":
         views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
     return views
+
+
+def _check_magnitudes(views: Views, limits: Mapping[int, float]) -> None:
+    """Refuse tables whose values are too large or too small: to be squared, or to be scaled by a model that does so."""
+    for X, name in zip(views.tables, views.names, strict=True):
+        values, limit = X.data if sparse.issparse(X) else X, limits[X.dtype.itemsize]
+        largest = float(max(values.max(initial=0), -values.min(initial=0)))
+        if largest > limit or 0 < largest < 1 / limit:
+            msg = (
+                f"{name} has absolute values up to {largest:.3g}, but the largest must lie between {1 / limit:g} and "
+                f"{limit:g} in {X.dtype}: divide the table by its largest value, or standardise its columns."
+            )
+            raise InvalidInputError(msg)
 
 
 def column_choices(kernels: object) -> Choices:

@@ -180,7 +180,7 @@ def extrapolated(K0: Matrix, K1: Matrix, K2: Matrix, *, reach: float) -> Matrix 
     strips = [slice(i, i + _ROWS) for i in range(0, len(K0), _ROWS)]  # no matrices for the differences
     step = sum(float(np.sum((K1[i] - K0[i]) ** 2)) for i in strips)
     bend = sum(float(np.sum((K2[i] - 2 * K1[i] + K0[i]) ** 2)) for i in strips)
-    s = min(float(np.sqrt(step / max(bend, np.finfo(np.float64).tiny))), reach)
+    s = min(float(np.sqrt(step / max(bend, float(np.finfo(np.float64).tiny)))), reach)  # infinite if straight
     if s <= 1:
         return None
     K = np.empty_like(K2)

@@ -11,8 +11,8 @@ from typing import overload
 import numpy as np
 
 from kernelweave._types import Mask, Matrix, Vector
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.consensus.self_weighted import gram_distances
-from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.core.paper.kernel_step import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products
 
 __all__ = ["History", "Outcome", "Problem", "Record", "Solution", "State", "StepError", "Workspace"]

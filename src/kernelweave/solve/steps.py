@@ -16,10 +16,10 @@ from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import (
     definite_inverse,
     floor_spectrum,
+    norm_exceeds,
     outer_square,
-    shifted,
+    ridge_inverse,
     symmetric_part,
-    symmetric_spectral_norm,
 )
 from kernelweave.core.graphs.propagation import harmonic
 from kernelweave.core.graphs.strongest import strongest_edges
@@ -28,7 +28,6 @@ from kernelweave.core.paper.graph_step import (
     identity_minus,
     positive_graph,
     residual,
-    ridge_inverse,
     unexpressed,
 )
 from kernelweave.core.paper.kernel_step import (
@@ -342,8 +341,8 @@ class PerturbSafely:
         h = kernel_residuals(H, M)
         w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)
         K = kernel_step(H, w, M, beta=beta)
-        A = definite_inverse(shifted(K, self.gamma), overwrite=True)
-        if A is None or self.gamma * symmetric_spectral_norm(A, tol=0.1) > 2:
+        A = definite_inverse(K, shift=self.gamma)
+        if A is None or norm_exceeds(A, 2 / self.gamma):
             return None
         work.keep_inverse(A, K, self.gamma)
         return replace(state, w=w, K=K, d=d, on_bound=False)

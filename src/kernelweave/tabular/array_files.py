@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +29,15 @@ _IDS = ("ids", "id", "obs_names", "index", "sample_names", "sample_ids", "sample
 _FEATURES = ("columns", "features", "feature_names", "var_names", "genes", "gene_names")
 
 
+@contextmanager
+def _headers_of_python_2() -> Iterator[None]:
+    """Take headers with the long integers of Python 2; numpy reads them rightly, but warns that it takes longer."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
+        yield
+
+
+@_headers_of_python_2()
 def read_npy(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     """Return the matrix of a .npy file."""
     with path.open("rb") as file:
@@ -35,6 +46,7 @@ def read_npy(path: Path, wishes: Wishes) -> dict[str, TableFile]:
         return _tables({path.stem: np.load(file, allow_pickle=False)}, wishes, path)
 
 
+@_headers_of_python_2()
 def read_npz(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     """Return the matrices of a .npz file."""
     with zipfile.ZipFile(path) as archive:

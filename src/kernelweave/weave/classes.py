@@ -13,6 +13,7 @@ from kernelweave.core.graphs.propagation import (
     class_mass_normalised,
     consistent_scores,
     harmonic_scores,
+    one_hot,
     reached,
 )
 from kernelweave.weave.graph_model import GraphModel
@@ -24,8 +25,9 @@ __all__ = ["classify_graph"]
 
 def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callable[[str], None]) -> Classes:
     """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`."""
-    S, labelled = woven.graph, task.labelled
-    F, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, task.one_hot(S.dtype), labelled)
+    S = woven.graph
+    Y, labelled = one_hot(task.codes, task.n_classes, S.dtype)
+    F, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, Y, labelled)
     say(f"labels: {'lgc' if lgc else 'harmonic'}" + (f", {n_iter} steps of conjugate gradients" if n_iter else ""))
     if not converged:
         msg = (

@@ -54,8 +54,9 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         for k, z in found.items()
     }
     weigh = partial(cluster_evidence, _agreement(found, priors), within, of.values, few_columns=several.few_columns)
-    if several.density is not None:
-        evidence = weigh(**_valleys(several.density(), found))
+    density = several.density()
+    if density is not None:
+        evidence = weigh(**_valleys(density, found))
     elif several.null is not None:
         evidence = _beside_chance(several.null, of.values, numbers, weigh, priors, rng)
     else:

@@ -30,7 +30,6 @@ from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attrib
 from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.density import density_of
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
-from kernelweave.weave.structure import clarity
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense", "row_shares"]
@@ -66,7 +65,23 @@ class Dense:
     ) -> Clusters:
         """Return the clusters of the samples."""
         prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES)
-        return cluster_graphs(_several(prepared, plan), reading, plan, rng)
+        kept, built = prepared.kept, _built(prepared.compared, plan)
+        views = kept if isinstance(kept, Views) else None
+        versions = [version for version, _, _ in built]
+        priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
+        several = SeveralGraphs(
+            _graphs(built),
+            priors / priors.sum(),
+            any(version.few_columns for version in versions),
+            lambda weights: _woven(prepared, built, weights, plan),
+            lambda: _perturbed(built, plan),
+            None if views is None else partial(_null, views, versions, plan),
+            partial(density_of, kept, versions[-1].scalings),
+            views,
+            versions,
+            prepared.copies,
+        )
+        return cluster_graphs(several, reading, plan, rng)
 
     def classify(
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
@@ -87,34 +102,19 @@ def _label_trust(K: Matrix, task: LabelTask) -> float:
 
     One right and one wrong are added, since few labels say little.
     """
-    known = np.flatnonzero(task.labelled)
+    known = np.flatnonzero(task.codes >= 0)
     D = kernel_sqdist(K[np.ix_(known, known)])
     right = float(np.count_nonzero(task.codes[known][D.argmin(axis=1)] == task.codes[known])) if len(known) > 1 else 0.0
     return float(((right + 1) / (len(known) + 2)) ** _POWER_OF_LABELS)
 
 
-def _several(prepared: Prepared, plan: Plan) -> SeveralGraphs:
-    """Return the graphs of all versions of the samples."""
-    built, samples = _built(prepared.compared, plan), prepared.kept
-    versions = [version for version, _, _ in built]
-    priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
-
-    def null(views: Views, rng: np.random.RandomState, kind: NullKind) -> tuple[sparse.csr_array, ...]:
-        found = _built(compared_again(versions, without_structure(views, rng, kind)), plan.silent())
-        graphs = _graphs(found)
-        return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
-
-    return SeveralGraphs(
-        _graphs(built),
-        priors / priors.sum(),
-        any(version.few_columns for version in versions),
-        lambda weights: _woven(prepared, built, weights, plan),
-        lambda: _perturbed(built, plan),
-        partial(null, samples) if isinstance(samples, Views) else None,
-        density_of(samples, versions[-1].scalings),
-        partial(clarity, samples, versions, plan) if isinstance(samples, Views) else None,
-        prepared.copies,
-    )
+def _null(
+    views: Views, versions: Sequence[Version], plan: Plan, rng: np.random.RandomState, kind: NullKind
+) -> tuple[sparse.csr_array, ...]:
+    """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
+    found = _built(compared_again(versions, without_structure(views, rng, kind)), plan.silent())
+    graphs = _graphs(found)
+    return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
 
 def _graphs(built: Sequence[_Built]) -> tuple[sparse.csr_array, ...]:

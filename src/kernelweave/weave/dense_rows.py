@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.graphs.affinity import RowPart, kernel_sqdist, neighbour_scales, row_blocks
 from kernelweave.core.graphs.new_rows import Border, cut_rows
-from kernelweave.core.paper.graph_step import ridge_inverse
 from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -22,18 +22,16 @@ _NUMBERS = frozenset({"table", "numbers"})  # kinds of views with distances betw
 
 def density_of(
     samples: Views | KernelStack, scalings: Mapping[str, Scaling], order: Labels | None = None
-) -> Callable[[], Relief] | None:
-    """Return a function that measures the density at every sample, or None if the samples do not allow it.
+) -> Relief | None:
+    """Return the density at every sample, or None if the samples do not allow to measure it.
 
     The scaled views are put side by side: two to nine columns together, without gaps and categories. Z-scores are not
     cut off, since samples would lie dense where they are. `order` is that of the samples in the graph, if another.
     """
     if isinstance(samples, KernelStack) or not samples.complete or not _NUMBERS.issuperset(samples.kinds):
         return None
-    return partial(_measured, samples, scalings, order) if sum(samples.widths) in _COLUMNS else None
-
-
-def _measured(samples: Views, scalings: Mapping[str, Scaling], order: Labels | None) -> Relief:
+    if sum(samples.widths) not in _COLUMNS:
+        return None
     ordered = samples if order is None else samples.select(order)
     whole = ordered.map({name: partial(one.transform, clipped=False) for name, one in scalings.items()})
     tables = [X.toarray() if sparse.issparse(X) else X for X in whole.tables]

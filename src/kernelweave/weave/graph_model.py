@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
-__all__ = ["Answers", "Centres", "GraphModel", "Joiner"]
+__all__ = ["Answers", "Centres", "GraphModel", "Joiner", "Ordering"]
 
 _BUDGET = 16 * 2**20  # bytes that the rows of a block of new samples may take while they are computed
 _LEAST, _MOST = 16, 4096  # samples of a block
+_ORDERED = 2**15  # samples that are ordered at a time, so that memory does not grow with their number
 
 
 class Joiner(Protocol):
@@ -38,6 +39,14 @@ class Joiner(Protocol):
 
     def rows(self, new: Any) -> Graph:
         """Return the rows (n_new, n_nodes) of the graph for new samples, dense or sparse."""
+
+
+@runtime_checkable
+class Ordering(Protocol):
+    """A joiner that is faster if the samples of a block are near each other."""
+
+    def order(self, new: Any) -> NDArray[np.intp]:
+        """Return new samples in an order in which most neighbours are near each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +95,8 @@ class GraphModel:
     undecided: Mask | None = None
     embedding: Matrix | None = None
 
-    def __post_init__(self) -> None:
+    def check_loaded(self) -> None:
+        """Refuse a model file without what predictions need."""
         if self.values is None and self.centres is None:
             msg = "A GraphModel needs values or centres to predict new samples."
             raise TypeError(msg)
@@ -162,5 +172,8 @@ class GraphModel:
         if len(rows) == samples.n_samples <= size:
             yield rows, samples
             return
+        if isinstance(self.joiner, Ordering) and len(rows) > size:
+            windows = (rows[i : i + _ORDERED] for i in range(0, len(rows), _ORDERED))
+            rows = np.concatenate([some[self.joiner.order(samples.select(some))] for some in windows])
         for i in range(0, len(rows), size):
             yield rows[i : i + size], samples.select(rows[i : i + size])

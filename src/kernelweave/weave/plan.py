@@ -79,17 +79,6 @@ class LabelTask(NamedTuple):
     propagation: Propagation
     class_mass: bool
 
-    @property
-    def labelled(self) -> Mask:
-        """Which samples are labelled."""
-        return np.asarray(self.codes >= 0)
-
-    def one_hot(self, dtype: np.dtype[Any]) -> Matrix:
-        """Return the labels as Y (n, c); rows of unlabelled samples are 0."""
-        Y = np.zeros((len(self.codes), self.n_classes), dtype=dtype)
-        Y[self.labelled, self.codes[self.labelled]] = 1
-        return Y
-
 
 @dataclass(frozen=True, slots=True)
 class Clusters:

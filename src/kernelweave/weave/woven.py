@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from kernelweave._types import Labels, Vector
 from kernelweave.core.partitions.valleys import Relief
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.prepared import NullKind
+from kernelweave.samples.scaling import Version
+from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Joiner
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
@@ -60,10 +62,12 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
-    density : function without arguments, or None
-        Measures how dense the samples lie; None where there are too many columns for it.
-    clarity : function of a number of clusters and a RandomState, or None
-        Returns how far clusters stand out from samples without structure, from 0 to 1.
+    density : function without arguments
+        Measures how dense the samples lie; it returns None where there are too many columns for it.
+    samples : Views or None
+        The samples, not scaled, on some of which it is measured how far clusters stand out; None for kernel matrices.
+    versions : sequence of Version
+        How they are scaled.
     copies : array of shape (n_samples,)
         The position of every sample in the graphs, which have at most four copies of it.
     """
@@ -74,6 +78,7 @@ class SeveralGraphs:
     weave: Callable[[Vector], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
-    density: Callable[[], Relief] | None
-    clarity: Callable[[int, np.random.RandomState], float] | None
+    density: Callable[[], Relief | None]
+    samples: Views | None
+    versions: Sequence[Version]
     copies: Labels

@@ -1,4 +1,4 @@
-"""What steps do with matrices: symmetric inverse, spectral norm, nearest positive semidefinite one, largest entries."""
+"""What steps do with matrices: inverse with a ridge, spectral norm, nearest semidefinite one, largest entries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = [
     "kth_largest",
     "largest_columns",
     "nearest_psd",
+    "norm_exceeds",
     "outer_square",
-    "shifted",
-    "symmetric_inverse",
+    "ridge_inverse",
     "symmetric_part",
     "symmetric_spectral_norm",
 ]
@@ -28,7 +28,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
-_SMALL, _BY_HALVES = 64, 1000  # rows of a triangular matrix: up to the first LAPACK inverts it, up to the second halves
+_SMALL, _BY_HALVES = 64, 1000  # rows: LAPACK inverts up to the first and from the second on, where halves take memory
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -52,65 +52,69 @@ def average_with_transpose(M: Matrix) -> None:
             M[cols, rows] = tile.T
 
 
-def shifted(M: Matrix, shift: float) -> Matrix:
-    """M + shift·I, a new matrix."""
-    M = M.copy()
+def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
+    """A = (K + γI)^-1 of a symmetric K: Cholesky, or LU where K + γI is not positive definite."""
+    A = definite_inverse(K, shift=gamma)
+    return _indefinite_inverse(K, gamma) if A is None else A
+
+
+def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
+    """(M + shift·I)^-1 = TT', T = R^-1, M + shift·I = R'R (n³ flops), or None if that is not positive definite.
+
+    No other matrix of the size of the result is allocated.
+    """
+    M = M.copy(order="C")
     M.flat[:: len(M) + 1] += shift
-    return M
+    (lauum,) = get_lapack_funcs(("lauum",), (M,))
+    A = M.T  # of a C-ordered matrix it is a Fortran view, of which only the lower triangle of M is touched
+    if not (_root_by_halves(A) if len(A) <= _BY_HALVES else _root(A)):
+        return None
+    A = lauum(A, lower=False, overwrite_c=True)[0].T
+    if not np.isfinite(A.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
+        return None
+    _mirror_lower(A)
+    return np.asarray(A)
 
 
-def symmetric_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix:
-    """M^-1 of a symmetric M: Cholesky, or LU where M is not positive definite.
-
-    With `overwrite` the inverse is computed in place of M (C-ordered), without another matrix of its size.
-    """
-    diagonal = M.diagonal().copy()
-    A = definite_inverse(M, overwrite=overwrite)
-    return _indefinite_inverse(M, diagonal) if A is None else A
-
-
-def definite_inverse(M: Matrix, *, overwrite: bool = False) -> Matrix | None:
-    """M^-1 = TT', T = R^-1, M = R'R symmetric positive definite (n³ flops), or None if M is not positive definite."""
-    potrf, trtri, lauum = get_lapack_funcs(("potrf", "trtri", "lauum"), (M,))
-    # the transpose of a C-ordered matrix is a Fortran view, of which LAPACK touches the lower triangle of M only
-    A = M.T if overwrite else M.T.copy(order="F")
-    R, info = potrf(A, lower=False, overwrite_a=True, clean=False)
+def _root(M: Matrix) -> bool:
+    """The upper triangle of M = R'R becomes R^-1; return whether M is positive definite."""
+    potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (M,))
+    R, info = potrf(M, lower=False, overwrite_a=True, clean=False)
     if info != 0 or not R.diagonal().all():
-        return None
-    if len(R) <= _BY_HALVES:
-        _invert_upper(R)
-    else:
-        R = trtri(R, lower=False, overwrite_c=True)[0]
-    R = lauum(R, lower=False, overwrite_c=True)[0].T
-    if not np.isfinite(R.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
-        return None
-    _mirror_lower(R)
-    return np.asarray(R)
+        return False
+    T = trtri(R, lower=False, overwrite_c=True)[0]
+    if T is not M:  # LAPACK was given a copy, as M was part of a matrix
+        M[...] = T
+    return True
 
 
-def _invert_upper(R: Matrix) -> None:
-    """R^-1 of an upper triangular R in place, by halves: [A B; 0 D]^-1 = [A^-1  -A^-1 B D^-1; 0  D^-1].
+def _root_by_halves(M: Matrix) -> bool:
+    """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
-    It consists of products, and takes half the time of LAPACK's trtri for some hundred rows.
+    With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
+    which are faster than LAPACK's factorisation and inverse up to some thousand rows.
     """
-    n = len(R)
+    n = len(M)
     if n <= _SMALL:
-        (trtri,) = get_lapack_funcs(("trtri",), (R,))
-        R[...] = trtri(R, lower=False)[0]
-        return
+        return _root(M)
     first, last = slice(n // 2), slice(n // 2, n)
-    A, B, D = R[first, first], R[first, last], R[last, last]
-    _invert_upper(A)
-    _invert_upper(D)
-    (trmm,) = get_blas_funcs(("trmm",), (R,))
-    B[...] = trmm(1.0, D, trmm(-1.0, A, B), side=1, overwrite_b=True)
+    A, B, D = M[first, first], M[first, last], M[last, last]
+    if not _root_by_halves(A):
+        return False
+    trmm, syrk = get_blas_funcs(("trmm", "syrk"), (M,))
+    C = trmm(1.0, A, B, trans_a=1)
+    D[...] = syrk(-1.0, C, trans=1, beta=1.0, c=D)
+    if not _root_by_halves(D):
+        return False
+    B[...] = trmm(1.0, D, trmm(-1.0, A, C, overwrite_b=True), side=1, overwrite_b=True)
+    return True
 
 
-def _indefinite_inverse(M: Matrix, diagonal: Vector) -> Matrix:
-    """M^-1 by LU, from the upper triangle and the diagonal, which a failed Cholesky decomposition leaves intact."""
-    M = np.triu(M, 1)
+def _indefinite_inverse(K: Matrix, gamma: float) -> Matrix:
+    """(K + γI)^-1 by LU, of the upper triangle of K."""
+    M = np.triu(K, 1)
     M = M + M.T
-    np.fill_diagonal(M, diagonal)
+    np.fill_diagonal(M, K.diagonal() + gamma)
     msg = "The matrix is singular up to rounding."
     try:
         A = np.linalg.inv(M)  # that of scipy warns of what is refused here
@@ -187,6 +191,15 @@ def symmetric_spectral_norm(M: Matrix, *, tol: float = 1e-8) -> float:
         return float(abs(values[0]))
     except ArpackError:  # no convergence, or a matrix whose rank is too low for ARPACK's restarts
         return float(np.abs(linalg.eigvalsh(M)).max())
+
+
+def norm_exceeds(M: Matrix, limit: float) -> bool:
+    """Whether ||M||_2 of a symmetric M is above the limit, which is compared with it to a tenth.
+
+    ||M||_2 <= max_i Σ_j |M_ij|: where that is not above the limit, one pass over M is enough.
+    """
+    (lange,) = get_lapack_funcs(("lange",), (M,))
+    return bool(lange("I", M.T) > limit) and symmetric_spectral_norm(M, tol=0.1) > limit
 
 
 def nearest_psd(M: Matrix) -> Matrix:

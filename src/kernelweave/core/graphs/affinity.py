@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import kth_largest, largest_columns, shifted, symmetric_inverse
+from kernelweave.core.algebra.matrices import kth_largest, largest_columns, ridge_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
@@ -212,7 +212,7 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
 def ridge_affinity(K: Matrix, *, gamma: float) -> Matrix:
     """Z = I - g(K + gI)^-1, g = γ tr(K)/n: Eq. 14 without the labels' term; its diagonal is set to 0."""
     g = gamma * float(K.diagonal().mean())
-    Z = symmetric_inverse(shifted(K, g), overwrite=True)
+    Z = ridge_inverse(K, gamma=g)
     Z *= -g
     np.fill_diagonal(Z, 0)
     return Z
@@ -315,26 +315,25 @@ def join_pieces(S: sparse.csr_array, affinity: Affinity) -> sparse.csr_array:
 
 
 def _ties(affinity: Affinity, piece: Labels) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
-    """Return one edge out of every piece but the largest: its two samples, and whether the second is a candidate."""
+    """Return one edge out of every piece but the largest: its two samples, and whether the second is a candidate.
+
+    It is the largest affinity of a sample of the piece to one outside.
+    """
     largest = int(np.bincount(piece).argmax())
     rows = np.flatnonzero(piece != largest)
-    found = [_best_outside(affinity, rows[block], piece) for block in row_blocks(len(rows))]
-    best, to = np.concatenate([b for b, _ in found]), np.concatenate([t for _, t in found])
+    best, to = np.empty(len(rows), dtype=affinity.values.dtype), np.empty(len(rows), dtype=np.intp)
+    for block in row_blocks(len(rows)):
+        some = rows[block]
+        columns = np.arange(len(piece))[None] if affinity.columns is None else affinity.columns[some]
+        values = np.where(piece[columns] == piece[some][:, None], -np.inf, affinity.values[some])
+        place = values.argmax(axis=1)[:, None]
+        best[block] = np.take_along_axis(values, place, axis=1)[:, 0]
+        to[block] = place[:, 0] if affinity.columns is None else np.take_along_axis(columns, place, axis=1)[:, 0]
     order = np.lexsort((-rows, best, piece[rows]))  # the last of each piece is its best; ties go to the first sample
     last = order[np.flatnonzero(np.diff(piece[rows][order], append=-1))]
     reached = np.isfinite(best[last])
     hub = int(np.flatnonzero(piece == largest)[0])
     return rows[last], np.where(reached, to[last], hub), reached
-
-
-def _best_outside(affinity: Affinity, rows: NDArray[np.intp], piece: Labels) -> tuple[Vector, NDArray[np.intp]]:
-    """Return the largest affinity of each of these samples to a sample outside its piece, and that sample."""
-    values = affinity.values[rows]
-    columns = np.arange(len(piece))[None] if affinity.columns is None else affinity.columns[rows]
-    values = np.where(piece[columns] == piece[rows][:, None], -np.inf, values)
-    place = values.argmax(axis=1)
-    to = place if affinity.columns is None else columns[np.arange(len(rows)), place]
-    return values[np.arange(len(rows)), place], np.asarray(to, dtype=np.intp)
 
 
 # of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need

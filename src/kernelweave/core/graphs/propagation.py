@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from kernelweave._types import Graph, Mask, Matrix, Vector
+from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import symmetric_part
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "harmonic",
     "harmonic_scores",
     "normalised_solve",
+    "one_hot",
     "reached",
     "without_loops",
 ]
@@ -44,6 +46,14 @@ class LabelScores(NamedTuple):
     scores: Matrix
     converged: bool = True
     n_iter: int = 0
+
+
+def one_hot(codes: Labels, c: int, dtype: DTypeLike) -> tuple[Matrix, Mask]:
+    """Y (n, c) from the class of every sample, -1 where it is unknown: then its row is 0; and where it is known."""
+    labelled = codes >= 0
+    Y = np.zeros((len(codes), c), dtype=dtype)
+    Y[labelled, codes[labelled]] = 1
+    return Y, labelled
 
 
 def reached(S: Graph, labelled: Mask) -> Mask:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from kernelweave._types import Matrix
-from kernelweave.core.algebra.matrices import average_with_transpose, outer_square, shifted, symmetric_inverse
+from kernelweave.core.algebra.matrices import average_with_transpose, outer_square
 
 __all__ = [
     "graph_from_inverse",
@@ -16,7 +16,6 @@ __all__ = [
     "label_distances",
     "positive_graph",
     "residual",
-    "ridge_inverse",
     "unexpressed",
 ]
 
@@ -33,11 +32,6 @@ def label_distances(P: Matrix, *, squared: bool) -> Matrix:
     np.maximum(G, 0, out=G)
     np.fill_diagonal(G, 0)
     return G if squared else np.sqrt(G, out=G)
-
-
-def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
-    """A = (K + γI)^-1."""
-    return symmetric_inverse(shifted(K, gamma), overwrite=True)
 
 
 def unexpressed(A: Matrix, P: Matrix, *, alpha: float, gamma: float, overwrite: bool = False) -> Matrix:

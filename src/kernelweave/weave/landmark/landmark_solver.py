@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernelweave._types import HasShape, Samples
 from kernelweave.core.graphs.coordinates import margins
+from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
@@ -123,8 +124,8 @@ class Landmark:
             (F,) = pass_over(source, run, _part_scores, model, spec, StageProgress(plan.say))
         F = np.maximum(F, 0)
         undecided = ~(F.sum(axis=1) > 0)
-        F[task.labelled] = task.one_hot(F.dtype)[task.labelled]
-        undecided[task.labelled] = False
+        Y, labelled = one_hot(task.codes, task.n_classes, F.dtype)
+        F[labelled], undecided[labelled] = Y[labelled], False
         return Classes(model, F, F.copy(), undecided, _attributes(graph))
 
     def _settings(self, plan: Plan, source: Source, n_groups: int, rng: np.random.RandomState) -> Settings:
