@@ -303,9 +303,10 @@ def test_the_table_of_the_leak_has_the_cells_that_the_paper_has():
     rows = made(*draws([0.3], method="KGL"), *draws([0.25]), *draws([None], fraction=0.3))
     found = leak_table(rows, leak, figures)
     assert [[entry.text for entry in row] for row in found.rows] == [
-        ["IRIS", "10 %", "25.00", "50.00", "62.50", "−12.50", "2"]
+        ["IRIS", "10 %", "25.00", "50.00", "62.50", "−12.50", "1", "2"]
     ]
     assert found.header == [
-        "Data", "Labels", "SMKL", "with the leak", "published", "leak − published", "draws of the leak",
+        "Data", "Labels", "SMKL", "with the leak", "published", "leak − published", "settings of the leak",
+        "draws of the leak",
     ]  # fmt: skip
     assert (found.words, found.last_words, len(found.notes)) == (2, 0, 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernelweave._plural import counted
 from kernelweave.experiments.cells import NEAR, compared, printed_figure
 from kernelweave.experiments.full_graph import entries_kept, with_full_graph
+from kernelweave.experiments.leak_figures import leaking_cells
 from kernelweave.experiments.published import Figure, Published
 from kernelweave.experiments.reading import means_of_sets, read_cells
 from kernelweave.experiments.render import DASH, Entry, Table
@@ -23,7 +24,7 @@ __all__ = ["Difference", "Evidence", "differences_table", "explain_differences"]
 _PUBLISHED_DRAWS = 20
 _WAYS = {"none": "as stored", "unit": "unit rows", "zscore": "standardised"}
 _RECIPES = {"released-7": "as released", "printed-7": "as printed"}
-_OURS, _LEAKING = "SMKL", "as released"
+_OURS = "SMKL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,8 @@ class Evidence:
 
     def leaking(self) -> dict[tuple[str, int | None], float]:
         """Return the accuracy of the released program with misaligned rows, by data set and share of labels."""
-        cells = select_cells(self.leak) if self.leak is not None else []
-        return {
-            (c.dataset, c.labels): c.scores["acc"].mean for c in cells if c.method == _LEAKING and "acc" in c.scores
-        }
+        cells = {} if self.leak is None else leaking_cells(self.leak)
+        return {place: cell.scores["acc"].mean for place, cell in cells.items()}
 
     def restarted(self) -> pd.DataFrame | None:
         """Return the single starts, with their settings without the number of starts."""
