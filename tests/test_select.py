@@ -64,7 +64,7 @@ def test_in_few_columns_a_gap_counts_more_than_the_score():
 def test_without_a_clear_gap_the_number_that_graphs_agree_on_is_chosen():
     found = weighed(flat(0.4) | {5: 0.85}, [spectrum(3, 1.5)] * 3, None, [flat(0.3)])
     assert (found.chosen, found.found) == (5, "agreement")
-    assert_allclose(found.score, found.agreement * found.modularity)
+    assert_allclose(found.score, (found.agreement - 0.3) * found.modularity)
     assert_allclose(found.chance, 0.3)
     assert "agree well on 5 clusters (adjusted Rand index 0.85), but no number stands out" in found.words
 
@@ -90,7 +90,16 @@ def test_agreement_that_samples_without_structure_reach_too_is_no_structure():
     found = weighed(flat(0.4) | {5: 0.85}, [spectrum(3, 1.5)], None, [flat(0.1), chance])
     assert (found.chosen, found.found) == (1, "nothing")
     assert found.words.startswith("no structure was found")
-    assert weighed(flat(0.4) | {5: 0.95}, [spectrum(3, 1.5)], None, [flat(0.1), chance]).chosen == 5
+    for agreed, chosen in ((0.89, 1), (0.91, 5)):
+        found = weighed(flat(0.4) | {5: agreed}, [spectrum(3, 1.5)], None, [flat(0.1), flat(0.3) | {5: 0.7}])
+        assert found.chosen == chosen
+
+
+def test_a_number_on_which_samples_without_structure_agree_too_counts_less_than_another():
+    agreement, chance = flat(0.3) | {3: 0.75, 7: 0.8}, flat(0.3) | {6: 0.6, 7: 0.6, 8: 0.6}
+    found = weighed(agreement, [spectrum(3, 1.1)], None, [chance])
+    assert (found.chosen, found.found) == (3, "agreement")
+    assert weighed(agreement, [spectrum(3, 1.1)]).chosen == 7  # nothing to compare with
 
 
 def test_chance_is_the_largest_at_a_number_and_those_beside_it():

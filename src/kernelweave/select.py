@@ -26,7 +26,7 @@ __all__ = [
 Found: TypeAlias = Literal["gap", "agreement", "valleys", "mixture", "nothing"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
-_MORE = 0.1  # agreement above that of samples without structure which counts as structure
+_MORE = 0.2  # agreement above that of samples without structure which counts as structure; noise was at most 0.17
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 DEEP = 0.65  # valleys between peaks of density that show structure; those of noise are rarely deeper than 0.6
@@ -55,7 +55,7 @@ class ClusterEvidence:
     modularity : array of shape (n_candidates,)
         The share of the graphs' weight within clusters, less what chance would put there.
     score : array of shape (n_candidates,)
-        agreement · modularity.
+        (agreement - chance) · modularity, where it is positive; agreement · modularity if `chance` is unknown.
     chance : array of shape (n_candidates,)
         The largest agreement that samples without structure reach with about as many clusters; NaN if there are none to
         compare with.
@@ -63,7 +63,7 @@ class ClusterEvidence:
         The gap that is enough to decide.
     chosen : int
         The number with the largest gap, if one is clear. Otherwise the smallest number whose score is within 5 % of the
-        best; but 1 if its agreement is not at least 0.1 above `chance` there. In few columns, any cut through a dense
+        best; but 1 if its agreement is not at least 0.2 above `chance` there. In few columns, any cut through a dense
         region is agreed on, so that valleys decide where they are measured: it is the number with the largest
         `peak_depth`, or the largest number with a `depth` of 0.1, whichever is larger; but 1 if no `peak_depth` reaches
         0.65. But if a `peak_depth` reaches 0.4, and clusters of one shape describe the samples better than clusters of
@@ -225,8 +225,8 @@ def cluster_evidence(
     found: Found
     gap = eigenvalue_gaps(eigenvalues, without, numbers)
     a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
-    score = np.maximum(a, 0) * np.maximum(m, 0)
     chance = np.array([_chance(by_chance, k) for k in numbers])
+    score = np.maximum(np.where(np.isnan(chance), a, a - chance), 0) * np.maximum(m, 0)
     clear = CLEAR if without is not None else 2 * CLEAR
     if depths is not None:
         depth = np.array([np.quantile(depths[k], _MANY) for k in numbers])

@@ -76,6 +76,18 @@ def test_a_condition_beyond_the_precision_is_singular_and_one_within_is_not(dtyp
             ridge_inverse(M.astype(dtype), gamma=0.0)
 
 
+def test_the_condition_is_that_of_the_norm_of_columns():
+    v = np.r_[np.sqrt(0.5), np.full(99, np.sqrt(0.5 / 99))]
+    eps = np.finfo(float).eps
+    for units, singular in ((12, True), (400, False)):  # sums of columns are five times the eigenvalues
+        M = np.eye(100) - (1 + units * eps) * np.outer(v, v)
+        if singular:
+            with pytest.raises(np.linalg.LinAlgError, match="singular up to rounding"):
+                ridge_inverse(M, gamma=0.0)
+        else:
+            assert np.isfinite(ridge_inverse(M, gamma=0.0)).all()
+
+
 def test_a_matrix_with_a_zero_pivot_or_a_negative_eigenvalue_has_no_definite_inverse():
     for M in (np.zeros((3, 3)), np.diag([1.0, 0.0]), np.diag([1.0, -1.0]), np.ones((2, 2))):
         assert definite_inverse(M) is None

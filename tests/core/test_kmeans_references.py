@@ -12,7 +12,7 @@ from kernelweave.core.partitions.lloyd import partitions, table_partitions
 
 
 def squares(X, C):
-    return np.array([[((x - centre) ** 2).sum() for x in X] for centre in C])
+    return ((np.asarray(C)[:, None] - X) ** 2).sum(axis=2)
 
 
 def greedy(X, first, draws):
@@ -108,7 +108,7 @@ def test_the_sum_of_squares_is_that_about_the_means():
     assert sum_of_squares(X, z) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("n", "c", "runs"), [(40, 3, 2), (40, 6, 4), (25, 5, 12), (300, 25, 1), (40, 30, 2)])
+@pytest.mark.parametrize(("n", "c", "runs"), [(40, 3, 2), (40, 6, 4), (25, 5, 12), (300, 40, 2), (300, 80, 1)])
 def test_the_search_seeds_compares_descends_and_crosses(n, c, runs, monkeypatch):
     X = np.random.default_rng(n + c).normal(size=(n, 2))
     rng = np.random.default_rng(3)
@@ -201,6 +201,16 @@ def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
         monkeypatch.setattr(lloyd, "_SETS_UP_TO", most)
         table_partitions(X, 9, starts=2, rng=np.random.default_rng(0))
     assert seeded == [2, 2, 4, 4, 6, 6]
+
+
+@pytest.mark.parametrize("seed", [185, 530, 645])
+def test_a_cluster_that_loses_all_its_samples_on_the_way_gets_another(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X, C = rng.normal(size=(12, 2)), 1.5 * rng.normal(size=(5, 2))  # centres from which one cluster becomes empty
+    monkeypatch.setattr(lloyd, "_seeded", lambda *given: C[None].copy())
+    (found,) = table_partitions(X[None], 5, starts=1, rng=rng)
+    assert_array_equal(found, naive_lloyd(X, C, 300)[0])
+    assert set(found) == set(range(5))
 
 
 def test_tables_of_any_width_are_partitioned_in_their_own_order(monkeypatch):

@@ -354,3 +354,11 @@ def test_a_start_whose_seeds_coincide_takes_the_sample_farthest_from_its_centre(
             z[d.argmax()] = empty
         (A,) = seeded_centres(x @ x.T, 3, 1, np.random.default_rng(seed))
         assert_allclose(A, [(z == k) / (z == k).sum() for k in range(3)])
+
+
+@pytest.mark.parametrize(("beside", "enters"), [(0.08, True), (0.045, False)])
+def test_an_entry_enters_the_exact_graph_where_half_of_the_slack_is_not_enough(beside, enters):
+    K = np.array([[1.0, beside], [beside, 1.0]])  # the slack is 0.1, and 0.8 of `beside` is missing without the entry
+    found = exact_graph_step(K, np.zeros((2, 1)), np.zeros((2, 2)), alpha=0.0, gamma=4.0, tol=0.1)
+    expected = np.linalg.solve(K + 4 * np.eye(2), K) if enters else np.eye(2) / 5
+    assert_allclose(found, expected)

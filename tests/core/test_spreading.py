@@ -241,6 +241,17 @@ def test_the_embedding_of_landmarks_gives_orthonormal_eigenvectors_of_samples(bi
     assert_array_equal(all_Q[7], 0)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_signs_of_landmark_eigenvectors_are_those_of_the_sum_of_cubes(seed):
+    B = np.random.default_rng(seed).random((20, 9)) ** 4
+    B /= B.sum(axis=1, keepdims=True)
+    values, Q = landmark_embedding(B.T @ B, 9)
+    V = np.sqrt(B.sum(axis=0))[:, None] * Q * np.sqrt(values)
+    assert_allclose(V.T @ V, np.eye(9), atol=1e-8)
+    assert (V**3).sum(axis=0).min() > 0
+    assert V.sum(axis=0).min() < 0
+
+
 def test_landmarks_out_of_reach_and_without_samples_get_nothing(bipartite):
     _, _, full = bipartite
     apart = np.zeros((34, 9))

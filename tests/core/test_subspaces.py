@@ -228,6 +228,30 @@ def test_the_degree_of_a_filter_follows_from_what_it_has_to_damp(module, solve, 
         assert seen[0][0] == 10
 
 
+def test_at_least_half_of_the_spectrum_is_damped(monkeypatch):
+    seen = []
+    monkeypatch.setattr(filtered, "chebyshev", lambda *given: seen.append(given[3:]) or chebyshev(*given))
+    W = np.random.default_rng(0).random((16, 16))
+    found = filtered_eigenpairs(sparse.csr_array(W + W.T), 6, tol=1e-13, max_iter=3)  # a block of 14
+    assert len(seen) > 1
+    assert np.linalg.eigvalsh(laplacian(W + W.T))[13] > 0.5 * seen[1][1]
+    for edge, top in seen[1:]:
+        assert edge == 0.5 * top
+    edge, top = seen[0]
+    needed = 2.5 * np.sqrt(top / edge)
+    assert filtered_eigenpairs(sparse.csr_array(W + W.T), 6, max_degree=needed, max_iter=1).n_iter == 1
+    assert filtered_eigenpairs(sparse.csr_array(W + W.T), 6, max_degree=0.99 * needed, max_iter=1).n_iter == 0
+    assert found.values[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_part_of_the_spectrum_is_damped_also_where_a_graph_is_in_many_pieces(monkeypatch):
+    seen = []
+    monkeypatch.setattr(filtered, "chebyshev", lambda *given: seen.append(given[3:]) or chebyshev(*given))
+    pairs = sparse.csr_array(np.kron(np.eye(30), [[0.0, 3.0], [3.0, 0.0]]))
+    filtered_eigenpairs(pairs, 3, start=np.kron(np.eye(30, 11), np.ones((2, 1))), tol=0.0, max_iter=1)
+    assert seen[0] == (pytest.approx(6e-7), 6.0)
+
+
 @SOLVERS
 def test_what_is_not_said_is_a_hundredth_in_forty_filters_from_the_seed_zero(S, solve):
     told = []

@@ -1,6 +1,7 @@
 """Rows of one task with estimators that are made up: what is fitted, on what, how it is scored, and what fails."""
 
 import json
+import re
 import warnings
 
 import joblib
@@ -12,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split
-from kernelweave.experiments import execute
+from kernelweave.errors import ResultsError
+from kernelweave.experiments import execute, methods
 from kernelweave.experiments.data import Identity, LabelledSamples, identify, load_samples
 from kernelweave.experiments.execute import run_task
 from kernelweave.experiments.methods import accepted_parameters, build, known_estimators
 from kernelweave.experiments.rows import COLUMNS
 from kernelweave.experiments.spec import Method
-from kernelweave.experiments.store import SharedData
+from kernelweave.experiments.store import SharedData, open_kernels, open_samples
 from kernelweave.experiments.tasks import Point, Task
 from kernelweave.kernels import recipe
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
@@ -201,11 +203,11 @@ def test_a_path_is_one_chain_of_fits_that_starts_again_after_a_failure(run, monk
             yield Clusterer(alpha, seed=model.seed).fit(X, y)
 
     monkeypatch.setattr(execute, "smkl_path", path)
-    Clusterer.breaks = {(2.0, 0)}
+    Clusterer.breaks, Clusterer.stops = {(2.0, 0)}, {3.0}
     points = [Point({"alpha": a}, "", seed) for a in (1.0, 2.0, 3.0) for seed in (0, 1)]
     rows, fitted, _ = run(points, path=True)
     assert chains == [[1.0, 2.0, 3.0], [3.0]]
-    assert [row["outcome"] for row in rows] == ["CONVERGED"] * 2 + ["FAILED"] * 2 + ["CONVERGED"] * 2
+    assert [row["outcome"] for row in rows] == ["CONVERGED"] * 2 + ["FAILED"] * 2 + ["MAX_ITER"] * 2
     accs = [clustering_accuracy(Y, Clusterer().labels_for(seed)) for seed in (0, 1)]
     assert [row["acc"] for row in rows] == [*accs, None, None, *accs]
     assert len(fitted) == 3
@@ -248,6 +250,12 @@ def test_estimators_are_those_of_the_kind_and_the_runner_sets_what_it_knows():
     assert {"kernels", "n_neighbors", "solver"} <= set(accepted)
 
 
+def test_estimators_of_plugins_follow_those_of_the_package(monkeypatch):
+    own = known_estimators("clustering")
+    monkeypatch.setattr(methods, "plugin_names", lambda group: ("MKKM", "Extra"))
+    assert known_estimators("clustering") == (*own, "Extra")
+
+
 def test_data_that_comes_with_scikit_learn_is_identified_by_its_content():
     iris = identify("iris")
     assert (iris.n_samples, iris.n_features, iris.n_classes) == (150, 4, 3)
@@ -255,3 +263,39 @@ def test_data_that_comes_with_scikit_learn_is_identified_by_its_content():
     samples = load_samples("iris")
     assert (samples.X.dtype, samples.y.dtype) == (np.float64, np.int64)
     assert identify("yale").n_samples == 165
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_stays(tmp_path, monkeypatch):
+    def full(path, kernels):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    spec = {"name": "M", "estimator": "E", "selection": "oracle", "input": "kernels", "kernels": "released-7"}
+    method = Method(**spec, parameters={}, grids=(), repeats=1, batch=1)
+    task = Task("exp", "quick", "clustering", identify("iris"), method, (Point({}, "", 0),))
+    message = f"The kernels cannot be written to {tmp_path}: No space left on device. Give another folder with --out."
+    with pytest.raises(ResultsError, match=f"^{re.escape(message)}$"):
+        SharedData.build(tmp_path, [task], None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_samples_and_kernels_are_stored_for_every_preprocessing_and_recipe(tmp_path):
+    def task(given, kernels, preprocessing="none"):
+        spec = {"name": "M", "estimator": "E", "selection": "oracle", "input": given, "kernels": kernels}
+        method = Method(**spec, parameters={}, grids=(), repeats=1, batch=1)
+        points = (Point({}, "", 0),)
+        return Task("exp", "quick", "clustering", identify("iris"), method, points, preprocessing=preprocessing)
+
+    tasks = [task("features", "released-12"), task("kernels", "released-7"), task("features", "printed-7", "unit")]
+    shared = SharedData.build(tmp_path, tasks, None)
+    assert sorted(path.name for path in shared.folder.iterdir()) == [
+        "iris-none-released-7.npy", "iris-none.joblib", "iris-unit.joblib",
+    ]  # fmt: skip
+    iris = load_samples("iris")
+    unit = open_samples(shared.samples("iris", "unit"))
+    np.testing.assert_allclose(np.linalg.norm(unit.X, axis=1), 1)
+    np.testing.assert_array_equal(unit.y, iris.y)
+    kernels = open_kernels(shared.kernels("iris", "released-7"))
+    np.testing.assert_allclose(kernels, recipe("released-7").fit_grams(iris.X))
+    shared.remove()
+    assert list(tmp_path.iterdir()) == []

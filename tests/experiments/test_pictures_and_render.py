@@ -86,7 +86,10 @@ def test_the_legend_names_the_data_sets_in_their_colours(monkeypatch):
     handles = legend.legend_handles
     assert [tuple(mark.get_facecolor()[0]) for mark in handles] == [to_rgba("C0"), to_rgba("C1")]
     assert [mark.get_sizes().tolist() for mark in handles] == [[22], [22]]
-    top = max(ax.get_position().y1 for ax in figure.axes)
+    places = [ax.get_position() for ax in figure.axes]
+    top = max(place.y1 for place in places)
+    assert min(place.x0 for place in places) > 0 < min(place.y0 for place in places)
+    assert max(place.x1 for place in places) <= 1
     assert 0.8 < top <= 0.95  # room for the legend above the panels
 
 

@@ -248,11 +248,13 @@ def test_the_samples_that_are_checked_are_different_ones(X):
     checked = []
 
     def exact(queries, k):
-        checked.append(queries)
+        checked.append((queries, k))
         return ExactSearch(X).nearest(queries, k)
 
     build_lists(X, 2, exact, seed=0, n_jobs=1)
-    assert len(np.unique(checked[0], axis=0)) == N
+    queries, k = checked[0]
+    assert len(np.unique(queries, axis=0)) == N
+    assert k == 3  # two neighbours and the sample itself
 
 
 @pytest.mark.parametrize(("most", "coded"), [(0, False), (1, False), (2, True), (32, True)])

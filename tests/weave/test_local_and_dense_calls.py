@@ -177,6 +177,13 @@ def test_new_rows_may_be_single_if_all_samples_are_scaled_and_no_precision_is_as
     assert model._graph_model.joiner.single is single
 
 
+def test_new_rows_of_views_are_single_if_every_view_is_scaled():
+    views = {"a": X, "b": X[:, :2] + RNG.normal(size=(60, 2))}
+    for scale, single in (({"a": "none", "b": "unit"}, False), ({"a": "unit", "b": "unit"}, True)):
+        model = WeaveClustering(3, solver="dense", scale=scale, n_neighbors=5, random_state=0).fit(views)
+        assert model._graph_model.joiner.single is single
+
+
 # neighbours
 
 

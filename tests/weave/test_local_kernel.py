@@ -189,6 +189,13 @@ def test_the_nearest_outside_a_piece_are_those_of_all_others(X, k):
         assert_array_equal(near, others[order][:least])
 
 
+def test_all_samples_outside_a_piece_may_be_asked_for(X):
+    piece = np.array([0] * 5 + [1] * 9 + [2] * 16)
+    found = nearest_outside(X, np.array([6]), piece, 99)[0]
+    others = np.flatnonzero(piece != 1)
+    assert_array_equal(found, others[np.argsort(((X[others] - X[6]) ** 2).sum(axis=1))])
+
+
 def test_strays_are_the_samples_of_small_pieces_but_not_of_the_largest():
     S = sparse.csr_array(sparse.block_diag([np.ones((n, n)) - np.eye(n) for n in (2, 4, 3)]))
     assert_array_equal(strays(S, 3)[1], [0, 1])

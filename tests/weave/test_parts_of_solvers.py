@@ -225,7 +225,8 @@ def sampled(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("labelled", "known", "unknown"), [(40, 40, 60), (50, 50, 50), (300, 50, 50), (580, 80, 20), (570, 70, 30)]
+    ("labelled", "known", "unknown"),
+    [(40, 40, 60), (50, 50, 50), (300, 50, 50), (580, 80, 20), (570, 70, 30), (599, 99, 1), (600, 100, 0), (5, 5, 95)],
 )
 def test_half_of_the_sample_is_labelled_or_as_much_as_there_is(sampled, labelled, known, unknown):
     rng = np.random.default_rng(0)
@@ -235,7 +236,7 @@ def test_half_of_the_sample_is_labelled_or_as_much_as_there_is(sampled, labelled
     (block,) = sampled
     sample, codes, shares, n_classes = block
     assert (np.count_nonzero(codes >= 0), np.count_nonzero(codes < 0)) == (known, unknown)
-    assert shares == (labelled / known, (600 - labelled) / unknown)
+    assert shares == (labelled / known, (600 - labelled) / max(unknown, 1))
     assert n_classes == 2
     assert len(np.unique(sample, axis=0)) == 100
     place = {tuple(row): i for i, row in enumerate(table)}

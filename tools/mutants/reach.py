@@ -44,15 +44,18 @@ class Reach:
             self._lines[file[file.index("src/kernelweave") :]] = lines
             measured |= set().union(*lines.values())
         done = {test.partition("::")[0] for test in measured}
-        files = sorted(file for one in folders for file in Path(one).rglob("test_*.py"))
+        files = sorted(
+            file for one in map(Path, folders) for file in (one.rglob("test_*.py") if one.is_dir() else [one])
+        )
         self._texts = {str(file): file.read_text() for file in files}
         self._unmeasured = [file for file in self._texts if file not in done]
+        self._of_all = [file for file in done & set(self._texts) if file.startswith(_API)]
 
     def tests(self, path: str, line: int) -> list[str]:
         """Return tests, or files of tests, that may notice a change of a line."""
         lines = self._lines.get(path, {})
         # what runs while the module is imported, such as a constant, may matter to all tests of the module
-        reached = lines.get(line) or (set().union(*lines.values()) if line in lines else set())
+        reached = lines.get(line) or (set().union(*lines.values(), self._of_all) if line in lines else set())
         part = f"tests/{Path(path).parts[2]}/"
         others = [file for file in self._unmeasured if file.startswith((part, _API)) or self._names(file, path)]
         return sorted([*reached, *others], key=lambda test: self._rank(test, path, part))

@@ -205,11 +205,11 @@ def _stratified(
     n_l, n_u = int(labelled.sum()), int((~labelled).sum())
     size = sample_size(settings.n_landmarks)
     known = draw_rows(source.n, max(size // 2, size - n_u), settings.seed, labelled)
-    unknown = draw_rows(source.n, max(size - len(known), size // 2), settings.seed, ~labelled)
+    unknown = draw_rows(source.n, size - len(known), settings.seed, ~labelled)
     rows = np.sort(np.concatenate([known, unknown]))
     sample, sampled = take(source, rows, run), codes[rows]
     order = coordinate_order(sample)
-    return sample[order], sampled[order], (n_l / max(len(known), 1), n_u / max(len(unknown), 1))
+    return sample[order], sampled[order], (n_l / len(known), n_u / max(len(unknown), 1))
 
 
 def _blocks(rows: Samples) -> Iterator[Samples]:
