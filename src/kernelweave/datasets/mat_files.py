@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from kernelweave.datasets.contents import check_allocation
 from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.files.hdf5_structure import check_heaps
 from kernelweave.files.mat_structure import check_sparse_variables
 from kernelweave.memory import check_memory
 
@@ -109,6 +110,7 @@ def _read_hdf5(path: Path, variables: Iterable[str]) -> dict[str, Any]:
     except ImportError as error:
         msg = f"{path} has MATLAB's format 7.3, which needs the package h5py: run pip install 'kernelweave[data]'."
         raise InvalidInputError(msg) from error
+    check_heaps(path)
     with h5py.File(path, "r") as file:
         reader = _Hdf5(h5py, file, path)
         return {name: reader.named(file, name) for name in variables if name in file}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.files.hdf5_structure import check_heaps
 from kernelweave.memory import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import need, pandas
@@ -22,7 +23,9 @@ ANNOTATED = (".h5ad", ".h5mu")
 
 def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
     """Return the matrix X of an AnnData file, a layer or a matrix of obsm; columns of `obs` may be ids and labels."""
-    data = need("anndata", f"{path}: AnnData files are", "anndata").read_h5ad(path)
+    anndata = need("anndata", f"{path}: AnnData files are", "anndata")
+    check_heaps(path)
+    data = anndata.read_h5ad(path)
     wishes = wishes.settled([*data.obs, data.obs_names.name])
     return named_rows(_observations(data, str(path), wishes), path, wishes)
 
@@ -30,6 +33,7 @@ def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
 def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
     """Return the modalities of a MuData file as views, or those that were asked for."""
     mudata = need("mudata", f"{path}: MuData files are", "anndata")
+    check_heaps(path)
     with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
         data = mudata.read_h5mu(path)
     shared = set.intersection(*(set(each.obs) for each in data.mod.values()))
