@@ -70,6 +70,16 @@ def test_a_step_that_fails_ends_the_run_with_its_outcome_and_the_last_good_state
     assert all(np.isfinite(M).all() for M in (solution.state.S, solution.state.K, solution.state.P))
 
 
+def test_a_run_that_failed_is_not_finished(clustering, scheme):
+    def finish(problem, state):
+        raise AssertionError
+
+    with pytest.raises(AssertionError):
+        solve(clustering, replace(scheme, finish=finish), max_iter=1)
+    failing = replace(scheme, steps=(*scheme.steps, Spoil("")), finish=finish)
+    assert solve(clustering, failing).outcome is Outcome.NOT_OPTIMAL
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("beta", [1000, 0.01])  # 0.01: K is on its bound, which takes its eigenvectors
 def test_a_run_holds_six_matrices_at_most_beside_the_kernels(dtype, beta):

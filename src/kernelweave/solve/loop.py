@@ -117,7 +117,8 @@ def minimise(
     outcome = outcome or scheme.at_max_iter(run.state)
     state = run.state.bare()
     del run, work, advance  # their memory is free for the last step
-    return Solution(scheme.finish(problem, state), History(tuple(records)), outcome)
+    last = state if outcome.failed else scheme.finish(problem, state)  # a graph that overflows has no last step
+    return Solution(last, History(tuple(records)), outcome)
 
 
 @dataclass(slots=True)
