@@ -13,11 +13,11 @@ from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.core.partitions.agreement import modularity, rand_index
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, fit_by_view, fit_scaling
-from kernelweave.select import CLEAR
+from kernelweave.select import CLEAR, VALLEY
 from kernelweave.weave import cluster_number, clusters, graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.density import density_of
+from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.graph_partitions import Read, Spectra, kmeans, read_graph, spectra, spectrum, unit_partitions
 from kernelweave.weave.plan import Plan, Reading, check_count
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
@@ -118,7 +118,7 @@ def several_of(*graphs, **options):
     settings = {
         "graphs": graphs, "priors": np.full(len(graphs), 1 / len(graphs)), "few_columns": False,
         "weave": lambda weights: WovenGraph(graphs[0], None, None, {"weights": weights}),
-        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "density": lambda: None,
+        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "table": lambda: None,
         "samples": None, "versions": (), "copies": np.arange(n),
     }  # fmt: skip
     return SeveralGraphs(**(settings | options))
@@ -290,15 +290,17 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
     monkeypatch.setattr(
         cluster_number, "cluster_evidence", lambda *a, **more: seen.update(more) or SimpleNamespace(words="x")
     )
-    relief = SimpleNamespace(height=np.zeros(40))
+    monkeypatch.setattr(cluster_number, "shared_shape", lambda X, valley: {2: X.sum() + valley})
+    table = np.ones((40, 2))
     for sizes, kept in (((38, 2), True), ((39, 1), False)):
         seen["peaks"] = {2: np.repeat([0, 1], sizes), 4: np.repeat([0, 1, 2, 3], [37, 1, 1, 1])}
-        several = several_of(S, S, density=lambda: relief)
+        several = several_of(S, S, table=lambda: table)
         count_clusters(several, lambda text: None, np.random.RandomState(0))
         assert seen["peak_depths"] == ({2: 2.0, 4: 1.0} if kept else {4: 1.0})
         assert list(seen["depths"]) == [2, 4]
         assert all(len(depths) == 2 for depths in seen["depths"].values())
         assert seen["depths"][2] == [20.0, 20.0]
+        assert seen["shared_shapes"] == {2: 80 + VALLEY}
 
 
 # density
@@ -306,32 +308,33 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
 
 @pytest.mark.parametrize(("widths", "measured"), [((1,), False), ((2,), True), ((9,), True), ((10,), False),
                                                   ((1, 1), True), ((5, 4), True), ((5, 5), False)])  # fmt: skip
-def test_density_is_measured_where_the_views_have_two_to_nine_columns(widths, measured):
+def test_views_of_two_to_nine_columns_are_one_table(widths, measured):
     rng = np.random.default_rng(0)
     views = Views([rng.normal(size=(30, d)) for d in widths])
     scalings = fit_by_view(views, "none").scalings
-    found = density_of(views, scalings)
+    found = few_columns_of(views, scalings)
     assert (found is not None) == measured
     if measured:
         order = rng.permutation(30)
-        assert_allclose(density_of(views, scalings, order).height, found.height[order], rtol=1e-6)
-        assert len(found.height) == 30
+        assert_allclose(found, np.hstack(views.tables))
+        assert_allclose(few_columns_of(views, scalings, order), found[order])
 
 
-def test_density_is_not_measured_of_kernels_or_views_with_gaps():
+def test_kernels_and_views_with_gaps_are_no_table_of_few_columns():
     X = np.random.default_rng(0).normal(size=(30, 3))
-    assert density_of(KernelStack((X @ X.T)[None], ("a",)), {}) is None
+    assert few_columns_of(KernelStack((X @ X.T)[None], ("a",)), {}) is None
     gaps = Views({"a": X, "b": X[:, :2]}, missing={"b": [1]})
-    assert density_of(gaps, {}) is None
+    assert few_columns_of(gaps, {}) is None
 
 
 def test_scores_beyond_the_cut_are_not_cut_off_for_density():
     X = np.random.default_rng(0).normal(size=(60, 2))
     X[0] = 300
     scaling = fit_scaling(X, "zscore")
-    found = density_of(Views.of_table(X), {"X": scaling})
-    plain = density_of(Views.of_table(scaling.transform(X, clipped=False)), {"X": Scaling("none", "")})
-    assert_allclose(found.height, plain.height)
+    found = few_columns_of(Views.of_table(X), {"X": scaling})
+    plain = few_columns_of(Views.of_table(scaling.transform(X, clipped=False)), {"X": Scaling("none", "")})
+    assert_allclose(found, plain)
+    assert found.max() > 5
 
 
 # what is passed to solvers
