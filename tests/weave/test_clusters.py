@@ -52,7 +52,7 @@ def as_several(*graphs, **options):
         "weave": lambda weights: WovenGraph(graphs[0], None, Seen(views.digests()), {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
-        "density": lambda: None,
+        "table": lambda: None,
         "samples": None,
         "versions": (),
         "copies": np.arange(N),
