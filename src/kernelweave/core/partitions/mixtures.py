@@ -53,9 +53,8 @@ def shared_shape(X: Matrix, valley: float) -> dict[int, float]:
     if not Y.size:
         return {}
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-    Y = _whitened(
-        Y, _best(dict(_tried(Y, common=True, patience=1)))
-    )  # Ward's clusters are round: start from them again
+    # Ward's clusters are round, so those of stretched groups are sought again in units of the common covariance
+    Y = _whitened(Y, _best(dict(_tried(Y, common=True, patience=1))))
     common, single = (dict(_tried(Y, common=shape)) for shape in (True, False))
     least = min(bic for bic, _ in single.values())
     best = _best(common)
