@@ -29,7 +29,7 @@ Change: TypeAlias = Callable[[State, State], float]
 # of the iterations so far, the tolerance and the machine epsilon of the kernels: why to stop, or None to continue
 StopRule: TypeAlias = Callable[[Sequence[Record], float, float], Outcome | None]
 
-_ROWS = 128
+_ROWS = 16  # whose differences fit into the cache
 _LEVEL_FOR = 5
 _LARGEST_EDGE = 2.0
 

@@ -28,7 +28,7 @@ __all__ = [
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
-_SMALL, _BY_HALVES = 64, 1000  # rows: LAPACK inverts up to the first and from the second on, where halves take memory
+_SMALL = 64  # rows: halves are not faster than LAPACK up to here
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -61,13 +61,13 @@ def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
 def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
     """(M + shift·I)^-1 = TT', T = R^-1, M + shift·I = R'R (n³ flops), or None if that is not positive definite.
 
-    No other matrix of the size of the result is allocated.
+    Beside the result, the memory of half a matrix is allocated.
     """
     M = M.copy(order="C")
     M.flat[:: len(M) + 1] += shift
     (lauum,) = get_lapack_funcs(("lauum",), (M,))
     A = M.T  # of a C-ordered matrix it is a Fortran view, of which only the lower triangle of M is touched
-    if not (_root_by_halves(A) if len(A) <= _BY_HALVES else _root(A)):
+    if not _root_by_halves(A):
         return None
     A = lauum(A, lower=False, overwrite_c=True)[0].T
     if not np.isfinite(A.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
@@ -92,7 +92,7 @@ def _root_by_halves(M: Matrix) -> bool:
     """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
     With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
-    which are faster than LAPACK's factorisation and inverse up to some thousand rows.
+    which are faster than LAPACK's factorisation and inverse.
     """
     n = len(M)
     if n <= _SMALL:
