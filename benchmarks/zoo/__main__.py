@@ -26,21 +26,27 @@ def measure(name: str, method: str) -> dict[str, float]:
 def table(rows: Rows) -> str:
     """Return ACC by set and method, with the sets where a default is far behind the best of the others."""
     rows = {method: rows[method] for method in sorted(rows, key=lambda method: method in RIVALS)}
-    sets = [name for name in ZOO if all(name in row for row in rows.values())]
+    sets = [name for name in ZOO if all(name in rows[method] for method in METHODS)]
+    common = [name for name in sets if all(name in row for row in rows.values())]
     gaps = {method: _behind(rows, method, sets) for method in rows if method not in RIVALS}
     lines = [line(["ACC", "kind", *rows]), line(["---"] * (len(rows) + 2))]
     for name in sets:
         marks = {method: " ▼" if name in gaps.get(method, {}) else "" for method in rows}
-        cells = [f"{row[name]['acc']:.3f}{marks[method]}" for method, row in rows.items()]
+        cells = [f"{row[name]['acc']:.3f}{marks[method]}" if name in row else "–" for method, row in rows.items()]
         lines.append(line([name, ZOO[name].kind, *cells]))
-    means = [np.mean([row[name]["acc"] for name in sets]) for row in rows.values()]
-    lines.append(line([f"**mean of {len(sets)}**", "", *(f"**{mean:.4f}**" for mean in means)]))
+    for some in (common, sets) if len(common) < len(sets) else (sets,):
+        having = [row if all(name in row for name in some) else None for row in rows.values()]
+        means = ["–" if row is None else f"**{np.mean([row[name]['acc'] for name in some]):.4f}**" for row in having]
+        lines.append(line([f"**mean of {len(some)}**", "", *means]))
     return "\n".join([*lines, "", *(_verdict(method, behind) for method, behind in gaps.items())])
 
 
 def _behind(rows: Rows, method: str, sets: list[str]) -> dict[str, float]:
     """Return how far a default is behind the best other row, for the sets where that is far."""
-    best = {name: max(row[name]["acc"] for other, row in rows.items() if other != method) for name in sets}
+    sets = [name for name in sets if name in rows[method]]
+    best = {
+        name: max(row[name]["acc"] for other, row in rows.items() if other != method and name in row) for name in sets
+    }
     gaps = {name: best[name] - rows[method][name]["acc"] for name in sets}
     return {name: gap for name, gap in gaps.items() if gap > BEHIND}
 

@@ -37,13 +37,13 @@ def _blobs(c: int, d: int, seed: int) -> Built:
     return centres(rng, c, d, apart=7.0)[y] + rng.normal(size=(len(y), d)), y
 
 
-def _moons(seed: int) -> Built:
-    X, y = make_moons(400, noise=0.05, random_state=seed)
+def _moons(n: int, noise: float, seed: int) -> Built:
+    X, y = make_moons(n, noise=noise, random_state=seed)
     return X, y
 
 
-def _circles(seed: int) -> Built:
-    X, y = make_circles(400, factor=0.5, noise=0.05, random_state=seed)
+def _circles(n: int, seed: int) -> Built:
+    X, y = make_circles(n, factor=0.5, noise=0.05, random_state=seed)
     return X, y
 
 
@@ -111,8 +111,11 @@ TOYS = (
         Member(f"blobs-{c}", "toy", f"{c} round blobs, {d} columns", partial(_blobs, c, d))
         for c, d in ((2, 2), (3, 2), (4, 10), (5, 2), (6, 10), (7, 10), (8, 2))
     ),
-    Member("moons", "toy", "two half moons", _moons),
-    Member("circles", "toy", "a circle in a circle", _circles),
+    Member("moons", "toy", "two half moons", partial(_moons, 400, 0.05)),
+    Member("moons-200", "toy", "two half moons of 100 samples", partial(_moons, 200, 0.05)),
+    Member("moons-noisy", "toy", "two half moons that nearly touch", partial(_moons, 500, 0.08)),
+    Member("circles", "toy", "a circle in a circle", partial(_circles, 400)),
+    Member("circles-200", "toy", "a circle in a circle, 100 samples each", partial(_circles, 200)),
     Member("aniso", "toy", "three stretched blobs", _aniso),
     Member("varied", "toy", "three blobs of different variances", _varied),
     Member("strips", "toy", "three long strips side by side", _strips),

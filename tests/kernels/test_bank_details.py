@@ -244,8 +244,8 @@ def test_categories_have_eight_kernels_of_their_own():
     assert list(Mixed().bank("categories").kernels) == kernels
     assert list(as_bank("released-7", "categories").kernels) == kernels
     assert list(as_bank("mixed", "categories").kernels) == kernels
-    assert as_bank("mixed", "numbers").names == recipe("released-12").names
-    assert as_bank("mixed").names == recipe("released-12").names
+    assert as_bank("mixed", "numbers", 20).names == recipe("released-12").names
+    assert as_bank("mixed", n_columns=20).names == recipe("released-12").names
     own = Mixed(numbers="released-7", categories=[Linear()])
     assert own.bank("categories").names == ("linear",)
     assert own.bank("numbers").names == recipe("released-7").names
@@ -257,7 +257,7 @@ def test_categories_have_eight_kernels_of_their_own():
 
 
 def test_names_tell_recipes_and_the_mixed_recipe():
-    assert [is_recipe(name) for name in (*RECIPES, "mixed", "linear")] == [True] * 4 + [False] * 2
+    assert [is_recipe(name) for name in (*RECIPES, "auto", "mixed", "linear")] == [True] * 6 + [False] * 2
     assert [is_mixed_recipe(one) for one in ("mixed", Mixed(), "released-7", None)] == [True, True, False, False]
 
 
@@ -306,8 +306,8 @@ def test_a_dict_gives_kernels_to_views_or_names_to_kernels(views, kernels, names
 
 def test_a_view_may_have_a_recipe_by_name():
     assert len(bank_of({"a": "released-7"}, ONE)) == 7
-    assert len(bank_of({"a": "released-7", "b": "mixed"}, TWO)) == 7 + 12
-    assert len(bank_of({"a": "mixed"}, ONE)) == 12
+    assert len(bank_of({"a": "released-7", "b": "mixed"}, TWO)) == 7 + 4  # of two columns
+    assert len(bank_of({"a": "mixed"}, ONE)) == 4
     assert bank_of({"a": "rbf"}, ONE).names == ("a",)
 
 

@@ -162,7 +162,7 @@ def _inputs_of(
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs
-    each = {name: "mixed" if name in filled else "released-12" for name in tables}
+    each = {name: "mixed" if name in filled else "auto" for name in tables}
     return replace(inputs, kernels=each if several else "mixed")
 
 

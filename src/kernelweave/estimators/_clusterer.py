@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Graph, Mask, Matrix, Vector
-from kernelweave.estimators._estimator import KernelModel
+from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
@@ -82,7 +82,8 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
             return chunked_coordinates(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        return model.transform(samples)
+        with threads(1 if self.n_jobs is None else self.n_jobs):
+            return model.transform(samples)
 
     def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample.

@@ -15,12 +15,13 @@ n_clusters : int, default=8
     The number of clusters.
 """,
     "kernels": """
-kernels : str, KernelBank, list or dict of kernels, default="released-{number}"
-    A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-    then `fit` takes kernel matrices. "mixed", or `Mixed(...)` with choices, reads data frames as mixed tables of
-    numbers and categories; those with columns that are not numbers are always read so. With several views a dict
-    may give each its own, by the names of the views: ``{{"words": Cosine(), "links": "released-7"}}``; anything
-    else is used for every view.
+kernels : str, KernelBank, list or dict of kernels, default="{default}"
+    A recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your own, or
+    "precomputed": then `fit` takes kernel matrices. "auto" is "released-12", or "gaussian-4" where every table of
+    numbers has fewer than ten columns, whose directions say little. "mixed", or `Mixed(...)` with choices, reads
+    data frames as mixed tables of numbers and categories; those with columns that are not numbers are always read
+    so. With several views a dict may give each its own, by the names of the views:
+    ``{{"words": Cosine(), "links": "released-7"}}``; anything else is used for every view.
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
     ``{{"words": slice(0, 500), "links": slice(500, None)}}``; every view gets its own kernels. Not with several

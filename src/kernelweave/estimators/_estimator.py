@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernelweave._types import Array, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
@@ -176,7 +177,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
             return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        return model.answers(samples)
+        with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
+            return model.answers(samples)
 
     def _warned_answers(self, X: SamplesLike) -> Answers:
         """Return the answers, and warn of new samples that are similar to no training sample with an answer."""
@@ -313,11 +315,19 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
     """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core.
 
     With None and few samples it is one thread: their matrices are so small that threads mostly wait for each other.
+    numpy and scipy often have a BLAS library each, whose threads spin while they wait for work: those of one would take
+    the cores from those of the other. So only that of scipy, which factorises matrices, has more than one.
     """
     if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
         n_jobs = 1
-    if n_jobs is None:
+    pools = ThreadpoolController()
+    most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
+    with pools.limit(limits=most), pools.select(filepath=_other_blas(pools.info())).limit(limits=1):
         yield
-        return
-    with threadpool_limits(effective_n_jobs(int(n_jobs))):  # threadpoolctl takes no integers of numpy
-        yield
+
+
+def _other_blas(pools: list[dict[str, Any]]) -> list[str]:
+    """Return the files of all BLAS libraries but one, that of scipy if it has its own."""
+    files = [pool["filepath"] for pool in pools if pool["user_api"] == "blas"]
+    kept = next((file for file in files if any(part in ("scipy", "scipy.libs") for part in Path(file).parts)), None)
+    return [file for file in files if file != (kept or files[0])]

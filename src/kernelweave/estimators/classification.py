@@ -29,7 +29,7 @@ class SMKLClassifier(LearnedClassifier):
 
     Parameters
     ----------
-    %(kernels: number=7)
+    %(kernels: default=released-7)
     %(scale)
     %(alpha: P=label scores)
     %(betas)
@@ -189,7 +189,7 @@ class PMKLClassifier(LearnedClassifier):
 
     Parameters
     ----------
-    %(kernels: number=7)
+    %(kernels: default=released-7)
     %(scale)
     %(alpha: P=label scores)
     %(gamma_of_pmkl)

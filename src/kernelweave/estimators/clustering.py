@@ -30,7 +30,7 @@ class SMKLClustering(LearnedClusterer):
     Parameters
     ----------
     %(n_clusters)
-    %(kernels: number=12)
+    %(kernels: default=released-12)
     %(scale)
     %(alpha: P=embedding)
     %(betas)
@@ -199,7 +199,7 @@ class PMKLClustering(LearnedClusterer):
     Parameters
     ----------
     %(n_clusters)
-    %(kernels: number=12)
+    %(kernels: default=released-12)
     %(scale)
     %(alpha: P=embedding)
     %(gamma_of_pmkl)

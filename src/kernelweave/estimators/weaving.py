@@ -68,7 +68,7 @@ class WeaveClustering(GraphClusterer):
         Gaussian clusters of one shape, if these describe the samples better than clusters of different shapes. It is 1
         if no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off
         to expect it.
-    %(kernels: number=12)
+    %(kernels: default=auto)
     %(weave_samples: task=clusters)
     embedding : {"auto", "merged", "raw", "soft", "unit", "commute"}, default="auto"
         What k-means clusters: eigenvectors as they are ("raw"), their rows divided by the root of their length
@@ -135,7 +135,7 @@ class WeaveClustering(GraphClusterer):
         self,
         n_clusters: int | Literal["auto"] = 8,
         *,
-        kernels: KernelsLike = "released-12",
+        kernels: KernelsLike = "auto",
         views: Mapping[str, ColumnsLike] | None = None,
         scale: Scale | Mapping[str, Scale] = "auto",
         weights: WeightsLike = "self",
@@ -222,7 +222,7 @@ class WeaveClassifier(GraphClassifier):
 
     Parameters
     ----------
-    %(kernels: number=12)
+    %(kernels: default=auto)
     %(weave_samples: task=classes)
     class_mass : bool, default=False
         Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
@@ -269,7 +269,7 @@ class WeaveClassifier(GraphClassifier):
     def __init__(
         self,
         *,
-        kernels: KernelsLike = "released-12",
+        kernels: KernelsLike = "auto",
         views: Mapping[str, ColumnsLike] | None = None,
         scale: Scale | Mapping[str, Scale] = "auto",
         weights: WeightsLike = "self",

@@ -15,6 +15,7 @@ from kernelweave.kernels.plugin_kernels import plugin_kernel, plugin_recipe
 from kernelweave.kernels.vector_kernels import CosineNormalized, Gaussian, Linear, Polynomial
 from kernelweave.samples.column_kinds import KindLike
 from kernelweave.samples.mixed_table import CATEGORIES, ColumnChoices
+from kernelweave.samples.scaling import FEW_COLUMNS
 
 __all__ = ["RECIPES", "BankLike", "KernelsLike", "Mixed", "as_bank", "is_mixed_recipe", "is_recipe", "recipe"]
 
@@ -38,42 +39,54 @@ def _products(polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
 
 _TWELVE = (0.01, 0.05, 0.1, 1, 10, 50, 100), ((0, 2), (0, 4), (1, 2), (1, 4))
 _SEVEN = (0.1, 1, 10, 100), ((0, 2), (1, 2))
+_FOUR = (0.01, 0.05, 0.1, 1)
 
 RECIPES: Mapping[str, Mapping[str, Kernel]] = {
     "released-12": _released(*_TWELVE),
     "released-7": _released(*_SEVEN),
     "printed-12": _printed(*_TWELVE),
     "printed-7": _printed(*_SEVEN),
+    "gaussian-4": {f"gaussian(t={t:g})": Gaussian(t) for t in _FOUR},
 }
+AUTO = "auto"  # the recipe that suits the number of columns
 
 
 def is_recipe(name: str) -> bool:
     """Return whether a name is that of a recipe, here or of a plugin."""
-    return name in RECIPES or plugin_recipe(name) is not None
+    return name == AUTO or name in RECIPES or plugin_recipe(name) is not None
 
 
-def recipe(name: str) -> KernelBank:
+def recipe(name: str, n_columns: int | None = None) -> KernelBank:
     """Return an unfitted bank by the name of its recipe.
 
     Parameters
     ----------
-    name : {"released-12", "released-7", "printed-12", "printed-7"} or the name of a plugin
+    name : {"auto", "released-12", "released-7", "printed-12", "printed-7", "gaussian-4"} or the name of a plugin
         `released` kernels are those of the program behind the paper's figures: Gaussians
         exp(-d²/(2 t² d_max²)) and polynomials, divided by sqrt(K_ii K_jj). `printed` kernels follow the
         paper's text: Gaussians exp(-d²/(t d_max²)) and polynomials, divided by d_max², the largest squared
         distance between two samples. Twelve kernels are the clustering set, seven the classification set.
+        "gaussian-4" has the released Gaussians with t = 0.01, 0.05, 0.1 and 1 only. "auto" is "gaussian-4" for fewer
+        than ten columns, whose directions say little, and "released-12" for more.
+    n_columns : int, optional
+        The number of columns of the samples, which "auto" needs.
 
     Returns
     -------
     KernelBank
         Call its `fit` with the training samples.
     """
+    if name == AUTO and n_columns is not None:
+        name = "gaussian-4" if n_columns < FEW_COLUMNS else "released-12"
     kernels = RECIPES.get(name) or plugin_recipe(name)
     if kernels is not None:
         return KernelBank(kernels)
     kernel = plugin_kernel(name)
     if kernel is None:
-        msg = f"Unknown kernel recipe {name!r}: choose one of {', '.join(RECIPES)}, or pass a list of kernels."
+        known = ", ".join(RECIPES)
+        msg = f"Unknown kernel recipe {name!r}: choose one of {known}, or pass a list of kernels."
+        if name == AUTO:
+            msg = f"The recipe 'auto' depends on the number of columns: give n_columns, or choose one of {known}."
         raise InvalidInputError(msg)
     return KernelBank([kernel])
 
@@ -99,8 +112,8 @@ class Mixed:
 
     Parameters
     ----------
-    numbers : str, KernelBank, kernel, list or dict of kernels, default="released-12"
-        The kernels of the numbers, and of tables that are not data frames.
+    numbers : str, KernelBank, kernel, list or dict of kernels, default="auto"
+        The kernels of the numbers, and of tables that are not data frames; "auto" as in `recipe`.
     categories : str, KernelBank, kernel, list or dict of kernels, default=None
         The kernels of the categories, which they see as columns of 0 and 1. None is eight kernels: `Overlap` and
         `RareOverlap` to several powers, and Gaussians of the number of columns in which two samples differ.
@@ -131,7 +144,7 @@ class Mixed:
     size: ordered of 3 (it was chosen)
     """
 
-    numbers: BankLike = "released-12"
+    numbers: BankLike = AUTO
     categories: BankLike | None = None
     kinds: Mapping[str, KindLike] | None = None
     standardize: bool = True
@@ -142,10 +155,10 @@ class Mixed:
         """How data frames are read."""
         return ColumnChoices(self.kinds, self.standardize, self.gaps)
 
-    def bank(self, kind: str) -> KernelBank:
-        """Return an unfitted bank for views of one kind."""
+    def bank(self, kind: str, n_columns: int | None = None) -> KernelBank:
+        """Return an unfitted bank for views of one kind, of this many columns."""
         if kind != CATEGORIES:
-            return as_bank(self.numbers)
+            return as_bank(self.numbers, n_columns=n_columns)
         return KernelBank(list(_FOR_CATEGORIES)) if self.categories is None else as_bank(self.categories)
 
 
@@ -158,16 +171,17 @@ def is_mixed_recipe(kernels: object) -> bool:
     return isinstance(kernels, Mixed) or (isinstance(kernels, str) and kernels == "mixed")
 
 
-def as_bank(kernels: KernelsLike, kind: str = "table") -> KernelBank:
+def as_bank(kernels: KernelsLike, kind: str = "table", n_columns: int | None = None) -> KernelBank:
     """Return an unfitted bank from a recipe's name, a bank, a kernel, a list or mapping of kernels, or a `Mixed`.
 
-    `kind` is that of the view it is for: a recipe by name is one of numbers, categories have their own.
+    `kind` is that of the view it is for: a recipe by name is one of numbers, categories have their own. `n_columns` is
+    the number of its columns, by which the recipe "auto" chooses.
     """
     if isinstance(kernels, str) and kernels != "mixed":
-        bank = recipe(kernels)  # refuses names that are not known
+        bank = recipe(kernels, n_columns)  # refuses names that are not known
         return bank if kind != CATEGORIES else Mixed().bank(kind)
     if isinstance(kernels, str | Mixed):
-        return (Mixed() if isinstance(kernels, str) else kernels).bank(kind)
+        return (Mixed() if isinstance(kernels, str) else kernels).bank(kind, n_columns)
     if isinstance(kernels, KernelBank):
         return kernels.unfitted()
     if isinstance(kernels, Kernel) or callable(kernels):

@@ -16,6 +16,7 @@ from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe, is_recipe
 from kernelweave.samples.alignment import need_samples
+from kernelweave.samples.mixed_table import CATEGORIES
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -263,7 +264,8 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     kernels : str, KernelBank, kernel, list or dict
         A recipe's name, a bank, one kernel, a list of kernels or a dict of kernels by name, which all views get; or a
         dict that gives each view, by its name or that of its table, one of these. A recipe's name stands for kernels
-        of numbers; the categories of a mixed table get those of `Mixed`.
+        of numbers; the categories of a mixed table get those of `Mixed`. "auto" chooses by the columns of the widest
+        view of numbers, or of the view that it is given for.
     samples : Views or KernelStack
         The samples: their views get the kernels. For kernel matrices `kernels` plays no part.
 
@@ -274,10 +276,11 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     if isinstance(samples, KernelStack):
         return PrecomputedBank(samples.names)
     names = samples.names
-    kinds = dict(zip(names, samples.kinds, strict=True))
+    kinds, widths = dict(zip(names, samples.kinds, strict=True)), dict(zip(names, samples.widths, strict=True))
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):
         for_all = cast(BankLike | Mixed, kernels)
-        return ViewBank({name: as_bank(for_all, kind) for name, kind in kinds.items()})
+        most = max((width for name, width in widths.items() if kinds[name] != CATEGORIES), default=0)
+        return ViewBank({name: as_bank(for_all, kind, most) for name, kind in kinds.items()})
     keys = {name: name if name in kernels else source for name, source in zip(names, samples.sources, strict=True)}
     if set(kernels) != set(keys.values()):
         odd = sorted(set(map(str, kernels)) ^ set(keys.values()))
@@ -286,7 +289,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
             f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
         )
         raise InvalidInputError(msg)
-    return ViewBank({name: as_bank(kernels[key], kinds[name]) for name, key in keys.items()})
+    return ViewBank({name: as_bank(kernels[key], kinds[name], widths[name]) for name, key in keys.items()})
 
 
 def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tuple[str, ...]) -> bool:

@@ -24,6 +24,7 @@ from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views
 
 __all__ = [
+    "FEW_COLUMNS",
     "SCALES",
     "Scale",
     "Scaling",
@@ -49,7 +50,7 @@ _SCALED_ALREADY = {  # kinds of views, and why they are not scaled
     "graph": "the neighbourhoods in a graph have unit length",
 }
 _IN_WORDS = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
-_FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
+FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
 _LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
@@ -150,7 +151,7 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     sizes = {name: _size_of(tables[name]) for name in views.names if name not in given}
     if not sizes:
         return (Version("given", given),)
-    few = any(size.columns < _FEW_COLUMNS for size in sizes.values())
+    few = any(size.columns < FEW_COLUMNS for size in sizes.values())
     reason = "no scaling is known to be the right one"
     direction = {name: _direction(size, reason) for name, size in sizes.items()}
     even = float(np.mean([_evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
@@ -255,12 +256,12 @@ def _evenness(X: Samples, size: _Size) -> float:
     table = _in_unit(X, size.unit)
     m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
     m = m.ravel().astype(np.float64) / X.shape[0]
-    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(size.columns, 1.0), _FEW_COLUMNS)))
+    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(size.columns, 1.0), FEW_COLUMNS)))
 
 
 def _direction(size: _Size, reason: str) -> Scaling:
     """Return the scaling to unit length, or to one unit for all where there are few columns."""
-    if size.columns < _FEW_COLUMNS:
+    if size.columns < FEW_COLUMNS:
         n = round(size.columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
         return Scaling("none", f"{what} too few to give up the length of the rows", unit=size.unit)

@@ -132,7 +132,7 @@ class Landmark:
         """Return the parameters of the fit, with the number of landmarks for these samples."""
         seed = int(rng.randint(np.iinfo(np.int32).max))
         n_landmarks = self._number(source, n_groups)
-        bank = as_bank(plan.kernels)
+        bank = as_bank(plan.kernels, n_columns=source.width)
         return Settings(
             bank=bank,
             landmarks=self.landmarks,
