@@ -99,7 +99,7 @@ def test_given_weights_are_scaled_to_shares_and_used(far_blobs):
 
 def test_uniform_weights_are_equal(far_blobs):
     model = WeaveClustering(3, weights="uniform", random_state=0).fit(far_blobs[0])
-    assert_allclose(model.kernel_shares_, 1 / 12)
+    assert_allclose(model.kernel_shares_, [1 / 4] * 4)
 
 
 def test_the_graph_is_sparse_symmetric_and_in_one_piece(far_blobs):
@@ -201,9 +201,9 @@ def test_parts_of_the_graph_without_labels_are_told_and_uniform():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": [1, 2]}, r"one number for each of the 12 kernels; got shape \(2,\)"),
-        ({"weights": [-1] + [1] * 11}, "weights must be finite, not negative"),
-        ({"weights": [0] * 12}, "not all zero"),
+        ({"weights": [1, 2]}, r"one number for each of the 4 kernels; got shape \(2,\)"),
+        ({"weights": [-1] + [1] * 3}, "weights must be finite, not negative"),
+        ({"weights": [0] * 4}, "not all zero"),
         ({"weights": {"a": 1}}, "weights must be 'self', 'uniform' or one number per kernel"),
         ({"kernels": "precomputed", "scale": "unit"}, "scale='unit' scales samples, but kernels are 'precomputed'"),
         ({"kernels": "precomputed", "scale": {"X": "unit"}}, "scale={'X': 'unit'} scales samples, but kernels are"),

@@ -45,7 +45,7 @@ MODELS = [
     WeaveClustering(3, solver="local", random_state=0),
     WeaveClustering(3, solver="landmark", random_state=0),
     WeaveClustering(3, views={"sepal": slice(0, 2), "petal": [2, 3]}, random_state=0),
-    WeaveClassifier(class_mass=True, weights=np.arange(1.0, 13)),
+    WeaveClassifier(class_mass=True, weights=np.arange(1.0, 5)),
     WeaveClassifier(kernels=KernelBank([Centered(Linear()), SelfTuning(5), Pairwise("rbf", {"gamma": 1})])),
 ]
 

@@ -56,14 +56,14 @@ def test_a_view_that_is_given_auto_has_the_kernels_of_its_own_columns():
     assert (bank.views.count("a"), bank.views.count("b")) == (len(FEW), len(MANY))
 
 
-def test_categories_do_not_count_as_columns():
+def test_beside_categories_numbers_have_the_kernels_of_many_columns():
     words = pd.DataFrame(table(3), columns=list("xyz")).assign(
         word=[f"word {i % 10}" for i in range(30)], other=[f"other {i % 9}" for i in range(30)]
     )
     model = WeaveClustering(2, kernels="mixed", random_state=0).fit(words)
     assert model.view_names_ == ("numbers", "categories")
     names = [n for n, view in zip(model.kernel_names_, model.kernel_views_, strict=True) if view == "numbers"]
-    assert [name.removeprefix("numbers: ") for name in names] == list(FEW)
+    assert [name.removeprefix("numbers: ") for name in names] == list(MANY)
 
 
 @pytest.mark.parametrize("solver", ["dense", "local", "landmark"])

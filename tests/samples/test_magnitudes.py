@@ -66,10 +66,18 @@ def test_a_kernel_of_samples_that_is_out_of_range_is_refused_by_name():
         SMKLClustering(2, kernels=[Polynomial(degree=4)]).fit(np.zeros((24, 3)))
 
 
-def test_new_samples_that_are_far_too_large_are_refused():
-    model = WeaveClustering(2, random_state=0).fit(X)
+def test_new_samples_that_are_far_too_large_are_refused_by_polynomials():
+    model = WeaveClustering(2, kernels="released-12", random_state=0).fit(X)
     with pytest.raises(InvalidInputError, match="gave inf or NaN"):
         model.predict(X * 1e300)
+
+
+def test_gaussians_are_unsure_of_new_samples_that_are_far_too_large():
+    model = WeaveClustering(2, random_state=0).fit(X)
+    assert model.confidence_.mean() > 0.9
+    found = model.predict_proba(X * 1e300)
+    assert np.isfinite(found).all()
+    assert found.max() < 0.8
 
 
 @pytest.mark.parametrize("data", [X, sparse.csr_array(X)], ids=["dense", "sparse"])

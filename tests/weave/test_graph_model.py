@@ -317,7 +317,8 @@ def test_kernels_with_the_training_samples_may_stand_for_new_samples():
 
 def test_new_samples_beyond_all_numbers_are_refused_without_a_warning():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    model = WeaveClassifier(solver="landmark", scale="none").fit(X, np.where(np.arange(60) % 2, np.arange(60) % 3, -1))
+    y = np.where(np.arange(60) % 2, np.arange(60) % 3, -1)
+    model = WeaveClassifier(kernels="released-12", solver="landmark", scale="none").fit(X, y)
     with pytest.raises(KernelweaveError, match=r"gave inf or NaN|are not finite"):
         model.predict(np.full((1, 3), 1e170))
 

@@ -90,7 +90,7 @@ def test_the_recall_and_the_graph_are_kept_and_told(capsys):
     said = capsys.readouterr().err
     assert f"graph: {model.graph_.nnz // 2} edges between 60 samples, recall of neighbours 1.000" in said
     best = model.kernel_shares_.argmax()
-    assert f"kernels: 12, the largest share {model.kernel_shares_[best]:.0%} ({model.kernel_names_[best]})" in said
+    assert f"kernels: 4, the largest share {model.kernel_shares_[best]:.0%} ({model.kernel_names_[best]})" in said
 
 
 def test_classes_with_local_rows_are_compared_by_identity():

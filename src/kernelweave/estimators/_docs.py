@@ -17,10 +17,10 @@ n_clusters : int, default=8
     "kernels": """
 kernels : str, KernelBank, list or dict of kernels, default="{default}"
     A recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your own, or
-    "precomputed": then `fit` takes kernel matrices. "auto" is "released-12", or "gaussian-4" where every table of
-    numbers has fewer than ten columns, whose directions say little. "mixed", or `Mixed(...)` with choices, reads
-    data frames as mixed tables of numbers and categories; those with columns that are not numbers are always read
-    so. With several views a dict may give each its own, by the names of the views:
+    "precomputed": then `fit` takes kernel matrices. "auto" is "released-12", or "gaussian-4" where there are
+    numbers only and every table has fewer than ten columns, whose directions say little. "mixed", or `Mixed(...)`
+    with choices, reads data frames as mixed tables of numbers and categories; those with columns that are not
+    numbers are always read so. With several views a dict may give each its own, by the names of the views:
     ``{{"words": Cosine(), "links": "released-7"}}``; anything else is used for every view.
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as

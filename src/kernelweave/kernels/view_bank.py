@@ -18,6 +18,7 @@ from kernelweave.kernels.recipes import BankLike, KernelsLike, Mixed, as_bank, i
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.mixed_table import CATEGORIES
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.scaling import FEW_COLUMNS
 from kernelweave.samples.views import Views
 
 __all__ = ["Bank", "KernelsLike", "ViewBank", "as_bank", "bank_of"]
@@ -265,7 +266,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
         A recipe's name, a bank, one kernel, a list of kernels or a dict of kernels by name, which all views get; or a
         dict that gives each view, by its name or that of its table, one of these. A recipe's name stands for kernels
         of numbers; the categories of a mixed table get those of `Mixed`. "auto" chooses by the columns of the widest
-        view of numbers, or of the view that it is given for.
+        view, or of the view that it is given for; a table with categories has the kernels of many columns.
     samples : Views or KernelStack
         The samples: their views get the kernels. For kernel matrices `kernels` plays no part.
 
@@ -276,11 +277,12 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     if isinstance(samples, KernelStack):
         return PrecomputedBank(samples.names)
     names = samples.names
-    kinds, widths = dict(zip(names, samples.kinds, strict=True)), dict(zip(names, samples.widths, strict=True))
+    kinds = dict(zip(names, samples.kinds, strict=True))
+    least = FEW_COLUMNS if CATEGORIES in samples.kinds else 0  # beside categories numbers need kernels of all widths
+    widths = {name: max(width, least) for name, width in zip(names, samples.widths, strict=True)}
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):
         for_all = cast(BankLike | Mixed, kernels)
-        most = max((width for name, width in widths.items() if kinds[name] != CATEGORIES), default=0)
-        return ViewBank({name: as_bank(for_all, kind, most) for name, kind in kinds.items()})
+        return ViewBank({name: as_bank(for_all, kind, max(widths.values())) for name, kind in kinds.items()})
     keys = {name: name if name in kernels else source for name, source in zip(names, samples.sources, strict=True)}
     if set(kernels) != set(keys.values()):
         odd = sorted(set(map(str, kernels)) ^ set(keys.values()))
