@@ -23,14 +23,16 @@ FILES = {
     "one for both": (["/usr/lib/libopenblas.so.0"], []),
     "two that nobody knows": (["/usr/lib/libmkl.so", "/usr/lib/libblis.so"], [1]),
     "none": ([], []),
+    "one that shares the threads of OpenMP": (["faiss_cpu.libs/libopenblas.so", "scipy.libs/libopenblas.so"], []),
 }
 
 
 def counted():
-    """Return the threads of every library, by its kind."""
+    """Return the threads of every library, by its kind: "openmp" also for a BLAS that computes with it."""
     found = {}
     for pool in threadpool_info():
-        found.setdefault(pool["user_api"], []).append(pool["num_threads"])
+        kind = "openmp" if pool.get("threading_layer") == "openmp" else pool["user_api"]
+        found.setdefault(kind, []).append(pool["num_threads"])
     return {kind: sorted(numbers) for kind, numbers in found.items()}
 
 
@@ -65,7 +67,10 @@ def test_many_samples_and_an_unknown_number_leave_the_threads_of_one_blas_librar
 @pytest.mark.parametrize("name", FILES)
 def test_the_blas_of_scipy_keeps_its_threads_and_the_others_have_one(name):
     files, others = FILES[name]
-    pools = [{"filepath": file, "user_api": "blas"} for file in files]
+    layers = {"faiss_cpu.libs/libopenblas.so": "openmp"}
+    pools = [{"filepath": f, "user_api": "blas", "threading_layer": layers.get(f, "pthreads")} for f in files]
+    for pool in pools[: len(files) == 1]:
+        del pool["threading_layer"]  # not every library tells
     pools.append({"filepath": "site-packages/scikit_learn.libs/libgomp.so", "user_api": "openmp"})
     assert _estimator._other_blas(pools) == [files[i] for i in others]
 

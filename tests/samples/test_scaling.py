@@ -125,6 +125,27 @@ def test_indicator_columns_beside_full_ones_count_as_few_columns(rng):
     assert methods(versions(X)) == methods(versions(X.toarray())) == ["none", "zscore"]
 
 
+@pytest.mark.parametrize(
+    ("unit", "least", "most"), [(1, 1, 1), (2, 1, 1), (4, 0.001, 0.2), (10, 0, 0.001), (1e6, 0, 1e-9)]
+)
+def test_rows_of_two_columns_count_less_the_more_their_units_differ(rng, unit, least, most):
+    first, second = versions(rng.normal(size=(500, 2)) * [unit, 1])
+    assert least <= first.share <= most
+    assert second.share == 1
+
+
+def test_rows_of_one_column_count_as_they_are(rng):
+    assert versions(rng.normal(size=(500, 1)))[0].share == 1
+
+
+@pytest.mark.parametrize("width", [2, 3, 9])
+def test_one_of_few_columns_in_a_large_unit_leaves_the_zscores(rng, width):
+    X = rng.normal(size=(500, width))
+    X[:, 0] *= 1e4
+    assert versions(X)[0].share < 1e-12
+    assert versions(X[:, 1:])[0].share == 1
+
+
 def test_the_share_of_zscores_does_not_jump(rng):
     X = rng.normal(size=(400, 50))
     shares = []

@@ -327,7 +327,10 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
 
 
 def _other_blas(pools: list[dict[str, Any]]) -> list[str]:
-    """Return the files of all BLAS libraries but one, that of scipy if it has its own."""
-    files = [pool["filepath"] for pool in pools if pool["user_api"] == "blas"]
+    """Return the files of the BLAS libraries with threads of their own but one, that of scipy if it has its own.
+
+    Those that compute with OpenMP share its threads, which do not work against each other.
+    """
+    files = [p["filepath"] for p in pools if p["user_api"] == "blas" and p.get("threading_layer") != "openmp"]
     kept = next((file for file in files if any(part in ("scipy", "scipy.libs") for part in Path(file).parts)), None)
     return [file for file in files if file != (kept or files[0])]

@@ -249,14 +249,18 @@ def _size_of(X: Samples) -> _Size:
 def _evenness(X: Samples, size: _Size) -> float:
     """Return min(1, 2 e / min(columns, 10)), e = (Σ m)² / Σ m² and m_j the mean square of column j.
 
-    e is the number of columns that have most of the size of the rows: all of them if their sizes are equal.
+    e is the number of columns that have most of the size of the rows: all of them if their sizes are equal. With two to
+    nine columns it is at most 4 (e - 1), which is near 0 where one of them has nearly all of the size.
     """
     if size.unit is None:
         return 1.0
     table = _in_unit(X, size.unit)
     m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
     m = m.ravel().astype(np.float64) / X.shape[0]
-    return float(min(1.0, 2 * m.sum() ** 2 / (m @ m) / min(max(size.columns, 1.0), FEW_COLUMNS)))
+    e = m.sum() ** 2 / (m @ m)
+    if 2 <= X.shape[1] < FEW_COLUMNS:
+        return float(min(1.0, 4 * (e - 1)))
+    return float(min(1.0, 2 * e / min(max(size.columns, 1.0), FEW_COLUMNS)))
 
 
 def _direction(size: _Size, reason: str) -> Scaling:
