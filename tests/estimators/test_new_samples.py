@@ -23,6 +23,7 @@ from kernelweave import (
     WeaveClustering,
 )
 from kernelweave.core.algebra.matrices import ridge_inverse
+from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Gaussian
 
@@ -217,7 +218,7 @@ def test_the_graph_of_smkl_extends_by_its_own_ridge_problem(blobs):
     k = joiner.consensus.bank.grams(new, training)[0]
     expected = np.maximum(k @ ridge_inverse(K, gamma=1), 0)
     assert_allclose(joiner.rows(new), expected, atol=1e-10)
-    kept = replace(joiner, n_neighbors=10).rows(new)
+    kept = replace(joiner, n_neighbors=10, factors=cosine_factors(model.graph_)).rows(new)
     assert np.count_nonzero(kept, axis=1).max() == 10
     assert_allclose(kept[kept > 0], expected[kept > 0], atol=1e-10)
     cosines = expected / np.sqrt(model.graph_.diagonal())

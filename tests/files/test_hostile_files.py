@@ -271,3 +271,9 @@ def test_another_thing_in_the_place_of_how_files_are_read_is_refused(saved, tmp_
     header["attributes"]["file_reading_"] = "everything"
     with pytest.raises(BadFileError, match="'file_reading_' of its WeaveClustering is of type str"):
         load_bytes(with_header(saved("weave"), json.dumps(header)), tmp_path)
+
+
+def test_rows_that_are_cut_by_nothing_are_refused(saved, tmp_path):
+    at = ("attributes", "_graph_model", "fields", "joiner", "fields", "factors")
+    with pytest.raises(BadFileError, match="lack the factors by which these are compared"):
+        load_bytes(with_value(saved("smkl"), at, None), tmp_path)

@@ -47,6 +47,16 @@ def test_single_precision_stops_where_only_rounding_changes_the_graph(clustering
     assert solution.history.change[-1] < 256 * np.finfo(np.float32).eps
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_solution_has_the_labels_that_the_graph_was_learned_with(clustering, version):
+    whole, cut = (
+        solve(clustering, smkl(version, alpha=1e-3, beta=50, gamma=1, classify=False, n_neighbors=kept), tol=1e-3)
+        for kept in ("all", 3)
+    )
+    assert_allclose(cut.P, whole.P)
+    assert not np.allclose(cut.P, cut.state.P)
+
+
 def test_a_run_cut_short_says_so(clustering, scheme):
     solution = solve(clustering, scheme, max_iter=2)
     assert solution.outcome is Outcome.MAX_ITER

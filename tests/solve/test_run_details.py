@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.graphs.strongest import strongest_edges
+from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
 from kernelweave.core.paper.kernel_step import combine, consensus_distances, kernel_step
 from kernelweave.core.paper.label_step import smoothness
 from kernelweave.solve import Outcome, Problem, Record, State, StepError
@@ -103,7 +103,7 @@ def test_a_history_is_a_sequence_of_records_with_columns():
     assert history[1] is records[1]
     assert list(history) == list(records)
     assert History(()).terms == {}
-    assert Solution(None, history, Outcome.LEVEL).n_iter == 3
+    assert Solution(None, history, Outcome.LEVEL, None).n_iter == 3
 
 
 def test_a_bare_state_has_no_residual(state):
@@ -263,6 +263,7 @@ def test_the_last_graph_is_positive_and_its_labels_are_inferred_unless_they_were
     plain = KeepPositiveGraph(embed)(clustering, state)
     assert_array_equal(plain.S, positive)
     assert_array_equal(plain.P, embed(clustering, positive))
+    assert plain.factors is None
     known = KeepPositiveGraph(embed)(clustering, replace(state, q=1.0, M=state.S))
     assert known.P is state.P
     assert (known.q, known.M) == (None, None)
@@ -270,6 +271,7 @@ def test_the_last_graph_is_positive_and_its_labels_are_inferred_unless_they_were
         cut = KeepPositiveGraph(embed, 4)(clustering, replace(state, q=q))
         assert_array_equal(cut.S, strongest_edges(positive, 4))
         assert_array_equal(cut.P, embed(clustering, cut.S))
+        assert_array_equal(cut.factors, cosine_factors(positive))  # of all entries, not of those that are kept
 
 
 def test_a_consensus_of_exactly_a_thousand_times_the_kernels_is_no_failure(clustering, state):

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike
 from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
 from kernelweave.core.graphs.propagation import one_hot, reached
-from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
@@ -322,7 +321,6 @@ def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[s
     training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w
     consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
-    factors = cosine_factors(state.S)
     fitted = {
         "kernel_names_": bank.names,
         "kernel_views_": bank.views,
@@ -336,7 +334,7 @@ def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[s
         "outcome_": solution.outcome,
         **({"scaling_": (given.version,)} if given.version.scalings else {}),
     }
-    return fitted, LearnedRows(consensus, state.P, scheme.alpha, scheme.gamma, scheme.n_neighbors, factors)
+    return fitted, LearnedRows(consensus, solution.P, scheme.alpha, scheme.gamma, scheme.n_neighbors, state.factors)
 
 
 def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:

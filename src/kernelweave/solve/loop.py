@@ -118,7 +118,7 @@ def minimise(
     state = run.state.bare()
     del run, work, advance  # their memory is free for the last step
     last = state if outcome.failed else scheme.finish(problem, state)  # a graph that overflows has no last step
-    return Solution(last, History(tuple(records)), outcome)
+    return Solution(last, History(tuple(records)), outcome, state.P)
 
 
 @dataclass(slots=True)

@@ -90,6 +90,7 @@ class State:
     d: Vector | None = None  # ||H_i - K||
     on_bound: bool = False  # whether the constraint K >= -γ/2 is active
     q: float | None = None  # Tr(P'LP), set if P was inferred on the positive part of this S
+    factors: Vector | None = None  # by which entries of S were compared, if only the strongest of each row are kept
 
     def bare(self) -> State:
         """Return the state without M: what a solution and a start consist of."""
@@ -218,11 +219,15 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The last state of a run, the history of its iterations, and why it stopped."""
+    """The last state of a run, the history of its iterations, why it stopped, and the labels P of the last iteration.
+
+    The finish of a scheme may infer other labels on the graph that it keeps; the graph was learned with these.
+    """
 
     state: State
     history: History
     outcome: Outcome
+    P: Matrix
 
     @property
     def n_iter(self) -> int:

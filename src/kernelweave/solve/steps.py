@@ -22,7 +22,7 @@ from kernelweave.core.algebra.matrices import (
     symmetric_part,
 )
 from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.graphs.strongest import strongest_edges
+from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
 from kernelweave.core.paper.graph_step import (
     graph_from_inverse,
     identity_minus,
@@ -256,11 +256,12 @@ class KeepPositiveGraph:
 
     def __call__(self, problem: Problem, state: State) -> State:
         """Return the state with S >= 0."""
-        S = positive_graph(state.S)
+        S, factors = positive_graph(state.S), None
         if self.n_neighbors is not None:
+            factors = cosine_factors(S)
             S = strongest_edges(S, self.n_neighbors)
         P = self.infer(problem, S) if self.n_neighbors is not None or state.q is None else state.P
-        return replace(state, S=S, M=None, P=P, q=None)
+        return replace(state, S=S, M=None, P=P, q=None, factors=factors)
 
 
 @dataclass(frozen=True, slots=True)

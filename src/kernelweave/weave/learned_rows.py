@@ -32,13 +32,14 @@ class LearnedRows(Lean):
     consensus : Consensus
         The learned kernel.
     embedding : array of shape (n_samples, n_components)
-        The embedding, or the label scores.
+        The embedding, or the label scores, that the graph was learned with.
     alpha, gamma : float
         The parameters of the model.
     n_neighbors : int or None
         How many entries of every row are kept; None keeps all.
-    factors : array of shape (n_samples,)
-        What entries are multiplied by before they are compared, 1/√S_jj: as cosines, like those of training samples.
+    factors : array of shape (n_samples,) or None
+        What entries are multiplied by before they are compared, 1/√S_jj of the graph with all entries: as cosines, like
+        those of training samples. None if all are kept.
     """
 
     chunked: ClassVar[bool] = False
@@ -48,7 +49,13 @@ class LearnedRows(Lean):
     alpha: float
     gamma: float
     n_neighbors: int | None
-    factors: Vector
+    factors: Vector | None
+
+    def check_loaded(self) -> None:
+        """Refuse a model file whose rows are cut by nothing."""
+        if self.n_neighbors is not None and self.factors is None:
+            msg = "LearnedRows that keep some entries lack the factors by which these are compared."
+            raise TypeError(msg)
 
     @property
     def row_bytes(self) -> int:
@@ -58,7 +65,9 @@ class LearnedRows(Lean):
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return the rows of the graph."""
         S = graph_rows(self._inverse, self.consensus.rows(new), self.embedding, alpha=self.alpha)
-        return S if self.n_neighbors is None else strongest_entries(S, self.n_neighbors, self.factors)
+        if self.n_neighbors is None or self.factors is None:
+            return S
+        return strongest_entries(S, self.n_neighbors, self.factors)
 
     @cached_property
     def _inverse(self) -> Matrix:
