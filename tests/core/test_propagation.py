@@ -12,11 +12,13 @@ from sklearn.neighbors import kneighbors_graph
 from kernelweave.core.graphs import propagation
 from kernelweave.core.graphs.coordinates import laplacian
 from kernelweave.core.graphs.propagation import (
+    balance,
     class_mass_factors,
     class_mass_normalised,
     conjugate_gradients,
     consistent,
     consistent_scores,
+    equal_mass,
     harmonic,
     harmonic_scores,
     reached,
@@ -224,12 +226,58 @@ def test_harmonic_scores_of_a_sparse_graph_are_those_of_the_dense_one(S, blobs, 
 def test_consistent_scores_solve_their_system(S, blobs, solver):
     Y, known = labels_of(blobs[1], 2)
     d = 1 / np.sqrt(S.sum(axis=1))
-    exact = np.linalg.solve(np.eye(600) - 0.99 * S.toarray() * d * d[:, None], Y)
+    exact = np.linalg.solve(np.eye(600) - 0.99 * S.toarray() * d * d[:, None], Y * equal_mass(1 / d @ Y))
     found = consistent_scores(S, Y, known)
     assert found.converged
     assert (found.n_iter > 0) == (solver == "gradients")
     assert_allclose(found.scores[~known], exact[~known], rtol=1e-2, atol=1e-4)
     assert_allclose(found.scores[known], Y[known])
+    assert_allclose(found.passed_on, exact * d[:, None], rtol=1e-2, atol=1e-4)
+
+
+@pytest.mark.usefixtures("solver")
+def test_scores_of_unlabelled_samples_are_means_of_what_their_neighbours_pass_on(S, blobs):
+    Y, known = labels_of(blobs[1], 2)
+    F, _, _, passed_on = consistent_scores(S, Y, known)
+    d = S.sum(axis=1)
+    assert_allclose((0.99 * S @ passed_on / np.sqrt(d)[:, None])[~known], F[~known], rtol=1e-2, atol=1e-4)
+
+
+def test_no_class_has_more_of_the_consistent_scores_for_having_more_labels(S, blobs):
+    y, known = blobs[1], np.zeros(600, dtype=bool)
+    for label in range(5):
+        known[np.flatnonzero(y == label)[: 4**label]] = True
+    Y = np.eye(5)[y] * known[:, None]
+    d = S.sum(axis=1)
+    mass = d @ consistent_scores(S, Y, known).passed_on  # √d is an eigenvector of N
+    assert_allclose(mass, mass[0], rtol=1e-6)
+    assert mass[0] == pytest.approx(100 * (np.sqrt(d) @ Y).mean())
+
+
+def test_classes_without_mass_keep_their_factor():
+    assert_allclose(equal_mass(np.array([2.0, 0, 4])), [1.5, 1, 0.75])
+    assert_allclose(equal_mass(np.zeros(2)), 1)
+
+
+def test_balanced_scores_are_far_from_no_class_and_have_the_same_mean_with_few_labels():
+    F = np.random.default_rng(0).uniform([0.7, 0.3, 0.2], [0.9, 0.5, 0.4], size=(40, 3))
+    of = np.arange(40) >= 4
+    b, f = balance(F, of, 0)  # no labels at all
+    assert_allclose(b, F[4:].min(axis=0), rtol=1e-7)
+    assert_allclose(((F - b) * f)[4:].mean(axis=0), 1)
+    shares = [balance(F, of, many)[1] for many in (0, 15, 15_000_000)]
+    assert_allclose(shares[1] ** 2, shares[0])  # five labels of each class: the root
+    assert_allclose(shares[2], 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_that_are_the_same_everywhere_stay_scores(dtype):
+    F = np.tile(np.array([0.7, 0.3], dtype=dtype), (5, 1))
+    b, f = balance(F, np.ones(5, dtype=bool), 2)
+    assert b.dtype == f.dtype == dtype
+    assert ((F - b) * f > 0).all()
+    nobody = balance(F, np.zeros(5, dtype=bool), 2)
+    assert_allclose(nobody, [[0, 0], [1, 1]])
 
 
 @pytest.mark.parametrize("spread", [harmonic_scores, consistent_scores])

@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_wine, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave import Views, WeaveClassifier, WeaveClustering
+from kernelweave.core.graphs.propagation import balance
 from kernelweave.datasets import label_split
 from kernelweave.errors import InvalidInputError, NotFiniteError, UndecidedWarning
 from kernelweave.kernels import Gaussian, Linear, recipe
@@ -175,9 +176,40 @@ def test_permuting_the_samples_permutes_the_classes(digits):
     assert_allclose(there.label_distributions_, here.label_distributions_[order], atol=1e-7)
 
 
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_few_labels_drawn_at_random_do_not_decide_by_their_number(solver):
+    X, y = load_wine(return_X_y=True)
+    right = {"auto": [], "harmonic": []}
+    for seed in range(5):
+        drawn = np.random.default_rng(seed).choice(len(y), 12, replace=False)
+        partial = np.full(len(y), -1)
+        partial[drawn] = y[drawn]
+        for how, found in right.items():
+            model = WeaveClassifier(propagation=how, solver=solver).fit(X, partial)
+            found.append(np.mean((model.transduction_ == y)[partial < 0]))
+    assert np.mean(right["auto"]) > 0.9 > np.mean(right["harmonic"])
+    assert min(right["auto"]) > 0.8
+
+
+def test_balanced_scores_are_those_of_the_harmonic_ones_that_the_embedding_has(digits, known):
+    X, y = digits
+    partial = np.where(known, y, -1)
+    model, plain = (WeaveClassifier(propagation=how).fit(X, partial) for how in ("auto", "harmonic"))
+    assert_allclose(model.embedding_, plain.embedding_)
+    shift, factors = balance(plain.embedding_, ~known, known.sum())
+    expected = np.maximum(plain.embedding_ - shift, 0) * factors
+    expected[known] = plain.embedding_[known]
+    assert_allclose(model.label_distributions_, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
+    new = X[:5] + 0.01  # the mean of balanced scores is the balanced mean, but for what is cut off at 0
+    rows = model._graph_model.rows(Views.of_table(new)).toarray()
+    mean = rows @ plain.embedding_ / rows.sum(axis=1, keepdims=True)
+    scores = np.maximum(mean - shift, 0) * factors
+    assert_allclose(model.predict_proba(new), scores / scores.sum(axis=1, keepdims=True), atol=0.02)
+
+
 def test_class_mass_gives_classes_the_shares_of_the_labels(digits, known):
     X, y = digits
-    free = WeaveClassifier().fit(X, np.where(known, y, -1))
+    free = WeaveClassifier(propagation="harmonic").fit(X, np.where(known, y, -1))
     scaled = WeaveClassifier(class_mass=True).fit(X, np.where(known, y, -1))
     shares = np.bincount(y[known]) / known.sum()
     gap = [

@@ -245,9 +245,11 @@ class WeaveClassifier(GraphClassifier):
         classes of different size were given equally many labels.
     propagation : {"auto", "harmonic", "lgc"}, default="auto"
         How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
-        above), or by local and global consistency (Zhou et al., 2004), :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`,
-        which holds up better with a handful of labels among many samples. "auto": "lgc" with the solver "landmark",
-        and with "local" if fewer than one sample in 50 is labelled; else "harmonic".
+        above), or by local and global consistency ("lgc", after Zhou et al., 2004),
+        :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`, the labels of all classes with the same mass, which holds up
+        better with a handful of labels among many samples. "auto": harmonic scores, balanced so that with few labels
+        no class wins by where these are; "lgc" with the solver "landmark", and with "local" if fewer than one sample
+        in 50 is labelled.
     %(solver)
     random_state : int, RandomState or None, default=None
         With "local" and "landmark": seed of the rows that kernels are weighed on, of neighbours and landmarks.

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.core.graphs.propagation import (
+    balance,
     class_mass_factors,
     class_mass_normalised,
     consistent_scores,
@@ -24,10 +25,13 @@ __all__ = ["classify_graph"]
 
 
 def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callable[[str], None]) -> Classes:
-    """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`."""
+    """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`.
+
+    Harmonic scores are balanced unless they were asked for, or class masses were.
+    """
     S = woven.graph
     Y, labelled = one_hot(task.codes, task.n_classes, S.dtype)
-    F, converged, n_iter = (consistent_scores if lgc else harmonic_scores)(S, Y, labelled)
+    F, converged, n_iter, passed_on = (consistent_scores if lgc else harmonic_scores)(S, Y, labelled)
     say(f"labels: {'lgc' if lgc else 'harmonic'}" + (f", {n_iter} steps of conjugate gradients" if n_iter else ""))
     if not converged:
         msg = (
@@ -35,9 +39,14 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
             'joined by very weak edges only. Use propagation="lgc", or raise n_neighbors.'
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=5)
-    scores = class_mass_normalised(F, labelled) if task.class_mass else F
-    undecided = ~reached(S, labelled) | (scores.sum(axis=1) <= 0)  # scores may underflow far from all labels
-    values = np.where(undecided[:, None], 0, np.maximum(F, 0))
+    near = reached(S, labelled)
+    scores, values = F, np.maximum(F if passed_on is None else passed_on, 0)
     if task.class_mass:
-        values = values * class_mass_factors(F, labelled)
+        scores, values = class_mass_normalised(F, labelled), values * class_mass_factors(F, labelled)
+    elif task.propagation == "auto" and not lgc:
+        shift, factors = balance(F, near & ~labelled, int(labelled.sum()))
+        values = np.maximum(F - shift, 0) * factors
+        scores = np.where(labelled[:, None], F, values)
+    undecided = ~near | (scores.sum(axis=1) <= 0)  # scores may underflow far from all labels
+    values = np.where(undecided[:, None], 0, values)
     return Classes(GraphModel(woven.joiner, values, values, seen=woven.seen), F, scores, undecided, woven.attributes)

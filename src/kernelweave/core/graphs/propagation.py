@@ -21,11 +21,13 @@ from kernelweave.core.algebra.matrices import symmetric_part
 __all__ = [
     "LGC_SHARE",
     "LabelScores",
+    "balance",
     "class_mass_factors",
     "class_mass_normalised",
     "conjugate_gradients",
     "consistent",
     "consistent_scores",
+    "equal_mass",
     "harmonic",
     "harmonic_scores",
     "normalised_solve",
@@ -36,16 +38,22 @@ __all__ = [
 
 LGC_SHARE = 0.99  # a: the share of a sample's score that comes from its neighbours, as in Zhou et al. (2004)
 _FACTORISED_UP_TO = 10_000  # unknown samples of a sparse graph; conjugate gradients are faster above
+_MANY_LABELS = 5  # of a class, for which the mean score of a class counts half
 _TOL = 1e-5
 _MAX_ITER = 2000
 
 
 class LabelScores(NamedTuple):
-    """Scores (n, c) of every sample for every class, whether the solver converged, and its iterations (0: direct)."""
+    """Scores (n, c) of every sample for every class, whether the solver converged, and its iterations (0: direct).
+
+    Of local and global consistency also what the samples pass on: the scores of an unlabelled sample are the mean of
+    those of its neighbours, up to a factor. It is None where that is the scores themselves.
+    """
 
     scores: Matrix
     converged: bool = True
     n_iter: int = 0
+    passed_on: Matrix | None = None
 
 
 def one_hot(codes: Labels, c: int, dtype: DTypeLike) -> tuple[Matrix, Mask]:
@@ -97,12 +105,26 @@ def consistent(W: Graph, Y: Matrix, share: float = LGC_SHARE) -> LabelScores:
 
 
 def consistent_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
-    """Return scores by local and global consistency on the graph without its diagonal, >= 0; known labels are kept."""
+    """F = (I - aN)^-1 Y diag(m)^-1, m_k ∝ Σ_i √d_i Y_ik, on the graph without its diagonal; known labels are kept.
+
+    Far from all labels F_ik is √d_i times Σ_j √d_j Y_jk / m_k, up to a factor. Without m this is larger for a class
+    with more labels, which would win most samples where labels were drawn at random; with it all classes are alike.
+    """
     known = np.where(labelled[:, None], Y, 0).astype(S.dtype)
-    F, converged, n_iter = consistent(without_loops(S), known)
+    W = without_loops(S)
+    d = np.asarray(W.sum(axis=1)).ravel()
+    F, converged, n_iter, _ = consistent(W, known * equal_mass(np.sqrt(d) @ known).astype(known.dtype))
     F = np.maximum(F, 0)
+    passed_on = np.divide(F, np.sqrt(d)[:, None], out=np.zeros_like(F), where=d[:, None] > 0)
     F[labelled] = known[labelled]
-    return LabelScores(F, converged, n_iter)
+    return LabelScores(F, converged, n_iter, passed_on)
+
+
+def equal_mass(mass: Vector) -> Vector:
+    """Return factors of the classes after which all have the mean mass; 1 for a class without any."""
+    some = mass > 0
+    mean = mass[some].mean() if some.any() else 1.0
+    return np.divide(mean, mass, out=np.ones_like(mass), where=some)
 
 
 def without_loops(S: Graph) -> Graph:
@@ -211,3 +233,18 @@ def class_mass_factors(F: Matrix, labelled: Mask) -> Vector:
     """Return the factors by which `class_mass_normalised` multiplies the columns of F; 1 for a class without mass."""
     expected, mass = F[labelled].sum(axis=0), F[~labelled].sum(axis=0)
     return np.asarray(np.divide(expected * (mass.sum() / expected.sum()), mass, out=np.ones_like(mass), where=mass > 0))
+
+
+def balance(F: Matrix, of: Mask, n_labels: int) -> tuple[Vector, Vector]:
+    """b and f: with scores (F_ik - b_k) f_k no class wins by where its labels are, b_k = min_i F_ik, f_k = m_k^-t.
+
+    m_k is the mean of F_ik - b_k, t = 5 / (5 + labels per class), and i is one of the samples `of`. Harmonic functions
+    of few labels are nearly constant but close to the labels (Nadler, Srebro and Zhou, 2009), and without b and f the
+    class with the largest constant would win everywhere. The more labels there are, the more the scores themselves say.
+    """
+    least = F[of].min(axis=0) if of.any() else np.zeros(F.shape[1], dtype=F.dtype)
+    b = least * (1 - np.sqrt(np.finfo(F.dtype).eps))  # functions that are constant keep some of their scores
+    mean = (F[of] - b).mean(axis=0) if of.any() else np.zeros_like(b)
+    t = _MANY_LABELS / (_MANY_LABELS + n_labels / F.shape[1])
+    f = np.power(mean, -t, out=np.ones_like(mean), where=mean > 0)
+    return b, f
