@@ -25,7 +25,7 @@ Bins = list[list[float]]  # samples, sum of their confidence, how many are right
 
 def measure(name: str) -> Bins:
     """Return the bins of one data set, over all seeds."""
-    bins: Bins = np.sum([_binned(*_outcome(name, seed)) for seed in SEEDS], axis=0).round(4).tolist()
+    bins: Bins = np.sum([binned(*_outcome(name, seed)) for seed in SEEDS], axis=0).round(4).tolist()
     return bins
 
 
@@ -41,7 +41,8 @@ def _outcome(name: str, seed: int) -> tuple[Any, Any]:
     return model.confidence_, matched(data.y, model.labels_)
 
 
-def _binned(confidence: Any, right: Any) -> Any:
+def binned(confidence: Any, right: Any) -> Any:
+    """Return of every bin of confidence the samples, the sum of their confidence, and how many are right."""
     place = np.clip(np.searchsorted(EDGES, confidence, side="right") - 1, 0, len(EDGES) - 2)
     bins = np.zeros((len(EDGES) - 1, 3))
     np.add.at(bins, place, np.column_stack([np.ones(len(right)), confidence, right]))
@@ -53,12 +54,12 @@ def table(rows: Rows) -> str:
     parts = []
     for default, row in rows.items():
         known = [name for name in SETS if name in row]
-        parts += [f"**{default}**", _reliability({name: np.array(row[name]) for name in known})]
+        parts += [f"**{default}**", reliability({name: np.array(row[name]) for name in known})]
         parts += [_by_set({name: np.array(row[name]) for name in (*known, *(name for name in NOISE if name in row))})]
     return "\n\n".join(parts)
 
 
-def _reliability(bins: dict[str, Any]) -> str:
+def reliability(bins: dict[str, Any]) -> str:
     """Return the diagram as a table; every data set counts alike, whatever its size."""
     total = np.sum([part / part[:, 0].sum() for part in bins.values()], axis=0) / len(bins)
     lines = [line(["confidence", "share of samples", "mean confidence", "share right"]), line(["---"] * 4)]
