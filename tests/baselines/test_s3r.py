@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 from kernelweave.baselines import S3R, sparse_codes
 from kernelweave.baselines.sparse_codes import code_violation
 from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.datasets import label_split, load_dataset, mask_labels
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Cosine

@@ -10,7 +10,7 @@ from kernelweave.core.graphs.coordinates import shrinkage
 from kernelweave.core.graphs.new_rows import bordered_rows, self_similarities
 from kernelweave.core.partitions import hartigan
 from kernelweave.solve import State
-from kernelweave.solve.stopping import graph_change, joint_change, spectral_change
+from kernelweave.solve.loop import graph_change, joint_change, spectral_change
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.5])

@@ -18,7 +18,7 @@ from kernelweave.baselines.adaptive_neighbours import (
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.baselines.view_distances import distance_bank, distances_by_view, gap_distances
 from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
