@@ -63,7 +63,7 @@ def test_partitions_are_crossed_three_times_at_most(monkeypatch):
     crossed = hartigan.crossed
     monkeypatch.setattr(hartigan, "crossed", lambda *given: seen.append(1) or crossed(*given))
     X = np.random.default_rng(0).normal(size=(60, 4))
-    hartigan.best_partition(X, 8, runs=6, rng=np.random.default_rng(0))
+    hartigan.best_partition(X, 8, n_init=6, rng=np.random.RandomState(0))
     assert len(seen) == 3
 
 

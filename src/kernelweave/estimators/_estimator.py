@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -122,15 +122,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     kernel_shares_: Vector
     _graph_model: GraphModel
 
-    def _kernel_spec(self) -> KernelsLike:
-        """Return what the user gave as kernels; a model of one kernel has the parameter `kernel`."""
-        if hasattr(self, "kernels"):
-            kernels: KernelsLike = self.kernels
-            return kernels
+    def _one_kernel(self) -> Kernel | Literal["precomputed"]:
+        """Return the kernel of a model that has the parameter `kernel` in place of `kernels`."""
         kernel: KernelLike = self.kernel
         if kernel is None:
             return self._default_kernel
-        return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+        return "precomputed" if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
     def _check_parameters(self) -> None:
         """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
@@ -230,8 +227,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
-        bank = bank_of(self._kernel_spec(), samples)
-        if not hasattr(self, "kernels") and len(bank) > 1:
+        several = hasattr(self, "kernels")
+        bank = bank_of(self.kernels if several else self._one_kernel(), samples)
+        if not several and len(bank.names) > 1:
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
         H = bank.fit_grams(samples)

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import kth_largest, symmetric_part
+from kernelweave.core.algebra.matrices import symmetric_part
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
@@ -40,7 +40,8 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     if k >= n:
         return S
     compared = S * factors
-    return np.asarray(np.where(compared >= (1 - _TIE) * kth_largest(compared, k)[:, None], S, 0))
+    least = np.partition(compared, n - k, axis=1)[:, n - k, None]
+    return np.asarray(np.where(compared >= (1 - _TIE) * least, S, 0))
 
 
 def cosine_factors(S: Matrix) -> Vector:
