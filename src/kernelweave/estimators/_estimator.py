@@ -30,8 +30,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
-from kernelweave.samples.readings import TableReading
-from kernelweave.samples.views import Views
+from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers

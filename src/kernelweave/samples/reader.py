@@ -17,12 +17,10 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
-from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame
-from kernelweave.samples.named_columns import in_fitted_order
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
-from kernelweave.samples.readings import Choices, TableReading, is_mixed
-from kernelweave.samples.table import is_frame, is_lazy, is_table
-from kernelweave.samples.views import Views
+from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table
+from kernelweave.samples.views import Choices, TableReading, Views
 
 __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
 
