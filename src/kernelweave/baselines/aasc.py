@@ -18,7 +18,7 @@ from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.core.paper.closed_forms import combine, embedding
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import KernelsLike
-from kernelweave.kernels.pair import inverse_roots
+from kernelweave.kernels.base import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]
 
