@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
@@ -124,28 +123,7 @@ class Views:
         choices: Choices = None,
         readings: Mapping[str, TableReading] | None = None,
     ) -> None:
-        self._read(_named(tables), missing or {}, choices, readings or {})
-
-    @classmethod
-    def by_position(cls, tables: Mapping[str, Any], choices: Choices, readings: Mapping[str, TableReading]) -> Views:
-        """Return the views of tables whose rows are the same samples in the same order, whatever their indexes."""
-        views = object.__new__(cls)
-        views._read(tables, {}, choices, readings, indexed=False)
-        return views
-
-    def _read(
-        self,
-        tables: Mapping[str, Any],
-        missing: Mapping[str, ArrayLike],
-        choices: Choices,
-        readings: Mapping[str, TableReading],
-        *,
-        indexed: bool = True,
-    ) -> None:
-        """Read the tables and align their samples, by their indexes if `indexed`."""
-        read, sources, found = _read_tables(tables, choices, readings)
-        if not indexed:
-            read = {name: replace(table, index=None) for name, table in read.items()}
+        read, sources, found = _read_tables(_named(tables), choices, readings or {})
         for name, table in read.items():
             if 0 in table.values.shape:
                 msg = f"View {name!r} is empty: its shape is {table.values.shape}."

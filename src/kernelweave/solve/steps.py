@@ -21,7 +21,7 @@ from kernelweave.core.algebra.matrices import (
     ridge_inverse,
     symmetric_part,
 )
-from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.graphs.propagation import harmonic_scores
 from kernelweave.core.graphs.strongest import strongest_edges
 from kernelweave.core.paper.closed_forms import (
     combine,
@@ -88,7 +88,7 @@ def propagate(problem: Problem, S: Matrix) -> Matrix:
     if problem.Y is None or problem.labelled is None:
         msg = "Classification needs a Problem with labels Y and the mask of labelled samples; got none."
         raise TypeError(msg)
-    return harmonic(positive_graph(S), problem.Y, problem.labelled)
+    return harmonic_scores(positive_graph(S), problem.Y, problem.labelled).scores
 
 
 def residual_of(state: State) -> Matrix:
@@ -187,7 +187,7 @@ class Beta:
         """Return the paper's beta for this problem."""
         if self.beta is not None:
             return self.beta
-        HH, ones = problem.products, np.ones(problem.r)
+        HH, ones = problem.products, np.ones(len(problem.H))
         d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
         return self.relative / float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
 

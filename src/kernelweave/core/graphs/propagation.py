@@ -26,7 +26,6 @@ __all__ = [
     "conjugate_gradients",
     "consistent",
     "consistent_scores",
-    "harmonic",
     "harmonic_scores",
     "normalised_solve",
     "one_hot",
@@ -69,13 +68,8 @@ def reached(S: Graph, labelled: Mask) -> Mask:
     return found
 
 
-def harmonic(S: Graph, Y: Matrix, labelled: Mask) -> Matrix:
-    """Eq. 19, the paper's P: F_u = -L_uu^-1 L_ul Y_l, F_l = Y_l; rows of samples that no label reaches are 0."""
-    return harmonic_scores(S, Y, labelled).scores
-
-
 def harmonic_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
-    """Eq. 19, and whether the solver converged."""
+    """Eq. 19, the paper's P: F_u = -L_uu^-1 L_ul Y_l, F_l = Y_l; rows of samples that no label reaches are 0."""
     F = np.where(labelled[:, None], Y, 0).astype(S.dtype)
     unknown = reached(S, labelled) & ~labelled
     if not unknown.any():

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.algebra.matrices import average_with_transpose
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
@@ -24,11 +24,12 @@ def strongest_edges(S: Matrix, k: int) -> Matrix:
     """
     Z = S.copy()
     np.fill_diagonal(Z, 0)
-    W = symmetric_part(strongest_entries(Z, k, cosine_factors(S)))
+    W = strongest_entries(Z, k, cosine_factors(S))
+    average_with_transpose(W)
     while _tie_pieces(W, Z):
         pass
     np.fill_diagonal(W, S.diagonal())
-    return np.asarray(W)
+    return W
 
 
 def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
