@@ -11,6 +11,7 @@ from kernelweave.core.algebra.matrices import average_with_transpose
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
+_ROWS = 128
 _TIE = 1e-9  # relative difference of equal entries, such as those of two copies of a sample
 
 
@@ -40,9 +41,12 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     n = S.shape[1]
     if k >= n:
         return S
-    compared = S * factors
-    least = np.partition(compared, n - k, axis=1)[:, n - k, None]
-    return np.asarray(np.where(compared >= (1 - _TIE) * least, S, 0))
+    kept = np.zeros_like(S)
+    for i in range(0, len(S), _ROWS):  # some rows at a time: products and sorted entries take memory
+        compared = S[i : i + _ROWS] * factors
+        least = np.partition(compared, n - k, axis=1)[:, n - k, None]
+        np.copyto(kept[i : i + _ROWS], S[i : i + _ROWS], where=compared >= (1 - _TIE) * least)
+    return kept
 
 
 def cosine_factors(S: Matrix) -> Vector:
