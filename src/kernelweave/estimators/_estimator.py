@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import ThreadpoolController
 
-from kernelweave._types import Array, Matrix, Vector
+from kernelweave._types import Array, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -168,27 +168,20 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             refuse_gaps(self.solver_, samples)
         return samples
 
-    def _answers(self, X: SamplesLike) -> Answers:
-        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
+    def _answers(self, X: SamplesLike, *, warn: bool = True) -> Answers:
+        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of.
+
+        With `warn`, new samples that are similar to no training sample with an answer give a warning.
+        """
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
-            return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
-            return model.answers(samples)
-
-    def _warned_answers(self, X: SamplesLike) -> Answers:
-        """Return the answers, and warn of new samples that are similar to no training sample with an answer."""
-        found = self._answers(X)
-        empty = np.flatnonzero(found.undecided & (found.known < 0))
-        if len(empty):
-            n = len(found.undecided)
-            what = f"{len(empty)} of {n} samples are" if n > 1 else "The sample is"
-            first = f" (first: row {empty[0]})" if n > 1 else ""
-            msg = (
-                f"{what} similar to no training sample with an answer{first}: uniform probabilities are returned. "
-                "undecided(X) tells which samples these are."
-            )
-            warnings.warn(msg, UndecidedWarning, stacklevel=3)
+            found = chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        else:
+            with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
+                found = model.answers(samples)
+        empty = found.undecided & (found.known < 0)
+        if warn and empty.any():
+            warnings.warn(_undecided(empty), UndecidedWarning, stacklevel=3)
         return found
 
     def _progress(self) -> StageProgress:
@@ -286,6 +279,17 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = isinstance(spec, str) and spec in self._of_matrices
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
+
+
+def _undecided(empty: Mask) -> str:
+    """Return the warning of new samples that are similar to no training sample with an answer."""
+    n = len(empty)
+    what = f"{np.count_nonzero(empty)} of {n} samples are" if n > 1 else "The sample is"
+    first = f" (first: row {empty.argmax()})" if n > 1 else ""
+    return (
+        f"{what} similar to no training sample with an answer{first}: uniform probabilities are returned. "
+        "undecided(X) tells which samples these are."
+    )
 
 
 def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -> str:

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.algebra.matrices import average_with_transpose
 
 __all__ = [
     "LGC_SHARE",
@@ -104,7 +104,8 @@ def without_loops(S: Graph) -> Graph:
     if sparse.issparse(S):
         W = sparse.csr_array((S + S.T) / 2)
         return W - sparse.diags_array(W.diagonal(), format="csr")
-    W = symmetric_part(S)
+    W = S.copy()
+    average_with_transpose(W)
     np.fill_diagonal(W, 0)
     return W
 
