@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
@@ -321,10 +323,20 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
     """
     if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
         n_jobs = 1
-    pools = ThreadpoolController()
+    pools, others = _pools(len(sys.modules))
     most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
-    with pools.limit(limits=most), pools.select(filepath=_other_blas(pools.info())).limit(limits=1):
+    with pools.limit(limits=most), others.limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)  # to look for libraries takes as long as to predict a few samples
+def _pools(n_modules: int) -> tuple[ThreadpoolController, ThreadpoolController]:
+    """Return the pools of threads in the process, and those of BLAS that get one thread.
+
+    They are looked for again if modules were imported since, which may bring libraries of their own.
+    """
+    pools = ThreadpoolController()
+    return pools, pools.select(filepath=_other_blas(pools.info()))
 
 
 def _other_blas(pools: list[dict[str, Any]]) -> list[str]:
