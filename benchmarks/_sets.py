@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from kernelweave import Views
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
-from kernelweave.kernels.pair import row_sqnorms
+from kernelweave.kernels.base import row_sqnorms
 from kernelweave.samples.scaling import fit_by_view
 
 PAPER = ("yale", "jaffe", "yeast", "tr11", "tr41", "tr45")

@@ -19,7 +19,7 @@ from kernelweave import SMKLClassifier
 from kernelweave.core.graphs.propagation import (
     class_mass_normalised,
     consistent_scores,
-    harmonic,
+    harmonic_scores,
     without_loops,
 )
 from kernelweave.core.graphs.strongest import strongest_edges
@@ -27,12 +27,14 @@ from kernelweave.core.graphs.strongest import strongest_edges
 Spread = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 WAYS: dict[str, Spread] = {
-    "harmonic, all edges": harmonic,
-    "with class mass": lambda S, Y, known: class_mass_normalised(harmonic(S, Y, known), known),
+    "harmonic, all edges": lambda S, Y, known: harmonic_scores(S, Y, known).scores,
+    "with class mass": lambda S, Y, known: class_mass_normalised(harmonic_scores(S, Y, known).scores, known),
     "LGC": lambda S, Y, known: consistent_scores(S, Y, known).scores,
-    "30 entries per row": lambda S, Y, known: harmonic(strongest_edges(S, 30), Y, known),
-    "15 entries per row": lambda S, Y, known: harmonic(strongest_edges(S, 15), Y, known),
-    "15 with class mass": lambda S, Y, known: class_mass_normalised(harmonic(strongest_edges(S, 15), Y, known), known),
+    "30 entries per row": lambda S, Y, known: harmonic_scores(strongest_edges(S, 30), Y, known).scores,
+    "15 entries per row": lambda S, Y, known: harmonic_scores(strongest_edges(S, 15), Y, known).scores,
+    "15 with class mass": lambda S, Y, known: class_mass_normalised(
+        harmonic_scores(strongest_edges(S, 15), Y, known).scores, known
+    ),
 }
 
 

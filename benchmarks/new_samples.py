@@ -20,7 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks._commits import computed, stamp
 from benchmarks._sets import load
 from kernelweave import SMKLClustering, Views, WeaveClassifier, WeaveClustering
-from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.graphs.propagation import harmonic_scores
 
 AGREEMENT = ("digits", "coil20", "mfeat")
 CONFIDENCE = (
@@ -87,7 +87,7 @@ def _agreement(name: str, split: int) -> dict[str, Any]:
         known = np.arange(len(data.y)) < len(old)
         Y = np.zeros((len(data.y), data.c), dtype=whole.graph_.dtype)
         Y[known] = np.eye(data.c)[labels]
-        kept = harmonic(whole.graph_, Y, known)[~known].argmax(axis=1)
+        kept = harmonic_scores(whole.graph_, Y, known).scores[~known].argmax(axis=1)
         figures[type(model).__name__] = (
             adjusted_rand_score(found, whole.labels_[~known]),
             adjusted_rand_score(labels, whole.labels_[known]),

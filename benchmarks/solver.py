@@ -36,6 +36,7 @@ from kernelweave.core.partitions.hartigan import sum_of_squares
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import recipe
 from kernelweave.solve import Problem, Solution, minimise, smkl
+from kernelweave.solve.steps import Beta
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "solver.json"
@@ -113,7 +114,7 @@ def fit(n: int = 1500) -> list[Row]:
     for dtype in ("float64", "float32"):
         X = samples(n, dtype)
         H = recipe("released-12").fit_grams(X)
-        beta = 30 / Problem(H, 10).mean_weight
+        beta = Beta().value(Problem(H, 10))
         ours, model = best(lambda H=H: SMKLClustering(10, kernels="precomputed", random_state=0, **DEFAULT).fit(H))
 
         def plain(H: np.ndarray = H, beta: float = beta) -> tuple[np.ndarray, int]:

@@ -6,8 +6,8 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave.baselines import S3R, sparse_codes
 from kernelweave.baselines.sparse_codes import code_violation
-from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.graphs.propagation import harmonic_scores
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.datasets import label_split, load_dataset, mask_labels
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Cosine
@@ -39,7 +39,7 @@ def test_codes_are_optimal_for_the_labels_and_labels_harmonic_on_the_codes(bundl
     assert_array_equal(C.diagonal(), 0)
     Y = np.eye(3)[np.maximum(partial, 0)]
     assert_array_equal(model.graph_, (np.abs(C) + np.abs(C).T) / 2)
-    assert_allclose(harmonic(model.graph_, Y, partial >= 0), F, atol=1e-8)
+    assert_allclose(harmonic_scores(model.graph_, Y, partial >= 0).scores, F, atol=1e-8)
 
 
 def test_residuals_are_below_the_tolerance_in_every_round(bundles):

@@ -10,7 +10,7 @@ from kernelweave import Views
 from kernelweave.baselines import SCAN
 from kernelweave.baselines.adaptive_neighbours import neighbour_ridge, neighbour_start, neighbour_step, view_weights
 from kernelweave.baselines.view_distances import gap_distances
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Gaussian, Linear

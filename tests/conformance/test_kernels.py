@@ -38,7 +38,7 @@ from kernelweave.kernels import (
     Sum,
     TraceNormalized,
 )
-from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
+from kernelweave.kernels.base import Products, row_sqnorms, with_itself
 
 
 def bump(x, y):

@@ -12,7 +12,7 @@ from kernelweave.core.graphs.bipartite import (
     nearest_columns,
     relative_affinity,
 )
-from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.graphs.propagation import harmonic_scores
 
 N, M, K = 80, 15, 4
 
@@ -66,7 +66,9 @@ def test_harmonic_scores_are_those_of_the_bipartite_graph_as_a_whole(graph):
     Y = np.eye(2)[np.arange(N) % 2]
     whole = np.zeros((N + M, N + M))
     whole[:N, N:], whole[N:, :N] = B, B.T
-    expected = harmonic(whole, np.vstack([Y, np.zeros((M, 2))]), np.append(labelled, np.zeros(M, dtype=bool)))
+    expected = harmonic_scores(
+        whole, np.vstack([Y, np.zeros((M, 2))]), np.append(labelled, np.zeros(M, dtype=bool))
+    ).scores
     G = bipartite_harmonic(B[~labelled].T @ B[~labelled], B.sum(axis=0), B[labelled].T @ Y[labelled])
     assert_allclose((B @ G)[~labelled], expected[:N][~labelled], atol=1e-8)
 

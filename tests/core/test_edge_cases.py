@@ -10,7 +10,7 @@ from kernelweave.core.graphs.coordinates import shrinkage
 from kernelweave.core.graphs.new_rows import bordered_rows, self_similarities
 from kernelweave.core.partitions import hartigan
 from kernelweave.solve import State
-from kernelweave.solve.stopping import graph_change, joint_change, spectral_change
+from kernelweave.solve.loop import graph_change, joint_change, spectral_change
 
 
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.5])
@@ -63,7 +63,7 @@ def test_partitions_are_crossed_three_times_at_most(monkeypatch):
     crossed = hartigan.crossed
     monkeypatch.setattr(hartigan, "crossed", lambda *given: seen.append(1) or crossed(*given))
     X = np.random.default_rng(0).normal(size=(60, 4))
-    hartigan.best_partition(X, 8, runs=6, rng=np.random.default_rng(0))
+    hartigan.best_partition(X, 8, n_init=6, rng=np.random.RandomState(0))
     assert len(seen) == 3
 
 

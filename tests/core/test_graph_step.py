@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 from kernelweave.core.algebra.matrices import ridge_inverse
-from kernelweave.core.paper.graph_step import (
+from kernelweave.core.paper.closed_forms import (
     graph_from_inverse,
     label_distances,
     residual,

@@ -57,17 +57,17 @@ def test_the_best_partition_is_the_best_of_all(rng):
     X = rng.normal(size=(8, 2))
     every = (np.array((0, *z)) for z in product(range(3), repeat=7))
     least = min(sum_of_squares(X, z) for z in every if len(np.unique(z)) == 3)
-    assert_allclose(sum_of_squares(X, best_partition(X, 3, runs=10, rng=rng)), least)
+    assert_allclose(sum_of_squares(X, best_partition(X, 3, n_init=10, rng=np.random.RandomState(0))), least)
 
 
 def test_more_runs_than_go_side_by_side_find_no_worse_partition(X):
-    few, many = (best_partition(X, 9, runs=runs, rng=np.random.default_rng(0)) for runs in (1, 25))
+    few, many = (best_partition(X, 9, n_init=n_init, rng=np.random.RandomState(0)) for n_init in (1, 25))
     assert sum_of_squares(X, many) <= sum_of_squares(X, few)
 
 
 def test_turning_the_samples_or_their_last_digits_leave_the_partition_alone(X, rng):
     found = [
-        best_partition(Y, 5, runs=10, rng=np.random.default_rng(0))
+        best_partition(Y, 5, n_init=10, rng=np.random.RandomState(0))
         for Y in (X, X @ ortho_group.rvs(4, random_state=0), -X, X + 1e-7 * rng.normal(size=X.shape))
     ]
     for other in found[1:]:
@@ -98,6 +98,6 @@ def test_seeds_are_different_samples(X, rng):
 def test_no_cluster_is_empty_even_where_samples_coincide(rng, distinct):
     X = np.repeat(rng.normal(size=(distinct, 2)), 12 // distinct, axis=0)
     for c in (1, 3, 12):
-        z = best_partition(X, c, runs=2, rng=rng)
+        z = best_partition(X, c, n_init=2, rng=np.random.RandomState(0))
         assert len(np.unique(z)) == c
         assert sum_of_squares(X, z) <= (0 if c >= distinct else np.inf) + 1e-12

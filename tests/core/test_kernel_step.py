@@ -1,8 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_step import combine, kernel_step
+from kernelweave.core.paper.closed_forms import combine, kernel_step, residual
 
 
 def test_gradient_of_the_kernel_problem_vanishes(small):

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.paper import kernel_step as steps
-from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_step import (
+from kernelweave.core.paper import closed_forms as steps
+from kernelweave.core.paper.closed_forms import (
     DISTANCE_FLOOR,
     consensus_distances,
     consensus_weights,
@@ -13,6 +12,7 @@ from kernelweave.core.paper.kernel_step import (
     kernel_step,
     parametrised_weights,
     perturbation_term,
+    residual,
     self_weights,
 )
 

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 
 from kernelweave.core.graphs.coordinates import laplacian
-from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.closed_forms import embedding
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from kernelweave.core.graphs.new_rows import (
     row_sqdist,
     self_similarities,
 )
-from kernelweave.core.paper.graph_step import graph_from_inverse
+from kernelweave.core.paper.closed_forms import graph_from_inverse
 
 RNG = np.random.default_rng(0)
 

@@ -2,9 +2,13 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from kernelweave.core.graphs.coordinates import laplacian
-from kernelweave.core.paper.graph_step import residual
-from kernelweave.core.paper.kernel_step import consensus_distances, perturbation_term, self_weights
-from kernelweave.core.paper.label_step import smoothness
+from kernelweave.core.paper.closed_forms import (
+    consensus_distances,
+    perturbation_term,
+    residual,
+    self_weights,
+    smoothness,
+)
 from kernelweave.solve import Problem, State
 from kernelweave.solve.schemes import Terms
 

@@ -7,29 +7,28 @@ from scipy.spatial.distance import cdist
 
 from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.graphs.coordinates import laplacian
-from kernelweave.core.paper import kernel_step as kernel_steps
+from kernelweave.core.paper import closed_forms as kernel_steps
 from kernelweave.core.paper import nonnegative
-from kernelweave.core.paper.graph_step import (
-    graph_from_inverse,
-    identity_minus,
-    label_distances,
-    positive_graph,
-    residual,
-    unexpressed,
-)
-from kernelweave.core.paper.kernel_step import (
+from kernelweave.core.paper.closed_forms import (
     combine,
     consensus_distances,
     consensus_weights,
+    embedding,
+    graph_from_inverse,
+    identity_minus,
     kernel_products,
     kernel_residuals,
     kernel_step,
+    label_distances,
     parametrised_weights,
     perturbation_term,
+    positive_graph,
+    residual,
     self_weighted_mean,
     self_weights,
+    smoothness,
+    unexpressed,
 )
-from kernelweave.core.paper.label_step import embedding, smoothness
 from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step, optimality_gap
 from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.core.partitions.kernel_centres import (

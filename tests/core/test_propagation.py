@@ -19,7 +19,6 @@ from kernelweave.core.graphs.propagation import (
     consistent,
     consistent_scores,
     equal_mass,
-    harmonic,
     harmonic_scores,
     reached,
     without_loops,
@@ -38,7 +37,7 @@ def two_parts():
 def test_harmonic_labels_solve_the_harmonic_system(small):
     labelled = np.arange(small.n) % 5 == 0
     Y = np.eye(small.c)[np.arange(small.n) % small.c]
-    P = harmonic(small.S, Y, labelled)
+    P = harmonic_scores(small.S, Y, labelled).scores
     assert_array_equal(P[labelled], Y[labelled])
     assert_allclose((laplacian(small.S) @ P)[~labelled], 0, atol=1e-12)
     assert_allclose(P.sum(axis=1), 1)
@@ -49,14 +48,14 @@ def test_harmonic_labels_do_not_read_the_labels_of_unlabelled_samples(small, rng
     labelled = np.arange(small.n) % 5 == 0
     Y = np.eye(small.c)[np.arange(small.n) % small.c]
     rubbish = np.where(labelled[:, None], Y, rng.normal(size=Y.shape))
-    assert_array_equal(harmonic(small.S, Y, labelled), harmonic(small.S, rubbish, labelled))
+    assert_array_equal(harmonic_scores(small.S, Y, labelled).scores, harmonic_scores(small.S, rubbish, labelled).scores)
 
 
 def test_samples_out_of_reach_of_every_label_are_found_and_score_zero(two_parts):
     labelled = np.arange(6) == 1
     assert_array_equal(reached(two_parts, labelled), [True] * 3 + [False] * 3)
     Y = np.tile([1.0, 0.0], (6, 1))
-    scores = harmonic(two_parts, Y, labelled)
+    scores = harmonic_scores(two_parts, Y, labelled).scores
     assert_allclose(scores[:3], [[1, 0]] * 3, atol=1e-15)
     assert_array_equal(scores[3:], 0)
 
@@ -73,8 +72,8 @@ def test_harmonic_labels_permute_with_the_samples(small, rng):
     labelled = np.arange(small.n) % 4 == 0
     Y = np.eye(small.c)[np.arange(small.n) % small.c]
     order = rng.permutation(small.n)
-    permuted = harmonic(small.S[np.ix_(order, order)], Y[order], labelled[order])
-    assert_allclose(permuted, harmonic(small.S, Y, labelled)[order], atol=1e-13)
+    permuted = harmonic_scores(small.S[np.ix_(order, order)], Y[order], labelled[order]).scores
+    assert_allclose(permuted, harmonic_scores(small.S, Y, labelled).scores[order], atol=1e-13)
 
 
 def test_a_sparse_graph_gives_the_laplacian_and_the_harmonic_labels_of_the_dense_one(rng):
@@ -85,7 +84,7 @@ def test_a_sparse_graph_gives_the_laplacian_and_the_harmonic_labels_of_the_dense
     thin = sparse.csr_array(S)
     assert_allclose(laplacian(thin).toarray(), laplacian(S), atol=1e-14)
     assert_array_equal(reached(thin, labelled), reached(S, labelled))
-    assert_allclose(harmonic(thin, Y, labelled), harmonic(S, Y, labelled), atol=1e-10)
+    assert_allclose(harmonic_scores(thin, Y, labelled).scores, harmonic_scores(S, Y, labelled).scores, atol=1e-10)
 
 
 # groups that hang by edges below rounding: L_uu is singular to working precision
@@ -123,12 +122,12 @@ def chain(request):
 
 def test_groups_that_hang_by_edges_below_rounding_get_their_exact_scores(chain):
     W, Y, labelled = chain
-    assert_allclose(harmonic(W, Y, labelled), exactly_harmonic(W, Y, labelled), rtol=1e-9)
+    assert_allclose(harmonic_scores(W, Y, labelled).scores, exactly_harmonic(W, Y, labelled), rtol=1e-9)
 
 
 def test_a_sparse_graph_gives_such_groups_their_exact_scores_or_none(chain):
     W, Y, labelled = chain
-    found = harmonic(sparse.csr_array(W), Y, labelled)
+    found = harmonic_scores(sparse.csr_array(W), Y, labelled).scores
     scored = found.any(axis=1)
     assert scored[8:].all()
     assert_allclose(found[scored], exactly_harmonic(W, Y, labelled)[scored], rtol=1e-9)
@@ -136,7 +135,9 @@ def test_a_sparse_graph_gives_such_groups_their_exact_scores_or_none(chain):
 
 def test_a_large_diagonal_does_not_change_the_scores(chain):
     W, Y, labelled = chain
-    assert_array_equal(harmonic(W + 1e3 * np.eye(12), Y, labelled), harmonic(W, Y, labelled))
+    assert_array_equal(
+        harmonic_scores(W + 1e3 * np.eye(12), Y, labelled).scores, harmonic_scores(W, Y, labelled).scores
+    )
 
 
 @pytest.fixture
@@ -219,7 +220,9 @@ def test_harmonic_scores_of_a_sparse_graph_are_those_of_the_dense_one(S, blobs, 
     found = harmonic_scores(S, Y, known)
     assert found.converged
     assert (found.n_iter > 0) == (solver == "gradients")
-    assert_allclose(found.scores, harmonic(S.toarray(), Y, known), atol=1e-3 if solver == "gradients" else 1e-10)
+    assert_allclose(
+        found.scores, harmonic_scores(S.toarray(), Y, known).scores, atol=1e-3 if solver == "gradients" else 1e-10
+    )
     assert_allclose(found.scores[~known].sum(axis=1), 1, atol=1e-3)
 
 
@@ -343,7 +346,9 @@ def test_a_system_that_is_singular_in_floating_point_is_solved_with_a_ridge():
     edges = np.array([[0, 1e-30, 0], [1e-30, 0, 1], [0, 1, 0]])  # the edge to the label is lost beside the other one
     labelled = np.array([True, False, False])
     for S in (edges, sparse.csr_array(edges)):
-        assert_allclose(harmonic(S, np.array([[1.0, 0], [0, 0], [0, 0]]), labelled), [[1, 0]] * 3, atol=1e-6)
+        assert_allclose(
+            harmonic_scores(S, np.array([[1.0, 0], [0, 0], [0, 0]]), labelled).scores, [[1, 0]] * 3, atol=1e-6
+        )
 
 
 def test_the_graph_without_loops_is_the_symmetric_part_without_its_diagonal():

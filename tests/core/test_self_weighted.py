@@ -11,7 +11,7 @@ from kernelweave.core.consensus.self_weighted import (
     kernel_moments,
     median_weights,
 )
-from kernelweave.core.paper.kernel_step import kernel_products
+from kernelweave.core.paper.closed_forms import kernel_products
 
 
 def tiles(H, size):

@@ -1,5 +1,7 @@
 """How many threads of BLAS a fit takes."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -62,6 +64,18 @@ def test_many_samples_and_an_unknown_number_leave_the_threads_of_one_blas_librar
         assert counted() == most(2)
     with threads(None):
         assert counted() == most(2)
+
+
+def test_libraries_are_looked_for_once_until_a_module_is_imported(monkeypatch):
+    looked, find = [], _estimator.ThreadpoolController
+    monkeypatch.setattr(_estimator, "ThreadpoolController", lambda: looked.append(1) or find())
+    _estimator._pools.cache_clear()
+    for expected in (1, 1, 2):
+        if expected == 2:
+            monkeypatch.setitem(sys.modules, "a module with threads of its own", sys)
+        with threads(1):
+            assert counted() == most(1)
+        assert len(looked) == expected
 
 
 @pytest.mark.parametrize("name", FILES)

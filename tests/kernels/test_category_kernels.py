@@ -15,7 +15,7 @@ FRAME = pd.DataFrame({name: pd.Categorical(codes.astype(str)) for name, codes in
 
 
 def indicators(frame=FRAME):
-    return Views.by_position({"X": frame}, None, {}).tables[0]
+    return Views({"X": frame}).tables[0]
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelweave.errors.ColumnsWarning")

@@ -16,6 +16,7 @@ from kernelweave.kernels import (
     Gaussian,
     Kernel,
     KernelBank,
+    Laplacian,
     Linear,
     MaxNormalized,
     Pair,
@@ -24,6 +25,7 @@ from kernelweave.kernels import (
     SelfTuning,
     as_kernel,
     recipe,
+    vector_kernels,
 )
 from kernelweave.kernels.bank import weighted_products
 
@@ -131,6 +133,14 @@ def test_names_that_read_the_same_are_refused():
 def test_fit_changes_the_bank_in_place_and_returns_it(bank, X):
     assert bank.fit(X) is bank
     assert bank.kernels[0].diameter == pytest.approx(np.sqrt(Pair(X).sqdist.max()))
+
+
+def test_kernels_of_several_widths_share_the_largest_distance(X, monkeypatch):
+    calls, distances = [], vector_kernels._cityblock
+    monkeypatch.setattr(vector_kernels, "_cityblock", lambda pair: calls.append(1) or distances(pair))
+    near, far, euclidean = KernelBank([Laplacian(0.1), Laplacian(1), Gaussian(1)]).fit(X).kernels
+    assert len(calls) == 1
+    assert near.diameter == far.diameter == Laplacian().fit(X).diameter != euclidean.diameter
 
 
 def test_fitting_again_starts_from_the_kernels_as_given(bank, X):

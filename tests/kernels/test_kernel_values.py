@@ -14,7 +14,7 @@ from kernelweave.kernels import (
     RareOverlap,
     SelfTuning,
 )
-from kernelweave.kernels.pair import Products
+from kernelweave.kernels.base import Products
 
 X, Y = np.abs(np.random.default_rng(0).normal(size=(2, 6, 3)))
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Linear, PrecomputedBank, SelfTuning, recipe
-from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.base import Pair
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples import KernelStack
 

@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
-from kernelweave.core.paper.kernel_step import combine, consensus_distances, kernel_step
-from kernelweave.core.paper.label_step import smoothness
-from kernelweave.solve import Outcome, Problem, Record, State, StepError
+from kernelweave.core.paper.closed_forms import combine, consensus_distances, kernel_step, smoothness
+from kernelweave.solve import VERSIONS, Outcome, Problem, Record, State, StepError, minimise, smkl
 from kernelweave.solve.problem import History, Solution, Workspace
 from kernelweave.solve.steps import (
     Beta,
@@ -69,7 +68,7 @@ def test_a_problem_knows_its_sizes_and_floors(clustering, classification):
     assert clustering.safeguarded_floor == pytest.approx(1e-6 * max(norms))
     d = [np.linalg.norm(Hi - H.mean(axis=0)) for Hi in H]
     least = [max(x, 0.01 * norm) for x, norm in zip(d, norms, strict=True)]
-    assert clustering.mean_weight == pytest.approx(sum(0.5 / x for x in least))
+    assert 30 / Beta().value(clustering) == pytest.approx(sum(0.5 / x for x in least))
     assert_array_equal(clustering.known, np.zeros((clustering.n, 3)))
     assert_array_equal(classification.known, classification.Y)
     assert_array_equal(replace(classification, labelled=None).known, 0)
@@ -82,11 +81,11 @@ def test_a_workspace_gives_its_inverse_once_and_for_its_kernel_and_gamma_alone(c
     work, K = Workspace(), clustering.H[0]
     A = np.linalg.inv(K + 2 * np.eye(clustering.n))
     marked = A.copy()
-    work.keep_inverse(marked, K, 2.0)
+    work.kept = marked, K, 2.0
     assert work.take_inverse(K, 2.0) is marked
     assert work.take_inverse(K, 2.0) is not marked
     for other, gamma in ((K.copy(), 2.0), (K, 3.0)):
-        work.keep_inverse(marked, K, 2.0)
+        work.kept = marked, K, 2.0
         found = work.take_inverse(other, gamma)
         assert found is not marked
         assert_allclose(found, np.linalg.inv(K + gamma * np.eye(clustering.n)), atol=1e-9)
@@ -106,12 +105,12 @@ def test_a_history_is_a_sequence_of_records_with_columns():
     assert Solution(None, history, Outcome.LEVEL, None).n_iter == 3
 
 
-def test_a_bare_state_has_no_residual(state):
-    full = replace(state, M=np.eye(3), d=np.ones(2), q=1.0)
-    assert full.bare().M is None
-    assert full.bare().d is full.d
-    assert full.bare().S is full.S
-    assert not state.on_bound
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_solution_has_no_residual(version, clustering):
+    scheme = smkl(version, alpha=1e-3, gamma=1.0, classify=False)
+    found = minimise(clustering, scheme, max_iter=2, tol=1e-9, rng=np.random.default_rng(0)).state
+    assert found.M is None
+    assert not found.on_bound
 
 
 # starts
@@ -176,10 +175,10 @@ def test_graph_steps_solve_their_system_and_keep_the_inverse_of_a_fixed_kernel(c
         assert_allclose(residual_of(after), after.M)
         assert_allclose(residual_of(replace(after, M=None)), after.M, atol=1e-8)
         assert after.q is None
-        kept = work._A
+        kept = work.kept
         assert (kept is not None) == fixed
         if fixed:
-            assert_allclose(kept, np.linalg.inv(state.K + gamma * np.eye(n)), atol=1e-9)
+            assert_allclose(kept[0], np.linalg.inv(state.K + gamma * np.eye(n)), atol=1e-9)
 
 
 def test_the_exact_graph_is_optimal_to_a_billionth_in_both_precisions(clustering, state):
@@ -227,7 +226,7 @@ def test_the_safe_consensus_is_the_optimum_or_on_its_bound(clustering, state):
     gamma, work = 0.5, Workspace()
     strong = PerturbSafely(Beta(beta=1e4), gamma)(clustering, state, work)
     assert not strong.on_bound
-    assert_allclose(work._A, np.linalg.inv(strong.K + gamma * np.eye(clustering.n)), rtol=1e-5, atol=1e-7)
+    assert_allclose(work.kept[0], np.linalg.inv(strong.K + gamma * np.eye(clustering.n)), rtol=1e-5, atol=1e-7)
     assert_allclose(strong.d, consensus_distances(clustering.H, strong.K), rtol=1e-5)
     assert_allclose(strong.w, 0.5 / strong.d, rtol=1e-5)
     M = residual_of(state)

@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.paper.kernel_step import consensus_distances, perturbation_term
-from kernelweave.core.paper.label_step import smoothness
+from kernelweave.core.paper.closed_forms import consensus_distances, perturbation_term, smoothness
 from kernelweave.solve import VERSIONS, Outcome, Problem, Record, State, StepError, kgl, minimise, pmkl, smkl
-from kernelweave.solve.loop import Leaps, extrapolated
-from kernelweave.solve.scheme import Iteration, Scheme, sweeps, unchanged
+from kernelweave.solve.loop import (
+    Leaps,
+    SmallChange,
+    extrapolated,
+    graph_change,
+    joint_change,
+    small_change_or_level,
+    spectral_change,
+    why_still_changing,
+)
+from kernelweave.solve.scheme import Iteration, Scheme, still_changing, sweeps, unchanged
 from kernelweave.solve.schemes import Terms
 from kernelweave.solve.steps import (
     Beta,
@@ -18,15 +26,6 @@ from kernelweave.solve.steps import (
     embed,
     propagate,
     residual_of,
-)
-from kernelweave.solve.stopping import (
-    SmallChange,
-    graph_change,
-    joint_change,
-    small_change_or_level,
-    spectral_change,
-    still_changing,
-    why_still_changing,
 )
 
 EPS = float(np.finfo(float).eps)
@@ -107,11 +106,13 @@ def test_the_objective_has_the_terms_of_the_paper(clustering, state):
 
 
 def test_a_relative_beta_is_used_where_none_is_given(clustering):
-    for given, expected in (({"beta": 3.0}, 3.0), ({}, 30 / clustering.mean_weight)):
+    d = consensus_distances(clustering.H, clustering.H.mean(axis=0))
+    at_mean = (0.5 / np.maximum(d, 0.01 * np.linalg.norm(clustering.H, axis=(1, 2)))).sum()
+    for given, expected in (({"beta": 3.0}, 3.0), ({}, 30 / at_mean)):
         scheme = smkl("exact", alpha=1, gamma=1, classify=False, **given)
         assert scheme.terms.beta.value(clustering) == pytest.approx(expected)
     scheme = smkl("exact", alpha=1, gamma=1, classify=False, relative_beta=6.0)
-    assert scheme.terms.beta.value(clustering) == pytest.approx(6 / clustering.mean_weight)
+    assert scheme.terms.beta.value(clustering) == pytest.approx(6 / at_mean)
 
 
 # the loop

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 from kernelweave.core.algebra.matrices import ridge_inverse
 from kernelweave.core.paper import nonnegative
+from kernelweave.core.paper.closed_forms import consensus_distances, self_weights
 from kernelweave.solve import VERSIONS, Outcome, State, StepError, Workspace, kgl, pmkl, smkl
 from kernelweave.solve.steps import (
     Beta,
@@ -71,11 +72,11 @@ def test_a_step_gives_the_same_answer_every_time_and_leaves_the_state_as_it_is(p
 def test_a_work_space_gives_the_kept_inverse_once_and_only_for_its_kernel(clustering):
     K, other = clustering.H[0], clustering.H[1]
     work, A = Workspace(), ridge_inverse(K, gamma=1.0)
-    work.keep_inverse(A, K, 1.0)
+    work.kept = A, K, 1.0
     assert work.take_inverse(K, 1.0) is A
     assert work.take_inverse(K, 1.0) is not A
     for kernel, gamma in ((other, 1.0), (K, 2.0)):
-        work.keep_inverse(A, K, 1.0)
+        work.kept = A, K, 1.0
         assert_array_equal(work.take_inverse(kernel, gamma), ridge_inverse(kernel, gamma=gamma))
 
 
@@ -169,9 +170,11 @@ def test_weights_at_the_mean_of_equal_kernels_are_finite(clustering):
     H = clustering.H[:1]
     for r in (1, 4):
         expected = r * 0.5 / (0.01 * np.linalg.norm(H[0]))
-        assert replace(clustering, H=np.repeat(H, r, axis=0)).mean_weight == pytest.approx(expected)
+        problem = replace(clustering, H=np.repeat(H, r, axis=0))
+        assert 30 / Beta().value(problem) == pytest.approx(expected)
 
 
 def test_the_relative_beta_is_thirty_times_what_the_paper_needs(clustering):
-    assert Beta().value(clustering) == pytest.approx(30 / clustering.mean_weight)
+    at_mean = self_weights(consensus_distances(clustering.H, clustering.H.mean(axis=0)), 0.0).sum()
+    assert Beta().value(clustering) == pytest.approx(30 / at_mean)
     assert Beta(beta=3.0).value(clustering) == 3

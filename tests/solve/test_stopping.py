@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelweave.solve import Outcome, Record, State
-from kernelweave.solve.stopping import (
+from kernelweave.solve.loop import (
     SmallChange,
     graph_change,
     joint_change,

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Laplacian, Linear, Polynomial
-from kernelweave.kernels.pair import Pair
+from kernelweave.kernels.base import Pair
 from kernelweave.samples.views import Views
 from kernelweave.weave.landmark import learning
 from kernelweave.weave.landmark.learning import (

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from kernelweave.core.graphs.affinity import GraphRule, KernelAffinities, ridge_affinity
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
-from kernelweave.kernels.pair import Products, row_sqnorms
+from kernelweave.kernels.base import Products, row_sqnorms
 from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
 from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
 from kernelweave.weave.local.neighbours import ExactSearch

@@ -16,7 +16,7 @@ from kernelweave._types import Matrix, RandomStateLike
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
-from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.closed_forms import embedding
 from kernelweave.weave.graph_partitions import kmeans
 
 __all__ = ["Init", "LaplacianKind", "SpectralClusterer", "spectral_rows"]

@@ -59,7 +59,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         with threads(self.n_jobs):
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
-        self._keep({**bank_attributes(bank_of(self._kernel_spec(), samples)), **found}, samples)
+        self._keep({**bank_attributes(bank_of(self._one_kernel(), samples)), **found}, samples)
         return self
 
     @abstractmethod
@@ -100,6 +100,6 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         """
         return int(n_kernels * cls._columns * itemsize * n_samples)
 
-    def _kernel_spec(self) -> Kernel:
+    def _one_kernel(self) -> Kernel:
         """Return the kernel whose products and distances count, for the names of the kernels."""
         return Linear()

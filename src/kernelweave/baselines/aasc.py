@@ -15,11 +15,10 @@ from kernelweave.baselines._spectral_step import Init, SpectralClusterer
 from kernelweave.baselines.aasc_weights import positive_weights, released_weights
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
-from kernelweave.core.paper.kernel_step import combine
-from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.closed_forms import combine, embedding
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import KernelsLike
-from kernelweave.kernels.pair import inverse_roots
+from kernelweave.kernels.base import inverse_roots
 
 __all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.algebra.simplex import project_simplex
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.paper.closed_forms import label_distances
 
 __all__ = [
     "neighbour_gaps",

@@ -125,7 +125,7 @@ class FastMICE(TableClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _kernel_spec(self) -> Kernel:
+    def _one_kernel(self) -> Kernel:
         return Cosine() if self.metric == "cosine" else Linear()
 
     def _cluster(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelweave._types import Mask, Matrix
-from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic
+from kernelweave.core.graphs.propagation import class_mass_normalised, harmonic_scores
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels import Gaussian
@@ -83,5 +83,5 @@ class GFHF(TransductiveClassifier):
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         W = np.maximum(H[0], 0)
-        F = harmonic(W, Y, labelled)
+        F = harmonic_scores(W, Y, labelled).scores
         return class_mass_normalised(F, labelled) if self.class_mass else F, {"graph_": W}

@@ -15,8 +15,7 @@ from kernelweave.baselines._kernel_clusterer import KernelClusterer
 from kernelweave.baselines.adaptive_neighbours import neighbour_gaps, neighbour_start, shares_of
 from kernelweave.baselines.view_distances import distance_bank, distances_by_view, need_every_sample
 from kernelweave.core.algebra.simplex import project_simplex
-from kernelweave.core.paper.graph_step import label_distances
-from kernelweave.core.paper.label_step import embedding
+from kernelweave.core.paper.closed_forms import embedding, label_distances
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack

@@ -66,7 +66,7 @@ class NeighbourClassifier(TransductiveClassifier):
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Graph]:
         """Return the bank, and the mean of the graphs of all views."""
         given = isinstance(samples, KernelStack)
-        bank = bank_of(Linear() if self.kernel is None or given else self._kernel_spec(), samples)
+        bank = bank_of(Linear() if self.kernel is None or given else self._one_kernel(), samples)
         self._check_memory(samples, len(bank))
         k = int(self.n_neighbors)
         if isinstance(samples, KernelStack):
@@ -92,7 +92,7 @@ class NeighbourClassifier(TransductiveClassifier):
         if self.kernel is None:
             return neighbour_weights(*table_neighbours(table, self.n_neighbors))
         try:
-            (K,) = as_bank(self._kernel_spec()).fit_grams(table)
+            (K,) = as_bank(self._one_kernel()).fit_grams(table)
             check_kernel(K, "The kernel", training=True)
         except InvalidInputError as error:
             msg = f"{place}{error}"

@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.baselines.mkkm import WeightedPartition
-from kernelweave.core.paper.kernel_step import combine
+from kernelweave.core.paper.closed_forms import combine
 from kernelweave.core.partitions.assignment import best_start, own_distances, rounding
 from kernelweave.core.partitions.kernel_centres import (
     centre_distances,

@@ -17,8 +17,8 @@ from kernelweave.baselines.adaptive_neighbours import (
 )
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.baselines.view_distances import distance_bank, distances_by_view, gap_distances
-from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.graphs.propagation import harmonic_scores
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import KernelLike
 from kernelweave.kernels.view_bank import Bank
@@ -150,11 +150,11 @@ class SCAN(TransductiveClassifier):
         w = view_weights(D, S)
         gamma = neighbour_ridge(_weighted(w, D), k)
         lam = gamma if self.lam == "auto" else float(self.lam)
-        F = harmonic(S, Y, labelled)
+        F = harmonic_scores(S, Y, labelled).scores
         history: list[tuple[float, float]] = []
         while True:
             S = neighbour_step(_weighted(w, D) + lam * label_distances(F, squared=True), gamma)
-            F_before, F = F, harmonic(S, Y, labelled)
+            F_before, F = F, harmonic_scores(S, Y, labelled).scores
             w = view_weights(D, S)
             change = label_change(F, F_before)
             history.append((neighbour_objective(D, S, F, gamma=gamma, lam=lam), change))

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave._types import Array, Mask, Matrix
 from kernelweave.baselines.label_change import label_change, warn_if_changing
 from kernelweave.core.algebra.matrices import symmetric_part
-from kernelweave.core.graphs.propagation import harmonic
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.graphs.propagation import harmonic_scores
+from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
@@ -100,7 +100,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
             codes = self._first_codes(G) if codes is None else self._codes(G, theta, codes)
             C = codes.C.astype(Y.dtype, copy=False)
             graph = symmetric_part(self._affinity(C))
-            F_before, F = F, harmonic(graph, Y, labelled)
+            F_before, F = F, harmonic_scores(graph, Y, labelled).scores
             change = label_change(F, F_before)
             seconds = perf_counter() - started
             rounds.append(_Round(codes.objective, change, codes.residual, codes.n_iter, seconds))

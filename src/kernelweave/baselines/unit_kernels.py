@@ -8,7 +8,7 @@ from kernelweave._types import Mask, Matrix
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
 from kernelweave.core.algebra.matrices import eigenvectors
 from kernelweave.core.partitions.kernel_centres import centred_kernel
-from kernelweave.kernels.pair import inverse_roots
+from kernelweave.kernels.base import inverse_roots
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views

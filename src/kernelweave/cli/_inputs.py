@@ -17,9 +17,9 @@ from kernelweave.cli._numeric import fitted_columns, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
-from kernelweave.samples.mixed_table import MixedTable
-from kernelweave.samples.named_columns import NamedColumns
-from kernelweave.samples.readings import TableReading, is_mixed
+from kernelweave.samples.mixed_table import MixedTable, is_mixed
+from kernelweave.samples.table import NamedColumns
+from kernelweave.samples.views import TableReading
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import need_annotated, stem_of
 from kernelweave.tabular.missing_codes import codes_of

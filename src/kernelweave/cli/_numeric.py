@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix
-from kernelweave.samples.readings import is_mixed
+from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular.problems import Problem, Way, need_column, shown
 
 if TYPE_CHECKING:

@@ -94,8 +94,7 @@ def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str
 def _left_out(frame: pd.DataFrame) -> dict[str, str]:
     """Return the columns that a model would leave out of a mixed table."""
     from kernelweave.errors import InvalidInputError
-    from kernelweave.samples.mixed_table import fit_mixed
-    from kernelweave.samples.readings import is_mixed
+    from kernelweave.samples.mixed_table import fit_mixed, is_mixed
 
     if not is_mixed(frame):
         return {}

@@ -116,7 +116,7 @@ def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple
 def _answers(fitted: BaseEstimator, X: Frames) -> tuple[Array, Matrix]:
     """Return labels and probabilities; a model of the package computes both at once."""
     if hasattr(fitted, "_labels_of"):
-        found = fitted._warned_answers(X)
+        found = fitted._answers(X)
         return fitted._labels_of(found), found.distributions
     return fitted.predict(X), fitted.predict_proba(X)
 

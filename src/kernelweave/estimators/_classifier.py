@@ -58,7 +58,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             One of `classes_` for every sample; the first for a new sample that is similar to nothing, with a warning.
         """
         check_is_fitted(self)
-        return self._labels_of(self._warned_answers(X))
+        return self._labels_of(self._answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
@@ -75,7 +75,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             equal entries, with a warning.
         """
         check_is_fitted(self)
-        return self._warned_answers(X).distributions
+        return self._answers(X).distributions
 
     def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample with a class.
@@ -91,7 +91,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             True for the samples that `predict_proba` gives equal probabilities.
         """
         check_is_fitted(self)
-        return self._answers(X).undecided
+        return self._answers(X, warn=False).undecided
 
     def _labels_of(self, found: Answers) -> Array:
         """Return the classes of samples whose distributions are known."""

@@ -48,7 +48,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Clusters, numbered as in `labels_`. A sample that is similar to nothing is in cluster 0, with a warning.
         """
         check_is_fitted(self)
-        return self._labels_of(self._warned_answers(X))
+        return self._labels_of(self._answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return how far every sample belongs to every cluster: `membership_` of training samples, votes for new ones.
@@ -64,7 +64,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Rows sum to one. A new sample that is similar to nothing has equal entries, with a warning.
         """
         check_is_fitted(self)
-        return self._doubted(self._warned_answers(X).distributions)
+        return self._doubted(self._answers(X).distributions)
 
     def transform(self, X: SamplesLike) -> Matrix:
         """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
@@ -100,7 +100,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             True for the samples that `predict_proba` gives equal probabilities.
         """
         check_is_fitted(self)
-        return self._answers(X).undecided
+        return self._answers(X, warn=False).undecided
 
     @cached_property
     def membership_(self) -> Matrix:

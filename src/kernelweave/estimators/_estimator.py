@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import ThreadpoolController
 
-from kernelweave._types import Array, Matrix, Vector
+from kernelweave._types import Array, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -30,8 +32,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
-from kernelweave.samples.readings import TableReading
-from kernelweave.samples.views import Views
+from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers
@@ -122,15 +123,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     kernel_shares_: Vector
     _graph_model: GraphModel
 
-    def _kernel_spec(self) -> KernelsLike:
-        """Return what the user gave as kernels; a model of one kernel has the parameter `kernel`."""
-        if hasattr(self, "kernels"):
-            kernels: KernelsLike = self.kernels
-            return kernels
+    def _one_kernel(self) -> Kernel | Literal["precomputed"]:
+        """Return the kernel of a model that has the parameter `kernel` in place of `kernels`."""
         kernel: KernelLike = self.kernel
         if kernel is None:
             return self._default_kernel
-        return kernel if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
+        return "precomputed" if isinstance(kernel, str) and kernel == "precomputed" else as_kernel(kernel)
 
     def _check_parameters(self) -> None:
         """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
@@ -172,27 +170,20 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             refuse_gaps(self.solver_, samples)
         return samples
 
-    def _answers(self, X: SamplesLike) -> Answers:
-        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of."""
+    def _answers(self, X: SamplesLike, *, warn: bool = True) -> Answers:
+        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of.
+
+        With `warn`, new samples that are similar to no training sample with an answer give a warning.
+        """
         samples, model = self._read_again(X), self._graph_model
         if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
-            return chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
-        with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
-            return model.answers(samples)
-
-    def _warned_answers(self, X: SamplesLike) -> Answers:
-        """Return the answers, and warn of new samples that are similar to no training sample with an answer."""
-        found = self._answers(X)
-        empty = np.flatnonzero(found.undecided & (found.known < 0))
-        if len(empty):
-            n = len(found.undecided)
-            what = f"{len(empty)} of {n} samples are" if n > 1 else "The sample is"
-            first = f" (first: row {empty[0]})" if n > 1 else ""
-            msg = (
-                f"{what} similar to no training sample with an answer{first}: uniform probabilities are returned. "
-                "undecided(X) tells which samples these are."
-            )
-            warnings.warn(msg, UndecidedWarning, stacklevel=3)
+            found = chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        else:
+            with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
+                found = model.answers(samples)
+        empty = found.undecided & (found.known < 0)
+        if warn and empty.any():
+            warnings.warn(_undecided(empty), UndecidedWarning, stacklevel=3)
         return found
 
     def _progress(self) -> StageProgress:
@@ -230,8 +221,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank fixed on the samples, and the kernel matrices H (r, n, n)."""
-        bank = bank_of(self._kernel_spec(), samples)
-        if not hasattr(self, "kernels") and len(bank) > 1:
+        several = hasattr(self, "kernels")
+        bank = bank_of(self.kernels if several else self._one_kernel(), samples)
+        if not several and len(bank.names) > 1:
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
         H = bank.fit_grams(samples)
@@ -291,6 +283,17 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _undecided(empty: Mask) -> str:
+    """Return the warning of new samples that are similar to no training sample with an answer."""
+    n = len(empty)
+    what = f"{np.count_nonzero(empty)} of {n} samples are" if n > 1 else "The sample is"
+    first = f" (first: row {empty.argmax()})" if n > 1 else ""
+    return (
+        f"{what} similar to no training sample with an answer{first}: uniform probabilities are returned. "
+        "undecided(X) tells which samples these are."
+    )
+
+
 def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -> str:
     """Return why a model of one kernel refuses these samples, and what to do."""
     if isinstance(samples, KernelStack):
@@ -320,10 +323,20 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
     """
     if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
         n_jobs = 1
-    pools = ThreadpoolController()
+    pools, others = _pools(len(sys.modules))
     most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
-    with pools.limit(limits=most), pools.select(filepath=_other_blas(pools.info())).limit(limits=1):
+    with pools.limit(limits=most), others.limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)  # to look for libraries takes as long as to predict a few samples
+def _pools(n_modules: int) -> tuple[ThreadpoolController, ThreadpoolController]:
+    """Return the pools of threads in the process, and those of BLAS that get one thread.
+
+    They are looked for again if modules were imported since, which may bring libraries of their own.
+    """
+    pools = ThreadpoolController()
+    return pools, pools.select(filepath=_other_blas(pools.info()))
 
 
 def _other_blas(pools: list[dict[str, Any]]) -> list[str]:

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike
+from kernelweave._types import Array, LabelsLike, RandomStateLike
 from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.core.partitions.hartigan import best_partition
@@ -50,6 +50,8 @@ __all__ = [
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
+_KMEANS = {"lloyd": kmeans, "hartigan": best_partition}  # that read the clusters off P
+_LARGEST = np.iinfo(np.int32).max  # seed of random numbers
 _MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
 _BETA = Number(Real, 1e-100, 1e100, closed="both")  # it multiplies and divides squares of kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -135,7 +137,9 @@ class LearnedClusterer(GraphClusterer):
         if self.scheme == "printed":
             msg = 'scheme="printed" starts from a random graph, which random_state decides too: fit the model again.'
             raise InvalidInputError(msg)
-        return self._partition(self.embedding_, _draw(random_state)[1])
+        rng = check_random_state(random_state)
+        rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
+        return _KMEANS[self._scheme().partition](self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
@@ -147,13 +151,13 @@ class LearnedClusterer(GraphClusterer):
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
-        rng, kmeans_rng = _draw(self.random_state)
-        solution = _solve(self, given, rng, start)
+        rng = check_random_state(self.random_state)
+        scheme, solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
-        labels = self._partition(P, kmeans_rng)
+        labels = _KMEANS[scheme.partition](P, c, n_init=self.n_init, rng=rng)
         M = memberships(S, P, labels, c)
         coordinates = P / shrinkage(S, P)
-        found, joiner = _found(self, given, solution)
+        found, joiner = _found(self, scheme, given, solution)
         model = GraphModel(
             joiner,
             coordinates,
@@ -166,14 +170,6 @@ class LearnedClusterer(GraphClusterer):
         )
         self._keep({**found, "labels_": labels, "_membership": M, "_graph_model": model}, given.samples)
         return solution
-
-    def _partition(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:
-        """Return the clusters of the embedding, by the k-means that belongs to the scheme."""
-        if self._scheme().partition == "lloyd":
-            return kmeans(P, self.n_clusters, n_init=self.n_init, rng=rng)
-        generator = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-        X = P.astype(np.float64, copy=False)
-        return best_partition(X, self.n_clusters, runs=self.n_init, rng=generator).astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
         return _with_outcome_name(super().__getstate__())
@@ -231,11 +227,11 @@ class LearnedClassifier(GraphClassifier):
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
-        solution = _solve(self, given, _draw(self.random_state)[0], start)
+        scheme, solution = _solve(self, given, check_random_state(self.random_state), start)
         S, P = solution.state.S, solution.state.P
         undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
         values = np.where(undecided[:, None], 0, P)
-        found, joiner = _found(self, given, solution)
+        found, joiner = _found(self, scheme, given, solution)
         model = GraphModel(joiner, values, values, seen=given.seen)
         found |= class_attributes(np.asarray(given.classes), P, undecided, model)
         self._keep(found, given.samples)
@@ -274,19 +270,15 @@ def _no_similarity(bank: Bank) -> InvalidInputError:
     return InvalidInputError(f"All values of the kernels {names} are 0 for these samples: no sample is like another.")
 
 
-def _draw(random_state: RandomStateLike) -> tuple[np.random.Generator, np.random.RandomState]:
-    """Return the random numbers of the solver, and those of k-means."""
-    rng = check_random_state(random_state)
-    return np.random.default_rng(rng.randint(np.iinfo(np.int32).max)), rng
-
-
-def _solve(model: Learner, given: Learnable, rng: np.random.Generator, start: State | None) -> Solution:
-    """Return the solution; warn if it did not converge, raise if there is none."""
-    scheme = model._scheme()
+def _solve(
+    model: Learner, given: Learnable, rng: np.random.RandomState, start: State | None
+) -> tuple[Scheme, Solution]:
+    """Return the scheme and its solution; warn if it did not converge, raise if there is none."""
+    scheme, generator = model._scheme(), np.random.default_rng(rng.randint(_LARGEST))
     watch = _progress(scheme.name, model.max_iter) if model.verbose else None
     try:
         solution = minimise(
-            given.problem, scheme, max_iter=model.max_iter, tol=model.tol, rng=rng, watch=watch, start=start
+            given.problem, scheme, max_iter=model.max_iter, tol=model.tol, rng=generator, watch=watch, start=start
         )
     except np.linalg.LinAlgError as error:
         msg = f"{scheme.name} could not start. {Outcome.NOT_FINITE.value}"
@@ -301,7 +293,7 @@ def _solve(model: Learner, given: Learnable, rng: np.random.Generator, start: St
             f"{solution.history[-1].change:.2g} (tol={model.tol:g}). {solution.outcome.value}"
         )
         warnings.warn(msg, ConvergenceWarning, stacklevel=4)
-    return solution
+    return scheme, solution
 
 
 def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
@@ -314,9 +306,9 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
     return watch
 
 
-def _found(model: Learner, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
+def _found(model: Learner, scheme: Scheme, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
     """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
-    state, bank, scheme = solution.state, given.bank, model._scheme()
+    state, bank = solution.state, given.bank
     shares = state.w / state.w.sum()
     training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w

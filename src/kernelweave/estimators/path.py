@@ -114,4 +114,4 @@ def _warm(state: State, gamma: float) -> State | None:
     """Return the state as a start for another setting, if its kernel is within the bounds of that one."""
     if definite_inverse(state.K, shift=0.51 * gamma) is None:
         return None
-    return state.bare()
+    return state

@@ -1,7 +1,7 @@
 """Kernels, their algebra and normalisation, banks of them, and the paper's recipes."""
 
 from kernelweave.kernels.bank import KernelBank, as_kernel
-from kernelweave.kernels.base import Kernel, Product, Scaled, Sum
+from kernelweave.kernels.base import Kernel, Pair, Product, Scaled, Sum
 from kernelweave.kernels.categories import Overlap, RareOverlap
 from kernelweave.kernels.normalise import (
     Centered,
@@ -9,7 +9,6 @@ from kernelweave.kernels.normalise import (
     MaxNormalized,
     TraceNormalized,
 )
-from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.pairwise import Pairwise
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import RECIPES, Mixed, recipe

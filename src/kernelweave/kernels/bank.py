@@ -11,8 +11,7 @@ from scipy.linalg import get_blas_funcs
 
 from kernelweave._types import Matrix, Samples, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, Products, read_pair
+from kernelweave.kernels.base import Kernel, Pair, Products, read_pair
 from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel

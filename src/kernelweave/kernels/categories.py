@@ -9,8 +9,7 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, is_count
-from kernelweave.kernels.pair import HasProducts, Pair, inverse_roots, row_sqnorms
+from kernelweave.kernels.base import HasProducts, Kernel, Pair, inverse_roots, is_count, row_sqnorms
 from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Overlap", "RareOverlap"]

@@ -9,8 +9,7 @@ import numpy as np
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, as_operand, need_kernel
-from kernelweave.kernels.pair import HasProducts, Pair
+from kernelweave.kernels.base import HasProducts, Kernel, Pair, as_operand, need_kernel
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = ["Centered", "DiameterNormalized", "MaxNormalized", "TraceNormalized"]

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.pair import Pair, as_writable
+from kernelweave.kernels.base import Kernel, Pair, as_writable
 from kernelweave.samples.numbers import as_samples
 
 __all__ = ["Pairwise", "is_metric"]

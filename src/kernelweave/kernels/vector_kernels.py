@@ -15,8 +15,20 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, as_operand, is_count, is_positive, need_kernel, ones_like_rows
-from kernelweave.kernels.pair import HasProducts, Pair, as_writable, inverse_roots, row_sqnorms, with_itself
+from kernelweave.kernels.base import (
+    HasProducts,
+    Kernel,
+    Pair,
+    as_operand,
+    as_writable,
+    inverse_roots,
+    is_count,
+    is_positive,
+    need_kernel,
+    ones_like_rows,
+    row_sqnorms,
+    with_itself,
+)
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = [
@@ -196,7 +208,9 @@ class _OfDiameter(Kernel):
         """Take the diameter from the training samples, unless it was given."""
         if self.diameter is not None:
             return self
-        diameter = self.largest(pair)
+        if type(self) not in pair.diameters:  # which kernels of several widths share
+            pair.diameters[type(self)] = self.largest(pair)
+        diameter = pair.diameters[type(self)]
         if not np.isfinite(diameter):
             msg = (
                 f"The distances of samples for {type(self).__name__} are larger than any number of {pair.dtype}: scale "
@@ -244,7 +258,7 @@ class Gaussian(_OfDiameter):
 
     def largest(self, pair: Pair) -> float:
         """Return the largest Euclidean distance."""
-        return pair.diameter
+        return float(np.sqrt(pair.sqdist.max()))
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike
 from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelBank, weighted_stack
+from kernelweave.kernels.base import Pair
 from kernelweave.kernels.gaps import knowledge, spread
-from kernelweave.kernels.pair import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.recipes import BankLike, KernelsLike, Mixed, as_bank, is_mixed_recipe, is_recipe
 from kernelweave.samples.alignment import need_samples
@@ -143,7 +143,7 @@ class ViewBank:
         parts: list[Matrix] = []
         start = 0
         for v, bank in enumerate(self.banks.values()):
-            q, x, y = p[start : (start := start + len(bank))], X.tables[v], training.tables[v]
+            q, x, y = p[start : (start := start + len(bank.names))], X.tables[v], training.tables[v]
             known: Matrix = bank.weighted(Pair(x, y), q) if x.shape[0] else np.empty((0, y.shape[0]), dtype=X.dtype)
             if not (X.complete and training.complete):
                 a, (means, mean) = known.mean(axis=1, dtype=np.float64), self._training_means(v)

@@ -6,9 +6,9 @@ from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Pl
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable
-from kernelweave.samples.named_columns import NamedColumns
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version
+from kernelweave.samples.table import NamedColumns
 from kernelweave.samples.views import Views
 
 __all__ = [

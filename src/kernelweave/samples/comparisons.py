@@ -12,8 +12,7 @@ from scipy import linalg, sparse
 from kernelweave._types import Mask, Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import Seen, row_digests
-from kernelweave.samples.named_columns import fitted_places
-from kernelweave.samples.table import Table, read_table
+from kernelweave.samples.table import Table, fitted_places, read_table
 
 __all__ = ["Comparison", "Distances", "Graph", "Neighbourhoods", "Placement", "fit_comparison"]
 

@@ -9,15 +9,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.errors import ColumnsWarning, InvalidInputError
-from kernelweave.samples.column_kinds import CATEGORICAL, Cells, Column, KindLike, cells_of, tell_apart, values_of
-from kernelweave.samples.table import Table, as_narwhals, frame_index, is_frame
+from kernelweave.samples.column_kinds import (
+    CATEGORICAL,
+    Cells,
+    Column,
+    KindLike,
+    cells_of,
+    holds_numbers,
+    tell_apart,
+    values_of,
+)
+from kernelweave.samples.table import Table, as_narwhals, frame_index, is_frame, is_plain
 
-__all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed"]
+__all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed", "is_mixed"]
 
 NUMBERS, CATEGORIES = "numbers", "categories"  # the blocks of a mixed table
 
@@ -148,6 +158,15 @@ class MixedTable:
             of = f" of {len(column.categories)}" if column.categories else ""
             lines.append(f"{column.name}: {column.kind}{of}{missing} ({column.reason})")
         return "\n".join(lines)
+
+
+def is_mixed(thing: Any) -> bool:
+    """Return whether this is a data frame with columns that cannot be read as numbers."""
+    frame = as_narwhals(thing) if is_frame(thing) and not is_plain(thing) else None
+    if frame is None:
+        return False
+    others = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
+    return not all(holds_numbers(frame[name]) for name in others)
 
 
 def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tuple[MixedTable, dict[str, Table]]:

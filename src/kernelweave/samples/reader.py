@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
@@ -17,12 +18,10 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
-from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame
-from kernelweave.samples.named_columns import in_fitted_order
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
-from kernelweave.samples.readings import Choices, TableReading, is_mixed
-from kernelweave.samples.table import is_frame, is_lazy, is_table
-from kernelweave.samples.views import Views
+from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table
+from kernelweave.samples.views import Choices, TableReading, Views
 
 __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
 
@@ -232,7 +231,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     parts = _parts(
         columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
     )
-    views = Views.by_position(parts, None, {})
+    views = Views(parts)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 
@@ -253,18 +252,18 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     columns, reset = getattr(estimator, "views", None), not readings
     if reset:
         validate_data(estimator, X, skip_check_array=True)  # sets the number of columns and their names
-    frame = as_frame(X, "X")
+    frame = nw.maybe_reset_index(as_frame(X, "X"))  # one table has no samples to align by their names
     if len(frame) < (2 if reset else 1):
         least = 2 if reset else 1
         msg = f"Found {len(frame)} sample(s) in X (shape={frame.shape}) while a minimum of {least} is required."
         raise InvalidInputError(msg)
     if columns is None:
-        return Views.by_position({"X": X}, choices, readings)
+        return Views({"X": frame.to_native()}, choices=choices, readings=readings)
     if not reset and hasattr(estimator, "feature_names_in_"):
-        frame = as_frame(in_fitted_order(estimator.feature_names_in_.tolist(), X, "X"), "X")
+        frame = as_frame(in_fitted_order(estimator.feature_names_in_.tolist(), frame.to_native(), "X"), "X")
     names = np.asarray(frame.columns, dtype=object)
     parts = _parts(columns, frame.shape[1], names, lambda where: frame[:, where.tolist()].to_native())
-    views = Views.by_position(parts, choices, readings)
+    views = Views(parts, choices=choices, readings=readings)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -15,14 +14,16 @@ from scipy import sparse
 from kernelweave._types import Array, Mask, RowsLike, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
-from kernelweave.samples.comparisons import Distances, Graph
+from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Placement, fit_comparison
 from kernelweave.samples.digests import joined_digests, row_digests
 from kernelweave.samples.magnitudes import cast
-from kernelweave.samples.named_columns import NamedColumns
-from kernelweave.samples.readings import Choices, TableReading, read_tables, same_reading
-from kernelweave.samples.table import Table, is_table
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
+from kernelweave.samples.table import NamedColumns, Table, is_frame, is_table, read_table
 
-__all__ = ["Views"]
+__all__ = ["Choices", "TableReading", "Views"]
+
+TableReading: TypeAlias = NamedColumns | MixedTable | Placement | Neighbourhoods
+Choices: TypeAlias = ColumnChoices | Mapping[str, ColumnChoices] | None  # for all data frames, or by table
 
 
 class Views:
@@ -122,28 +123,7 @@ class Views:
         choices: Choices = None,
         readings: Mapping[str, TableReading] | None = None,
     ) -> None:
-        self._read(_named(tables), missing or {}, choices, readings or {})
-
-    @classmethod
-    def by_position(cls, tables: Mapping[str, Any], choices: Choices, readings: Mapping[str, TableReading]) -> Views:
-        """Return the views of tables whose rows are the same samples in the same order, whatever their indexes."""
-        views = object.__new__(cls)
-        views._read(tables, {}, choices, readings, indexed=False)
-        return views
-
-    def _read(
-        self,
-        tables: Mapping[str, Any],
-        missing: Mapping[str, ArrayLike],
-        choices: Choices,
-        readings: Mapping[str, TableReading],
-        *,
-        indexed: bool = True,
-    ) -> None:
-        """Read the tables and align their samples, by their indexes if `indexed`."""
-        read, sources, found = read_tables(tables, choices, readings)
-        if not indexed:
-            read = {name: replace(table, index=None) for name, table in read.items()}
+        read, sources, found = _read_tables(_named(tables), choices, readings or {})
         for name, table in read.items():
             if 0 in table.values.shape:
                 msg = f"View {name!r} is empty: its shape is {table.values.shape}."
@@ -271,7 +251,7 @@ class Views:
             fitted, own = readings.get(source), self.readings.get(source)
             if isinstance(fitted, NamedColumns) and isinstance(own, NamedColumns):
                 aligned[name] = partial(_in_order, fitted=fitted, own=own, view=name)
-            elif fitted is not None and not same_reading(fitted, own):
+            elif fitted is not None and not _same_reading(fitted, own):
                 msg = (
                     f"These Views hold {source!r} in another form than that of fit, with categories or constants of "
                     "its own: pass the tables themselves, or make the Views with readings=model.readings_."
@@ -330,6 +310,48 @@ def _named(tables: Any) -> dict[str, Any]:
         msg = f"The names of views must differ; got {', '.join(map(repr, tables))}."
         raise InvalidInputError(msg)
     return named
+
+
+def _read_tables(
+    named: Mapping[str, Any], choices: Choices, readings: Mapping[str, TableReading]
+) -> tuple[dict[str, Table], dict[str, str], dict[str, TableReading]]:
+    """Return the blocks of all tables by name, the table of each block, and how each table was read.
+
+    `readings` are those of `fit`: a table that has one is read so again. The blocks of a mixed table are called after
+    it, "clinic: numbers", but for a table "X", which is the only one.
+    """
+    blocks: dict[str, Table] = {}
+    sources: dict[str, str] = {}
+    found: dict[str, TableReading] = {}
+    for name, thing in named.items():
+        if name in readings:
+            found[name], parts = readings[name], readings[name].read(thing, name)
+        else:
+            own = choices.get(name) if isinstance(choices, Mapping) else choices  # None: it is told whether it is mixed
+            found[name], parts = _fit_reading(thing, name, own)
+        for part, table in parts.items():
+            title = part if name == "X" and part else f"{name}: {part}" if part else name
+            if title in blocks:
+                msg = f"Two views are called {title!r}: rename one of the tables."
+                raise InvalidInputError(msg)
+            blocks[title], sources[title] = table, name
+    return blocks, sources, found
+
+
+def _fit_reading(thing: Any, name: str, choices: ColumnChoices | None) -> tuple[TableReading, dict[str, Table]]:
+    if isinstance(thing, Distances | Graph):
+        return fit_comparison(thing, name)
+    if is_frame(thing) and (choices is not None or is_mixed(thing)):
+        return fit_mixed(thing, name, choices)
+    table = read_table(thing, name)
+    return NamedColumns(table.columns), {"": table}
+
+
+def _same_reading(one: TableReading, other: TableReading | None) -> bool:
+    """Return whether two tables were read alike, with the same categories and constants."""
+    if isinstance(one, Placement | Neighbourhoods):
+        return type(other) is type(one) and np.array_equal(one.seen.digests, other.seen.digests)
+    return one == other
 
 
 def _in_order(table: Samples, *, fitted: NamedColumns, own: NamedColumns, view: str) -> Samples:

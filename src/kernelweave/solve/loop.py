@@ -1,26 +1,41 @@
-"""The one loop: an initial state, iterations of a scheme, its stop rule and its finish.
+"""The one loop: an initial state, iterations of a scheme, how much each changes, when to stop, and the finish.
 
 Slow runs are accelerated by iterations that start where the last three consensus kernels are heading (SQUAREM).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
 
 from kernelweave._types import Matrix
+from kernelweave.core.algebra.matrices import symmetric_spectral_norm
 from kernelweave.solve.problem import History, Outcome, Problem, Record, Solution, State, StepError, Workspace
 from kernelweave.solve.scheme import Iteration, Scheme
 
-__all__ = ["Leaps", "Run", "extrapolated", "minimise"]
+__all__ = [
+    "Leaps",
+    "Run",
+    "SmallChange",
+    "extrapolated",
+    "graph_change",
+    "joint_change",
+    "minimise",
+    "small_change_or_level",
+    "spectral_change",
+    "why_still_changing",
+]
 
 _ROUNDING = 256  # a relative change of this many units in the last place is rounding: 3e-5 in single precision
 _ROWS = 128
+_CACHED_ROWS = 16  # whose differences fit into the cache
 _SLOW_FROM = 10  # iterations: most runs end before, and need no memory for the kernels
 _FIRST, _LEAST, _MOST = 4.0, 2.0, 1e4  # bounds of the stride
+_LEVEL_FOR = 5  # iterations
+_LARGEST_EDGE = 2.0
 
 
 @dataclass(slots=True)
@@ -115,7 +130,7 @@ def minimise(
             watch(len(records), run.state, records[-1])
         outcome = scheme.stop(records, tol, eps)
     outcome = outcome or scheme.at_max_iter(run.state)
-    state = run.state.bare()
+    state = replace(run.state, M=None)
     del run, work, advance  # their memory is free for the last step
     last = state if outcome.failed else scheme.finish(problem, state)  # a graph that overflows has no last step
     return Solution(last, History(tuple(records)), outcome, state.P)
@@ -153,7 +168,7 @@ class Leaps:
 
     def _leap(self) -> Iteration | None:
         """Take an iteration from an extrapolated K; None, with the state as it was, if it is not kept."""
-        run, before = self.run, self.run.state.bare()
+        run, before = self.run, replace(self.run.state, M=None)
         K = extrapolated(*self.kernels, reach=self.reach)
         if K is None:
             self.kernels = self.kernels[1:]
@@ -188,3 +203,79 @@ def extrapolated(K0: Matrix, K1: Matrix, K2: Matrix, *, reach: float) -> Matrix 
     for i in strips:
         K[i] = K0[i] + 2 * s * (K1[i] - K0[i]) + s * s * (K2[i] - 2 * K1[i] + K0[i])
     return K
+
+
+def graph_change(before: State, after: State) -> float:
+    """||S_new - S||_F / ||S||_F."""
+    if not (_finite(before.K, after.K) and _finite(before.P, after.P)):
+        return np.nan
+    return _relative(before.S, after.S)
+
+
+def joint_change(before: State, after: State) -> float:
+    """The larger of the relative changes of S and K: S may stand still while K changes."""
+    if not np.isfinite(after.P.sum()):
+        return np.nan
+    return float(np.maximum(_relative(before.S, after.S), _relative(before.K, after.K)))  # nan if either is
+
+
+def spectral_change(before: State, after: State) -> float:
+    """||S_new - S||_2 / ||S||_2 of symmetric graphs: the stop rule of the released program."""
+    if not (_finite(before.S, after.S) and _finite(before.K, after.K) and _finite(before.P, after.P)):
+        return np.nan
+    if after.S is before.S:
+        return 0.0
+    return _ratio(symmetric_spectral_norm(after.S - before.S), symmetric_spectral_norm(before.S))
+
+
+def _finite(M: Matrix, M_new: Matrix) -> bool:
+    return M_new is M or bool(np.isfinite(M_new.sum()))
+
+
+def _relative(M: Matrix, M_new: Matrix) -> float:
+    if M_new is M:
+        return 0.0
+    squares = np.zeros(2)
+    for i in range(0, len(M), _CACHED_ROWS):  # no matrix for the difference
+        rows = M[i : i + _CACHED_ROWS]
+        D = M_new[i : i + _CACHED_ROWS] - rows
+        squares += np.vdot(D, D), np.vdot(rows, rows)
+    return _ratio(*np.sqrt(squares)) if np.isfinite(squares).all() else np.nan
+
+
+def _ratio(change: float, size: float) -> float:
+    """Return change / size; of a graph without edges (size 0): inf, or 0 if nothing changed."""
+    if size == 0:
+        return np.inf if change > 0 else 0.0
+    return float(change / size)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallChange:
+    """Converged after an iteration that changes less than the tolerance, from iteration `min_iter` on."""
+
+    min_iter: int = 1
+
+    def __call__(self, records: Sequence[Record], tol: float, eps: float) -> Outcome | None:
+        """Return CONVERGED, or None to continue."""
+        return Outcome.CONVERGED if len(records) >= self.min_iter and records[-1].change < tol else None
+
+
+def small_change_or_level(records: Sequence[Record], tol: float, eps: float) -> Outcome | None:
+    """Converged after a small change; level if the objective, which never increases, is the same for 5 iterations."""
+    if records[-1].change < tol:
+        return Outcome.CONVERGED
+    if len(records) <= _LEVEL_FOR:
+        return None
+    first, last = records[-1 - _LEVEL_FOR].objective, records[-1].objective
+    return Outcome.LEVEL if first - last <= 4 * eps * abs(first) else None
+
+
+def why_still_changing(state: State) -> Outcome:
+    """Return the outcome at max_iter of a safeguarded run.
+
+    Without labels no entry of S = I - γ(K + γI)^-1 is outside of -1..1: larger ones come from alpha.
+    """
+    if max(float(state.S.max()), -float(state.S.min())) > _LARGEST_EDGE:
+        return Outcome.OVERRULED
+    return Outcome.ON_BOUND if state.on_bound else Outcome.MAX_ITER

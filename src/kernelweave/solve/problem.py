@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import overload
@@ -12,8 +12,7 @@ import numpy as np
 
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import ridge_inverse
-from kernelweave.core.consensus.self_weighted import gram_distances
-from kernelweave.core.paper.kernel_step import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products
+from kernelweave.core.paper.closed_forms import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products
 
 __all__ = ["History", "Outcome", "Problem", "Record", "Solution", "State", "StepError", "Workspace"]
 
@@ -50,15 +49,6 @@ class Problem:
         return kernel_products(self.H)
 
     @cached_property
-    def mean_weight(self) -> float:
-        """Σ_i 1/(2 ||H_i - H̄||), the sum of SMKL's weights at the mean H̄ of the kernels, which decreases as 1/n.
-
-        Distances are at least a hundredth of the kernel's norm: a single kernel is at distance 0 from its mean.
-        """
-        d = gram_distances(self.products, np.full(len(self.H), 1 / len(self.H)))
-        return float((0.5 / np.maximum(d, 0.01 * np.sqrt(self.products.diagonal()))).sum())
-
-    @cached_property
     def size(self) -> float:
         """The largest ||H_i||_F."""
         return float(max(np.linalg.norm(Hi) for Hi in self.H))
@@ -79,7 +69,7 @@ class State:
     """One point of the search: graph S, consensus K, weights w, labels P, and quantities derived from them.
 
     A step that changes S sets or drops M and q; one that changes K sets or drops d; one that changes P, q. No step
-    overwrites an array of a state.
+    overwrites an array of a state. Starts and solutions have no M.
     """
 
     S: Matrix
@@ -92,10 +82,6 @@ class State:
     q: float | None = None  # Tr(P'LP), set if P was inferred on the positive part of this S
     factors: Vector | None = None  # by which entries of S were compared, if only the strongest of each row are kept
 
-    def bare(self) -> State:
-        """Return the state without M: what a solution and a start consist of."""
-        return replace(self, M=None)
-
 
 @dataclass(slots=True)
 class Workspace:
@@ -104,20 +90,14 @@ class Workspace:
     It saves time and memory and changes no result: what is not here is computed.
     """
 
-    _A: Matrix | None = None
-    _of: tuple[Matrix, float] | None = None
-
-    def keep_inverse(self, A: Matrix, K: Matrix, gamma: float) -> None:
-        """Keep A = (K + γI)^-1 for a later step."""
-        self._A, self._of = A, (K, gamma)
+    kept: tuple[Matrix, Matrix, float] | None = None  # A = (K + γI)^-1, K and γ
 
     def take_inverse(self, K: Matrix, gamma: float) -> Matrix:
         """Return A = (K + γI)^-1, kept or computed. It is the caller's, who may overwrite it, or keep it again."""
-        A, of = self._A, self._of
-        self._A = self._of = None
-        if A is not None and of is not None and of[0] is K and of[1] == gamma:
+        if self.kept is not None and self.kept[1] is K and self.kept[2] == gamma:
+            A, self.kept = self.kept[0], None
             return A
-        del A  # frees it before another one is allocated
+        self.kept = None  # frees it before another one is allocated
         return ridge_inverse(K, gamma=gamma)
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from kernelweave.solve.problem import Outcome, Problem, State, Workspace
-from kernelweave.solve.stopping import Change, StopRule, still_changing
+from kernelweave.solve.problem import Outcome, Problem, Record, State, Workspace
 
 if TYPE_CHECKING:
     from kernelweave.solve.loop import Run
 
 __all__ = [
     "Advance",
+    "Change",
     "Finish",
     "GammaLike",
     "Iteration",
@@ -24,6 +24,8 @@ __all__ = [
     "Scheme",
     "Start",
     "Step",
+    "StopRule",
+    "still_changing",
     "sweeps",
     "unchanged",
 ]
@@ -31,6 +33,10 @@ __all__ = [
 Start: TypeAlias = Callable[[Problem, np.random.Generator, Workspace], State]
 Step: TypeAlias = Callable[[Problem, State, Workspace], State]
 Finish: TypeAlias = Callable[[Problem, State], State]
+# the change from one state to the next: 0 if S (and K) are the same arrays, nan if a new array is not finite
+Change: TypeAlias = Callable[[State, State], float]
+# of the iterations so far, the tolerance and the machine epsilon of the kernels: why to stop, or None to continue
+StopRule: TypeAlias = Callable[[Sequence[Record], float, float], Outcome | None]
 Partition: TypeAlias = Literal["lloyd", "hartigan"]
 NeighborsLike: TypeAlias = int | Literal["auto", "all"]  # entries of a row of the last graph; "auto" is the version's
 GammaLike: TypeAlias = float | Literal["auto"]
@@ -50,6 +56,11 @@ Advance: TypeAlias = Callable[[], Iteration | None]
 def unchanged(problem: Problem, state: State) -> State:
     """Return the last state as it is."""
     return state
+
+
+def still_changing(state: State) -> Outcome:
+    """Return the outcome at max_iter of a scheme that can say no more about it."""
+    return Outcome.MAX_ITER
 
 
 def sweeps(run: Run) -> Advance:

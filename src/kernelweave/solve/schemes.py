@@ -21,13 +21,22 @@ from operator import attrgetter
 import numpy as np
 
 from kernelweave.core.algebra.matrices import nearest_psd
-from kernelweave.core.paper.kernel_step import perturbation_term, self_weighted_mean
-from kernelweave.core.paper.label_step import smoothness
+from kernelweave.core.paper.closed_forms import perturbation_term, self_weighted_mean, smoothness
 from kernelweave.errors import InvalidInputError
-from kernelweave.solve.loop import Leaps, Run
+from kernelweave.solve.loop import (
+    Leaps,
+    Run,
+    SmallChange,
+    graph_change,
+    joint_change,
+    small_change_or_level,
+    spectral_change,
+    why_still_changing,
+)
 from kernelweave.solve.problem import Outcome, Problem, State
 from kernelweave.solve.scheme import (
     Advance,
+    Change,
     Finish,
     GammaLike,
     NeighborsLike,
@@ -35,6 +44,8 @@ from kernelweave.solve.scheme import (
     Scheme,
     Start,
     Step,
+    StopRule,
+    still_changing,
     sweeps,
     unchanged,
 )
@@ -65,17 +76,6 @@ from kernelweave.solve.steps import (
     residual_of,
     single_kernel,
     uniform_theta,
-)
-from kernelweave.solve.stopping import (
-    Change,
-    SmallChange,
-    StopRule,
-    graph_change,
-    joint_change,
-    small_change_or_level,
-    spectral_change,
-    still_changing,
-    why_still_changing,
 )
 
 __all__ = ["VERSIONS", "Terms", "kgl", "pmkl", "smkl"]

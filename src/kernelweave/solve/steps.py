@@ -21,25 +21,25 @@ from kernelweave.core.algebra.matrices import (
     ridge_inverse,
     symmetric_part,
 )
-from kernelweave.core.graphs.propagation import harmonic
+from kernelweave.core.graphs.propagation import harmonic_scores
 from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
-from kernelweave.core.paper.graph_step import (
-    graph_from_inverse,
-    identity_minus,
-    positive_graph,
-    residual,
-    unexpressed,
-)
-from kernelweave.core.paper.kernel_step import (
+from kernelweave.core.paper.closed_forms import (
     combine,
     consensus_distances,
     consensus_weights,
+    embedding,
+    graph_from_inverse,
+    identity_minus,
     kernel_residuals,
     kernel_step,
     parametrised_weights,
+    positive_graph,
+    product_distances,
+    residual,
     self_weights,
+    smoothness,
+    unexpressed,
 )
-from kernelweave.core.paper.label_step import embedding, smoothness
 from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step
 from kernelweave.solve.problem import Outcome, Problem, State, StepError, Workspace
 
@@ -88,7 +88,7 @@ def propagate(problem: Problem, S: Matrix) -> Matrix:
     if problem.Y is None or problem.labelled is None:
         msg = "Classification needs a Problem with labels Y and the mask of labelled samples; got none."
         raise TypeError(msg)
-    return harmonic(positive_graph(S), problem.Y, problem.labelled)
+    return harmonic_scores(positive_graph(S), problem.Y, problem.labelled).scores
 
 
 def residual_of(state: State) -> Matrix:
@@ -168,20 +168,28 @@ class RidgeStart:
         A = ridge_inverse(K, gamma=self.gamma)
         S = identity_minus(self.gamma * A)
         np.maximum(S, 0, out=S)
-        work.keep_inverse(A, K, self.gamma)
+        work.kept = A, K, self.gamma
         return State(S=S, K=K, w=w, P=self.infer(problem, S))
 
 
 @dataclass(frozen=True, slots=True)
 class Beta:
-    """The paper's beta, or the scale-free one: relative = beta · Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels."""
+    """The paper's beta, or the scale-free one: relative = beta · Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels.
+
+    The sum is that of SMKL's weights at the mean, which decreases as 1/n. Distances are at least a hundredth of the
+    kernel's norm: a single kernel is at distance 0 from its mean.
+    """
 
     beta: float | None = None
     relative: float = 30.0  # where the paper's beta is not given
 
     def value(self, problem: Problem) -> float:
         """Return the paper's beta for this problem."""
-        return self.relative / problem.mean_weight if self.beta is None else self.beta
+        if self.beta is not None:
+            return self.beta
+        HH, ones = problem.products, np.ones(len(problem.H))
+        d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
+        return self.relative / float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +207,7 @@ class LearnGraph:
         A = work.take_inverse(state.K, self.gamma)
         S = graph_from_inverse(A, state.P, alpha=self.alpha, gamma=self.gamma, squared=self.squared)
         if self.fixed_kernel:
-            work.keep_inverse(A, state.K, self.gamma)
+            work.kept = A, state.K, self.gamma
         del A  # its memory is free unless it was kept
         np.maximum(S, 0, out=S)
         S = symmetric_part(S) if self.symmetric else S
@@ -219,7 +227,7 @@ class LearnFreeGraph:
         A = work.take_inverse(state.K, self.gamma)
         E = unexpressed(A, state.P, alpha=self.alpha, gamma=self.gamma, overwrite=not self.fixed_kernel)
         if self.fixed_kernel:
-            work.keep_inverse(A, state.K, self.gamma)
+            work.kept = A, state.K, self.gamma
         M = outer_square(E)
         return replace(state, S=identity_minus(E), M=M, q=None)
 
@@ -330,22 +338,18 @@ class PerturbSafely:
 
     def __call__(self, problem: Problem, state: State, work: Workspace) -> State:
         """Return the state with the new weights and consensus, whose inverse is kept in the work space."""
-        optimum = self._unbounded_optimum(problem, state, work)
-        return self._projected(problem, state) if optimum is None else optimum
-
-    def _unbounded_optimum(self, problem: Problem, state: State, work: Workspace) -> State | None:
-        """Return the optimum over all K, or None if there is none or it is out of bounds."""
         H, M, beta = problem.H, residual_of(state), self.beta.value(problem)
         m = float(np.vdot(M, M))
-        if beta * len(H) <= m**0.5:  # <K, M> decreases faster than the distances grow
-            return None
+        if beta * len(H) <= m**0.5:  # <K, M> decreases faster than the distances grow: no optimum over all K
+            return self._projected(problem, state)
         h = kernel_residuals(H, M)
         w, d = consensus_weights(problem.products, h, m, state.w, beta=beta, floor=problem.safeguarded_floor)
         K = kernel_step(H, w, M, beta=beta)
         A = definite_inverse(K, shift=self.gamma)
         if A is None or norm_exceeds(A, 2 / self.gamma):
-            return None
-        work.keep_inverse(A, K, self.gamma)
+            del K, A  # their memory is free for the projection
+            return self._projected(problem, state)
+        work.kept = A, K, self.gamma
         return replace(state, w=w, K=K, d=d, on_bound=False)
 
     def _projected(self, problem: Problem, state: State) -> State:

@@ -67,7 +67,7 @@ def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
     M.flat[:: len(M) + 1] += shift
     (lauum,) = get_lapack_funcs(("lauum",), (M,))
     A = M.T  # of a C-ordered matrix it is a Fortran view, of which only the lower triangle of M is touched
-    if not _root_by_halves(A):
+    if not _inverse_root(A):
         return None
     A = lauum(A, lower=False, overwrite_c=True)[0].T
     if not np.isfinite(A.diagonal()).all():  # no entry of M^-1 is larger than the largest of its diagonal
@@ -76,19 +76,7 @@ def definite_inverse(M: Matrix, *, shift: float = 0.0) -> Matrix | None:
     return np.asarray(A)
 
 
-def _root(M: Matrix) -> bool:
-    """The upper triangle of M = R'R becomes R^-1; return whether M is positive definite."""
-    potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (M,))
-    R, info = potrf(M, lower=False, overwrite_a=True, clean=False)
-    if info != 0 or not R.diagonal().all():
-        return False
-    T = trtri(R, lower=False, overwrite_c=True)[0]
-    if T is not M:  # LAPACK was given a copy, as M was part of a matrix
-        M[...] = T
-    return True
-
-
-def _root_by_halves(M: Matrix) -> bool:
+def _inverse_root(M: Matrix) -> bool:
     """The upper triangle of M = R'R becomes R^-1, by halves; return whether M is positive definite.
 
     With T = R^-1 of [A B; B' D]: T_A of A, C = T_A'B, T_D of D - C'C, and -T_A C T_D between them. These are products,
@@ -96,15 +84,20 @@ def _root_by_halves(M: Matrix) -> bool:
     """
     n = len(M)
     if n <= _SMALL:
-        return _root(M)
+        potrf, trtri = get_lapack_funcs(("potrf", "trtri"), (M,))
+        R, info = potrf(M, lower=False, overwrite_a=True, clean=False)
+        if info != 0 or not R.diagonal().all():
+            return False
+        M[...] = trtri(R, lower=False, overwrite_c=True)[0]  # a copy, if M is part of a matrix
+        return True
     first, last = slice(n // 2), slice(n // 2, n)
     A, B, D = M[first, first], M[first, last], M[last, last]
-    if not _root_by_halves(A):
+    if not _inverse_root(A):
         return False
     trmm, syrk = get_blas_funcs(("trmm", "syrk"), (M,))
     C = trmm(1.0, A, B, trans_a=1)
     D[...] = syrk(-1.0, C, trans=1, beta=1.0, c=D)
-    if not _root_by_halves(D):
+    if not _inverse_root(D):
         return False
     B[...] = trmm(1.0, D, trmm(-1.0, A, C, overwrite_b=True), side=1, overwrite_b=True)
     return True

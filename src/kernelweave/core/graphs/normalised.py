@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.core.algebra.matrices import eigenvectors
-from kernelweave.kernels.pair import inverse_roots
+from kernelweave.kernels.base import inverse_roots
 
 __all__ = ["normalised_affinity", "normalised_embedding"]
 

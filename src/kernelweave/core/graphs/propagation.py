@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.algebra.matrices import average_with_transpose
 
 __all__ = [
     "LGC_SHARE",
@@ -28,7 +28,6 @@ __all__ = [
     "consistent",
     "consistent_scores",
     "equal_mass",
-    "harmonic",
     "harmonic_scores",
     "normalised_solve",
     "one_hot",
@@ -77,13 +76,8 @@ def reached(S: Graph, labelled: Mask) -> Mask:
     return found
 
 
-def harmonic(S: Graph, Y: Matrix, labelled: Mask) -> Matrix:
-    """Eq. 19, the paper's P: F_u = -L_uu^-1 L_ul Y_l, F_l = Y_l; rows of samples that no label reaches are 0."""
-    return harmonic_scores(S, Y, labelled).scores
-
-
 def harmonic_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
-    """Eq. 19, and whether the solver converged."""
+    """Eq. 19, the paper's P: F_u = -L_uu^-1 L_ul Y_l, F_l = Y_l; rows of samples that no label reaches are 0."""
     F = np.where(labelled[:, None], Y, 0).astype(S.dtype)
     unknown = reached(S, labelled) & ~labelled
     if not unknown.any():
@@ -132,7 +126,8 @@ def without_loops(S: Graph) -> Graph:
     if sparse.issparse(S):
         W = sparse.csr_array((S + S.T) / 2)
         return W - sparse.diags_array(W.diagonal(), format="csr")
-    W = symmetric_part(S)
+    W = S.copy()
+    average_with_transpose(W)
     np.fill_diagonal(W, 0)
     return W
 

@@ -7,10 +7,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import kth_largest, symmetric_part
+from kernelweave.core.algebra.matrices import average_with_transpose
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
+_ROWS = 128
 _TIE = 1e-9  # relative difference of equal entries, such as those of two copies of a sample
 
 
@@ -24,11 +25,12 @@ def strongest_edges(S: Matrix, k: int) -> Matrix:
     """
     Z = S.copy()
     np.fill_diagonal(Z, 0)
-    W = symmetric_part(strongest_entries(Z, k, cosine_factors(S)))
+    W = strongest_entries(Z, k, cosine_factors(S))
+    average_with_transpose(W)
     while _tie_pieces(W, Z):
         pass
     np.fill_diagonal(W, S.diagonal())
-    return np.asarray(W)
+    return W
 
 
 def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
@@ -39,8 +41,12 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     n = S.shape[1]
     if k >= n:
         return S
-    compared = S * factors
-    return np.asarray(np.where(compared >= (1 - _TIE) * kth_largest(compared, k)[:, None], S, 0))
+    kept = np.zeros_like(S)
+    for i in range(0, len(S), _ROWS):  # some rows at a time: products and sorted entries take memory
+        compared = S[i : i + _ROWS] * factors
+        least = np.partition(compared, n - k, axis=1)[:, n - k, None]
+        np.copyto(kept[i : i + _ROWS], S[i : i + _ROWS], where=compared >= (1 - _TIE) * least)
+    return kept
 
 
 def cosine_factors(S: Matrix) -> Vector:

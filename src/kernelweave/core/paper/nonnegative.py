@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
 from kernelweave._types import Mask, Matrix
-from kernelweave.core.paper.graph_step import label_distances
+from kernelweave.core.paper.closed_forms import label_distances
 
 __all__ = ["NotOptimalError", "exact_graph_step", "optimality_gap"]
 

@@ -25,7 +25,7 @@ def own_distances(D: Matrix, z: Labels) -> Matrix:
 
 def nearest(D: Matrix, slack: float) -> Labels:
     """z_ri = argmin_k D_rki, the first of those within `slack` of the least; no cluster is empty."""
-    z = _first_below(D, D.min(axis=1, keepdims=True) + slack)
+    z = (D.min(axis=1, keepdims=True) + slack >= D).argmax(axis=1)  # the first of them
     return refilled(z, own_distances(D, z), D.shape[1], slack)
 
 
@@ -38,7 +38,7 @@ def nearer(D: Matrix, z: Labels, d: Matrix, slack: float | Vector) -> Labels:
     least = D.min(axis=1)
     r, i = np.nonzero(d - least > slack[:, None])
     z = z.copy()
-    z[r, i] = _first_below(D[r, :, i], (least[r, i] + slack[r])[:, None])
+    z[r, i] = (D[r, :, i] <= (least[r, i] + slack[r])[:, None]).argmax(axis=1)
     return z
 
 
@@ -75,9 +75,4 @@ def best_start(costs: Vector, slack: float) -> int:
 
     Starts often end in the same partition, and the last digits of their costs depend on the machine.
     """
-    return int(_first_below(costs[None], costs.min() + slack)[0])
-
-
-def _first_below(values: Matrix, bound: float | Matrix) -> Labels:
-    """Return the first index along axis 1 at which a value is at most its bound."""
-    return np.asarray((values <= bound).argmax(axis=1))
+    return int((costs <= costs.min() + slack).argmax())

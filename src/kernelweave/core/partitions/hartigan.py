@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
@@ -18,32 +19,34 @@ _COMPARE_AFTER = 3  # iterations of every start; only the best are continued
 _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
 
 
-def best_partition(X: Matrix, c: int, *, runs: int, rng: np.random.Generator) -> Labels:
-    """min Σ_i ||x_i - mean of the cluster of i||² as the best of several runs, each from the best of some starts.
+def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
+    """min Σ_i ||x_i - mean of the cluster of i||² as the best of `n_init` runs, each from the best of some starts.
 
     If iterations are cheap, the partitions found are then crossed, which combines good parts of two of them (Gribel and
     Vidal 2019).
     """
+    X = X.astype(np.float64, copy=False)
+    generator = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
     times = int(_EFFORT / (len(X) * c**2))
-    groups = [min(_TOGETHER, runs - done) for done in range(0, runs, _TOGETHER)]  # memory does not grow with the runs
-    found = [_best_runs(X, c, count, times, rng) for count in groups]
+    groups = [min(_TOGETHER, n_init - done) for done in range(0, n_init, _TOGETHER)]  # so that memory does not grow
+    found = [_best_runs(X, c, count, times, generator) for count in groups]
     z, cost = np.vstack([labels for labels, _ in found]), np.concatenate([costs for _, costs in found])
     for _ in range(min(times, _CROSSINGS)):
         _, different = np.unique(np.round(cost / (cost.min() or 1), 9), return_index=True)
-        z, cost = z[different[:runs]], cost[different[:runs]]
+        z, cost = z[different[:n_init]], cost[different[:n_init]]
         if len(z) == 1:
             break
-        born = crossed(_means(X, z, c)[0], min(runs, _TOGETHER), rng)
-        crossings, costs = descend(X, _nearest_centres(X, born), c)
+        born = crossed(_means(X, z, c)[0], min(n_init, _TOGETHER), generator)
+        crossings, costs = descend(X, _distances(_lifted(X), born).argmin(axis=1), c)
         z, cost = np.vstack([z, crossings]), np.append(cost, costs)
-    return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))])
+    return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))], dtype=np.int32)
 
 
 def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generator) -> tuple[Labels, Vector]:
     """Return local minima and their sums of squares, from the best of several times as many starts."""
     fewest, most = _STARTS
     starts = seeds(X, c, runs * min(max(times, fewest), most), rng)
-    z, cost = descend(X, _nearest_centres(X, starts), c, max_iter=_COMPARE_AFTER)
+    z, cost = descend(X, _distances(_lifted(X), starts).argmin(axis=1), c, max_iter=_COMPARE_AFTER)
     return descend(X, z[np.argsort(cost, kind="stable")[:runs]], c)
 
 
@@ -142,11 +145,6 @@ def _distances(lifted: Matrix, C: Matrix) -> Matrix:
     flat = C.reshape(R * c, p)
     centres = np.column_stack([-2 * flat, np.ones(R * c), np.einsum("kp,kp->k", flat, flat)])
     return np.asarray(centres @ lifted.T).reshape(R, c, -1)
-
-
-def _nearest_centres(X: Matrix, C: Matrix) -> Labels:
-    """z_ri = argmin_k ||x_i - C_rk||²; clusters may be empty."""
-    return np.asarray(_distances(_lifted(X), C).argmin(axis=1))
 
 
 def sum_of_squares(X: Matrix, z: Labels) -> float:

@@ -32,7 +32,7 @@ from kernelweave.core.graphs.propagation import LGC_SHARE
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
 from kernelweave.kernels.bank import check_stack, weighted_products
-from kernelweave.kernels.pair import Pair, Products, row_sqnorms, with_itself
+from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view, shrunk
 from kernelweave.samples.views import Views

@@ -18,7 +18,7 @@ from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbou
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
 from kernelweave.kernels.bank import weighted_products
-from kernelweave.kernels.pair import Products, row_sqnorms, with_itself
+from kernelweave.kernels.base import Products, row_sqnorms, with_itself
 
 __all__ = [
     "CandidateAffinities",
