@@ -110,7 +110,7 @@ class LocalKernel:
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
     """Return the samples at rows (b, k), dense, as (b, k, n_features); of a sparse X without its empty columns."""
     if not sparse.issparse(X):
-        return np.asarray(X[rows])
+        return np.take(X, rows, axis=0)  # several times faster than X[rows]
     part = X[rows.ravel()]
     columns = np.unique(part.indices)
     dense = part[:, columns].toarray() if len(columns) else np.zeros((part.shape[0], 1), dtype=X.dtype)
@@ -245,7 +245,7 @@ def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | No
             both = sparse.csr_array(sparse.vstack([new[v][rows], X[index.ravel()]]))
             yield gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(index.size).reshape(index.shape)]))
         else:
-            yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
+            yield np.concatenate([new[v][rows][:, None], gathered(X, index)], axis=1)
 
 
 def _width(X: Samples) -> int:
