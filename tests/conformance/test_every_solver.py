@@ -109,6 +109,18 @@ def test_one_new_sample_alone_gets_the_answer_it_gets_among_others(model):
             assert_allclose(answer(NEW[:1]), answer(NEW)[:1], rtol=1e-5, atol=1e-6)
 
 
+NOISE = np.random.default_rng(0).normal(size=(150, 8))  # whose clusters do not stand out
+
+
+@pytest.mark.parametrize("table", [X, NOISE], ids=["iris", "noise"])
+@pytest.mark.parametrize("clusterer", CLUSTERERS, ids=name)
+def test_new_samples_that_nearly_equal_training_samples_get_their_clusters(clusterer, table):
+    model = clone(clusterer).fit(table)
+    found = model.predict(table + 1e-7 * np.random.default_rng(1).normal(size=table.shape))
+    assert np.mean(found == model.labels_) > 0.9
+    assert set(found) == set(model.labels_)
+
+
 def test_transform_places_samples_in_the_embedding(model):
     if is_classifier(model):
         assert not hasattr(model, "transform")

@@ -139,10 +139,12 @@ def test_the_paper_s_schemes_keep_plain_k_means(iris, scheme):
 
 def test_single_precision_agrees_with_double_where_the_consensus_meets_a_kernel(H):
     copies = np.concatenate([H, np.repeat(H[3:4], 8, axis=0)])  # more than half are one kernel: K goes there
-    model = SMKLClustering(3, kernels="precomputed", random_state=0)
+    # the whole graph: of entries that are nearly equal, rounding decides which are the strongest
+    model = SMKLClustering(3, kernels="precomputed", n_neighbors="all", random_state=0)
     double, single = (clone(model).fit(copies.astype(dtype)) for dtype in ("float64", "float32"))
     assert_allclose(double.consensus_kernel_, H[3], atol=1e-4)
     assert_allclose(single.kernel_weights_, double.kernel_weights_, rtol=1e-3)
+    assert_allclose(single.graph_, double.graph_, atol=1e-5)
     assert adjusted_rand_score(double.labels_, single.labels_) == 1
 
 

@@ -180,9 +180,17 @@ def test_an_array_of_other_dimensions_is_named(saved, tmp_path):
     data = saved("weave")
     labels = header_of(data)["attributes"]["labels_"]
     with pytest.raises(
-        BadFileError, match=r"'membership_' of its WeaveClustering is an array of int32 and shape \(150,"
+        BadFileError, match=r"'_membership' of its WeaveClustering is an array of int32 and shape \(150,"
     ):
-        load_bytes(with_value(data, ("attributes", "membership_"), labels), tmp_path)
+        load_bytes(with_value(data, ("attributes", "_membership"), labels), tmp_path)
+
+
+def test_an_attribute_that_a_model_computes_is_not_read_from_a_file(saved, tmp_path):
+    data = saved("weave")
+    assert not {"membership_", "confidence_", "margin_", "clarity_"} & set(header_of(data)["attributes"])
+    labels = header_of(data)["attributes"]["labels_"]
+    with pytest.raises(BadFileError, match="'confidence_' is not an attribute of a fitted WeaveClustering"):
+        load_bytes(with_value(data, ("attributes", "confidence_"), labels), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["weave", "smkl"])

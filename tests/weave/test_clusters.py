@@ -194,15 +194,14 @@ def test_labels_and_memberships_are_what_the_partitions_of_all_graphs_agree_on(g
     labels, M = merge(z, np.repeat(found.attributes["weights"], 5), 3)
     assert_array_equal(found.labels, labels)
     assert_allclose(found.membership, M)
-    assert_allclose(found.confidence, M[np.arange(N), labels])
-    assert (found.margin <= found.confidence).all()
+    assert_array_equal(found.model.distributions, found.membership)
 
 
 def test_copies_get_what_their_sample_got(groups):
     graph, _ = groups
     copies = np.r_[np.arange(N), 3, 3, 70]
     found, once = read(as_several(graph, copies=copies)), read(as_several(graph))
-    for name in ("labels", "membership", "confidence", "margin", "embedding"):
+    for name in ("labels", "membership", "embedding"):
         assert_array_equal(getattr(found, name), getattr(once, name)[copies])
     assert found.model.embedding.shape == (N + 3, 3)
     assert found.model.coordinates.shape == (N, 3)
@@ -262,6 +261,4 @@ def test_one_cluster_gives_labels_of_zero_and_finite_attributes(groups):
     found = read(as_several(graph), n_clusters=1)
     assert not found.labels.any()
     assert_array_equal(found.membership, np.ones((N, 1)))
-    assert_array_equal(found.confidence, np.ones(N))
     assert np.isfinite(found.embedding).all()
-    assert np.isfinite(found.margin).all()

@@ -15,6 +15,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling, Version, fit_by_view, fit_scaling
 from kernelweave.select import CLEAR, VALLEY
 from kernelweave.weave import cluster_number, clusters, graph_partitions
+from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.density import few_columns_of
@@ -130,31 +131,29 @@ def clustered(several, say=lambda text: None, **options):
     return cluster_graphs(several, Reading(**(settings | options)), plan, np.random.RandomState(0))
 
 
-@pytest.mark.parametrize("clear", [1.0, 0.25, 0.0])
-def test_memberships_and_votes_are_mixed_with_chance_where_clusters_are_not_clear(clear, monkeypatch):
+def test_clusters_are_read_before_it_is_asked_whether_they_are_clear(monkeypatch):
     S, y = ring_of_cliques(6, 3)
     asked = []
     said = []
     views, versions = Views.of_table(np.zeros((18, 1))), (Version("given", {}),)
-    monkeypatch.setattr(clusters, "clarity", lambda *given: asked.append(given) or clear)
+    monkeypatch.setattr(clusters, "Clarity", lambda *given: asked.append(given) or "later")
     found = clustered(several_of(S, samples=views, versions=versions), said.append)
     assert [(of, scaled, c) for of, scaled, _, c, _ in asked] == [(views, versions, 3)]
+    assert found.clarity == "later"
     assert rand_index(found.labels, y) == 1
-    assert_allclose(found.membership[np.arange(18), found.labels], clear + (1 - clear) / 3)
+    assert_allclose(found.membership[np.arange(18), found.labels], 1)
     assert_allclose(found.membership.sum(axis=1), 1)
-    assert_allclose(found.model.values, clear * np.eye(3)[found.labels] + (1 - clear) / 3)
-    assert found.attributes["clarity_"] == clear
-    assert f"clarity: {clear:.2f} (0 for samples without structure, 1 for clusters that stand out)" in said
+    assert_allclose(found.model.values, np.eye(3)[found.labels])
     assert "graph 1 of 1: agreement of 1 partition 1.00" in said
     assert not found.model.undecided.any()
 
 
 def test_one_cluster_and_clusters_of_kernel_matrices_are_clear_without_a_look(monkeypatch):
     S, _ = ring_of_cliques(6, 3)
-    monkeypatch.setattr(clusters, "clarity", lambda *given: pytest.fail("looked"))
+    monkeypatch.setattr(Clarity, "_measured", lambda *given: pytest.fail("looked"))
     several = several_of(S, samples=Views.of_table(np.zeros((18, 1))))
-    assert clustered(several, n_clusters=1).attributes["clarity_"] == 1
-    assert clustered(several_of(S)).attributes["clarity_"] == 1
+    assert clustered(several, n_clusters=1).clarity.value == 1
+    assert clustered(several_of(S)).clarity.value == 1
 
 
 @pytest.mark.parametrize(("n_components", "width"), [(None, 3), (2, 2), (5, 5)])

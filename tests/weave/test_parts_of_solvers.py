@@ -17,8 +17,9 @@ from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
-from kernelweave.weave import choice, clusters, dense_rows, passing
+from kernelweave.weave import choice, dense_rows, passing
 from kernelweave.weave.choice import Room, choose_solver
+from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.consensus_kernel import block_shares, combine, given_weights, weigh
 from kernelweave.weave.dense_rows import DenseRows
@@ -29,7 +30,7 @@ from kernelweave.weave.local import locality
 from kernelweave.weave.local.local_solver import LocalRows
 from kernelweave.weave.local.local_weave import default_candidates
 from kernelweave.weave.local.locality import near_order
-from kernelweave.weave.plan import LabelTask
+from kernelweave.weave.plan import LabelTask, Plan
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import WovenGraph
 
@@ -400,18 +401,20 @@ def test_values_for_new_samples_are_the_scores_that_are_not_negative(class_mass)
     assert said[0].startswith("labels: harmonic")
 
 
+PLAN = Plan("auto", "self", "auto", GraphRule(), "auto", True, None, None, print)
+
+
 @pytest.mark.parametrize(("n", "c", "asked"), [(16, 2, 2), (15, 2, None), (40, 9, 5), (100, 3, 3), (400, 50, 37)])
 def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, c, asked):
     numbers = []
 
-    def measured(compared, plan, c, rng):
-        numbers.append(c)
-        return [np.arange(c + 2.0)], 1.0
+    def measured(clarity, views, rng):
+        numbers.append(clarity._n_clusters)
+        return [np.arange(clarity._n_clusters + 2.0)], 1.0
 
-    monkeypatch.setattr(clusters, "_measured", measured)
-    monkeypatch.setattr(clusters, "compared_again", lambda versions, views: views)
+    monkeypatch.setattr(Clarity, "_measured", measured)
     views = Views.of_table(np.random.default_rng(0).normal(size=(n, 3)))
-    clusters.clarity(views, (), None, c, np.random.RandomState(0))
+    assert 0 <= Clarity(views, (), PLAN, c, np.random.RandomState(0)).value <= 1
     assert set(numbers) == (set() if asked is None else {asked})
 
 

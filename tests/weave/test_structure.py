@@ -1,11 +1,20 @@
 """Whether clusters stand out: separate blobs do, one cloud does not, and few samples cannot tell."""
 
+import pickle
+
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
+import kernelweave
 from kernelweave import Views, WeaveClustering
-from kernelweave.weave import clusters
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.coordinates import margins
+from kernelweave.weave.clarity import Clarity
+from kernelweave.weave.plan import Plan
+
+PLAN = Plan("auto", "self", "auto", GraphRule(), "auto", True, None, None, print)
 
 
 def clarity(X, n_clusters, seed=0):
@@ -39,14 +48,13 @@ def measured(monkeypatch):
     def given(own, *others):
         sizes, left = [], [own, *others]
 
-        def scripted(compared, plan, c, rng):
-            sizes.append(len(np.unique(compared, axis=0)))
+        def scripted(clarity, views, rng):
+            sizes.append(len(np.unique(views.tables[0], axis=0)))
             return left.pop(0)
 
-        monkeypatch.setattr(clusters, "_measured", scripted)
-        monkeypatch.setattr(clusters, "compared_again", lambda versions, views: views.tables[0])
+        monkeypatch.setattr(Clarity, "_measured", scripted)
         views, rng = Views.of_table(np.random.default_rng(0).normal(size=(400, 3))), np.random.RandomState(0)
-        found = clusters.clarity(views, (), None, 3, rng)
+        found = Clarity(views, (), PLAN, 3, rng).value
         assert set(sizes) == {300}
         return found, len(sizes) - 1
 
@@ -82,3 +90,83 @@ def test_a_gap_larger_than_that_of_the_clouds_shows_clusters_too(measured):
     assert clear == pytest.approx(0.5)
     later = [np.array([0.0, 0.1, 0.2, 0.3, 1.2])]  # a gap after more clusters than were asked for
     assert measured((later, 0.0), *[(EVEN, 0.5)] * 2) == (0.0, 2)
+
+
+# what the clarity does to memberships, and when it is measured
+
+
+@pytest.fixture
+def cloud():
+    """Return samples without structure, new ones, and clusters of the first that do not stand out at all."""
+    X = np.random.RandomState(1).normal(size=(400, 8))
+    model = WeaveClustering(3, random_state=0).fit(X[:300])
+    assert model.clarity_ == 0
+    return model, X[:300], X[300:]
+
+
+def test_new_samples_have_clusters_also_where_these_do_not_stand_out(cloud):
+    model, X, new = cloud
+    assert len(set(model.labels_)) == len(set(model.predict(new))) == 3
+    assert_array_equal(model.predict(X), model.labels_)
+    assert_allclose(model.predict_proba(new), 1 / 3)
+    assert_allclose(model.confidence_, 1 / 3)
+
+
+@pytest.mark.parametrize("clear", [1.0, 0.25, 0.0])
+def test_memberships_are_mixed_with_chance_where_clusters_are_not_clear(cloud, monkeypatch, clear):
+    _, X, new = cloud
+    model = WeaveClustering(3, random_state=0).fit(X)
+    values = np.eye(3)[model.labels_]
+    monkeypatch.setattr(model._clarity, "value", clear)
+    joined = model._graph_model.joiner.rows(Views.of_table(new))
+    shares = joined @ values / joined.sum(axis=1)[:, None]
+    assert_allclose(model.predict_proba(new), clear * shares + (1 - clear) / 3)
+    assert_allclose(model.membership_, clear * model._membership + (1 - clear) / 3)
+    assert_allclose((model.confidence_, model.margin_), margins(model.membership_, model.labels_))
+    assert_array_equal(model.predict(new), shares.argmax(axis=1))
+
+
+def test_the_clarity_is_measured_once_when_it_is_first_read(monkeypatch, cloud):
+    _, X, new = cloud
+    measured = []
+    own = Clarity._measured
+    monkeypatch.setattr(Clarity, "_measured", lambda *given: measured.append(1) or own(*given))
+    model = WeaveClustering(3, random_state=0).fit(X)
+    model.predict(new)
+    assert not measured
+    model.membership_, model.confidence_, model.margin_, model.predict_proba(new)
+    assert len(measured) == 3
+    assert model.fit(X[:50]).labels_.shape == model.confidence_.shape == (50,)  # nothing of the first fit is left
+    assert len(measured) > 3
+
+
+def test_a_seed_gives_the_same_clarity_whatever_is_read_before(cloud):
+    _, X, _ = cloud
+    rng = np.random.RandomState(3)
+    early, late = (WeaveClustering(4, random_state=seed).fit(X) for seed in (rng, 5))
+    first = early.clarity_
+    rng.uniform(size=100)
+    again = WeaveClustering(4, random_state=np.random.RandomState(3)).fit(X)
+    assert (again.predict_proba(X) == early.membership_).all()
+    assert again.clarity_ == first
+    assert WeaveClustering(4, random_state=5).fit(X).clarity_ == late.clarity_
+
+
+def test_a_saved_model_has_the_clarity_without_the_samples_it_is_measured_on(tmp_path, cloud):
+    _, X, new = cloud
+    model = WeaveClustering(4, random_state=0).fit(X)
+    model.save(tmp_path / "model.kw")
+    for again in (kernelweave.load(tmp_path / "model.kw"), pickle.loads(pickle.dumps(model))):
+        assert vars(again._clarity) == {"value": model.clarity_}
+        assert_array_equal(again.membership_, model.membership_)
+        assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_a_solver_that_does_not_measure_the_clarity_says_so(cloud):
+    _, X, _ = cloud
+    model = WeaveClustering(3, solver="landmark", random_state=0).fit(X)
+    with pytest.raises(AttributeError, match='"landmark" does not measure clarity_: use "dense" or "local"'):
+        model.clarity_  # noqa: B018
+    assert model.confidence_.max() > 0.5
+    assert not hasattr(WeaveClustering(3), "clarity_")
+    assert not hasattr(WeaveClustering(3), "confidence_")

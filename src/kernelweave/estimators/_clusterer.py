@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Graph, Mask, Matrix, Vector
+from kernelweave.core.graphs.coordinates import margins
 from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
@@ -21,12 +24,10 @@ __all__ = ["GraphClusterer"]
 class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters samples by a graph, says how sure it is, and where new samples belong."""
 
-    _fitted_always = (*KernelModel._fitted_always, "labels_", "kernel_names_", "_graph_model")
+    _fitted_always = (*KernelModel._fitted_always, "labels_", "kernel_names_", "_membership", "_graph_model")
 
     labels_: NDArray[np.int32]
-    membership_: Matrix
-    confidence_: Vector
-    margin_: Vector
+    _membership: Matrix  # if the clusters stand out
     embedding_: Matrix
     graph_: Graph
     consensus_kernel_: Matrix
@@ -63,7 +64,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Rows sum to one. A new sample that is similar to nothing has equal entries, with a warning.
         """
         check_is_fitted(self)
-        return self._warned_answers(X).distributions
+        return self._doubted(self._warned_answers(X).distributions)
 
     def transform(self, X: SamplesLike) -> Matrix:
         """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
@@ -100,6 +101,31 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """
         check_is_fitted(self)
         return self._answers(X).undecided
+
+    @cached_property
+    def membership_(self) -> Matrix:
+        """How far every sample belongs to every cluster, of shape (n_samples, n_clusters)."""
+        check_is_fitted(self)
+        return self._doubted(self._membership)
+
+    @cached_property
+    def confidence_(self) -> Vector:
+        """The membership of every sample in its own cluster."""
+        return margins(self.membership_, self.labels_)[0]
+
+    @cached_property
+    def margin_(self) -> Vector:
+        """The membership of every sample in its own cluster minus that in the next likely one."""
+        return margins(self.membership_, self.labels_)[1]
+
+    def _clear(self) -> float:
+        """Return how far the clusters stand out, from 0 to 1."""
+        return 1.0
+
+    def _doubted(self, M: Matrix) -> Matrix:
+        """Return memberships drawn towards equal shares, the more the less the clusters stand out."""
+        clear = self._clear()
+        return M if clear == 1 else clear * M + (1 - clear) / M.shape[1]
 
     def _labels_of(self, found: Answers) -> NDArray[np.int32]:
         """Return the clusters of samples whose distributions are known."""

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike
-from kernelweave.core.graphs.coordinates import cluster_means, margins, memberships, shrinkage
+from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.core.graphs.strongest import cosine_factors
 from kernelweave.core.partitions.hartigan import best_partition
@@ -153,7 +153,6 @@ class LearnedClusterer(GraphClusterer):
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
         labels = self._partition(P, kmeans_rng)
         M = memberships(S, P, labels, c)
-        confidence, margin = margins(M, labels)
         coordinates = P / shrinkage(S, P)
         found, joiner = _found(self, given, solution)
         model = GraphModel(
@@ -166,8 +165,7 @@ class LearnedClusterer(GraphClusterer):
             undecided=np.zeros(len(labels), dtype=bool),
             embedding=P,
         )
-        found |= {"labels_": labels, "membership_": M, "confidence_": confidence, "margin_": margin}
-        self._keep({**found, "_graph_model": model}, given.samples)
+        self._keep({**found, "labels_": labels, "_membership": M, "_graph_model": model}, given.samples)
         return solution
 
     def _partition(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
@@ -20,6 +21,7 @@ from kernelweave.samples.reader import ColumnsLike, SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
+from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.plan import EmbeddingKind, LabelTask, Plan, Propagation, Reading
 from kernelweave.weave.progress import Reporter
 
@@ -89,8 +91,8 @@ class WeaveClustering(GraphClusterer):
     %(memberships: how=the mean share of the partitions that join it to a member.)
     clarity_ : float
         How far the clusters stand out from those of samples without structure, from 0 to 1, measured on at most 300
-        samples. Below 1, memberships are drawn towards equal shares. It is 1 with precomputed kernels, where it is not
-        measured. Not with "landmark".
+        samples when it, a membership or a confidence is first read. Below 1, memberships are drawn towards equal
+        shares. It is 1 with precomputed kernels, where it is not measured. Not with "landmark".
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence
@@ -122,7 +124,8 @@ class WeaveClustering(GraphClusterer):
         "n_components": [AT_LEAST_ONE, None],
     }
 
-    clarity_: float
+    _fitted_always = (*GraphClusterer._fitted_always, "_clarity")
+
     n_clusters_: int
     cluster_evidence_: ClusterEvidence
     eigenvalues_: Vector
@@ -130,6 +133,7 @@ class WeaveClustering(GraphClusterer):
     solver_: SolverChoice
     neighbor_recall_: float
     landmarks_: Samples
+    _clarity: Clarity | None
 
     def __init__(
         self,
@@ -195,10 +199,9 @@ class WeaveClustering(GraphClusterer):
         attributes = {
             **found.attributes,
             "_graph_model": found.model,
+            "_clarity": found.clarity,
+            "_membership": found.membership,
             "labels_": found.labels,
-            "membership_": found.membership,
-            "confidence_": found.confidence,
-            "margin_": found.margin,
             "embedding_": found.embedding,
             "eigenvalues_": found.eigenvalues,
             "n_clusters_": found.membership.shape[1],
@@ -208,6 +211,18 @@ class WeaveClustering(GraphClusterer):
             attributes["cluster_evidence_"] = found.evidence
         self._keep(attributes, samples)
         return self
+
+    @property
+    def clarity_(self) -> float:
+        """How far the clusters stand out from those of samples without structure, from 0 to 1."""
+        check_is_fitted(self)
+        if self._clarity is None:
+            msg = f'The solver "{self.solver_.solver.name}" does not measure clarity_: use "dense" or "local".'
+            raise AttributeError(msg)
+        return self._clarity.value
+
+    def _clear(self) -> float:
+        return 1.0 if self._clarity is None else self._clarity.value
 
 
 @documented

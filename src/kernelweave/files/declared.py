@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -18,8 +18,14 @@ __all__ = ["check_declared", "declared"]
 
 @cache
 def declared(cls: type) -> dict[str, Any]:
-    """Return the attributes of the objects of a class, and of its bases, with their types."""
+    """Return the attributes of the objects of a class, and of its bases, with their types.
+
+    They are those that it annotates and those that it computes when they are first read.
+    """
     hints = get_type_hints(cls, include_extras=True)
+    for name in {name for base in cls.__mro__ for name, member in vars(base).items()}:
+        if isinstance(member := getattr(cls, name), cached_property):
+            hints[name] = get_type_hints(member.func)["return"]
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 

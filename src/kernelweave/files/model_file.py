@@ -40,7 +40,8 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     """
     arrays: list[Array] = []
     params = model.get_params(deep=False)
-    attributes = {name: value for name, value in vars(model).items() if name not in params}
+    own = type(model)  # what it computes from the rest is not saved
+    attributes = {name: value for name, value in vars(model).items() if name not in params and not hasattr(own, name)}
     header = {
         "format": _FORMAT,
         "format_version": _VERSION,

@@ -31,4 +31,7 @@ def number_by_size(model: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...]
     M = getattr(model, "membership_", None)
     if M is not None and np.shape(M)[1] == len(names):
         numbered.membership_ = np.asarray(M)[:, order]
+    for name in ("confidence_", "margin_"):  # computed from the labels of the model
+        if hasattr(model, name):
+            setattr(numbered, name, getattr(model, name))
     return numbered, tuple(labels[k] for k in order)

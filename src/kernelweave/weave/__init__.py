@@ -2,6 +2,7 @@
 
 from kernelweave.core.graphs.affinity import GraphRule, RowPart
 from kernelweave.weave.choice import SolverChoice
+from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.dense_rows import DenseRows
@@ -16,6 +17,7 @@ from kernelweave.weave.passing import lazy_labels
 
 __all__ = [
     "Centres",
+    "Clarity",
     "Consensus",
     "Dense",
     "DenseRows",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from kernelweave.kernels.view_bank import KernelsLike
 from kernelweave.samples.scaling import Scale
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import GraphModel
+
+if TYPE_CHECKING:
+    from kernelweave.weave.clarity import Clarity
 
 __all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading", "check_count"]
 
@@ -82,16 +85,35 @@ class LabelTask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The result of a solver: the fitted graph, the cluster of every sample, and its own fitted attributes."""
+    """The result of a solver.
+
+    Parameters
+    ----------
+    model : GraphModel
+        The fitted graph.
+    labels : array of shape (n_samples,)
+        The cluster of every sample.
+    membership : array of shape (n_samples, n_clusters)
+        How far every sample belongs to every cluster, if the clusters stand out.
+    embedding : array of shape (n_samples, n_components)
+        The coordinates of every sample.
+    eigenvalues : array
+        The smallest ones of the Laplacian of the graph.
+    evidence : ClusterEvidence or None
+        What spoke for each number of clusters, if it was chosen.
+    clarity : Clarity or None
+        How far the clusters stand out; None if the solver cannot tell.
+    attributes : dict
+        The fitted attributes that describe the graph.
+    """
 
     model: GraphModel
     labels: NDArray[np.int32]
     membership: Matrix
-    confidence: Vector
-    margin: Vector
     embedding: Matrix
     eigenvalues: Vector
     evidence: ClusterEvidence | None
+    clarity: Clarity | None
     attributes: dict[str, Any]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import HasShape, Samples
-from kernelweave.core.graphs.coordinates import margins
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.view_bank import as_bank
@@ -104,8 +103,7 @@ class Landmark:
             labels, M, P = pass_over(
                 source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (q, np.float32)], progress
             )
-        z = labels.ravel()
-        return Clusters(model, z, M, *margins(M, z), P, values, None, attributes)
+        return Clusters(model, labels.ravel(), M, P, values, None, None, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
