@@ -7,17 +7,23 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Progress, Samples, Vector
-from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
+from kernelweave.core.graphs.affinity import GraphRule, join_pieces
+from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.errors import InvalidInputError
-from kernelweave.weave.local.local_kernel import Index, Kernels, Tables, affinities
+from kernelweave.weave.local.local_kernel import (
+    CandidateAffinities,
+    Index,
+    Kernels,
+    Tables,
+    affinities,
+    candidate_sqdist,
+)
 from kernelweave.weave.local.neighbours import Search, nearest, nearest_outside
 
-__all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "strays", "tied", "weave_local"]
+__all__ = ["LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
 
 _FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
 
@@ -86,9 +92,7 @@ def weave_local(
     index = _best(tables, [one.positions for one in found], kernels, None, progress)
     del found
     near = affinities(tables, index, kernels, rule, g=g, progress=progress)
-    S, degrees, last = rule.weave(near, len(index))
-    if join:
-        S = _whole(S, last, tables, kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
+    S, degrees = _woven(near, rule, tables, kernels, least if join else None)
     return LocalWeave(S, kernels, rule, g, degrees, n_candidates, near.scale, recall, seed), index
 
 
@@ -98,8 +102,7 @@ def perturbed(
     """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
     rule = woven.rule.perturbed(*factors)
     near = affinities(tables, index, woven.kernels, rule, g=factors[0] * woven.g)
-    S, _, last = rule.weave(near, len(index))
-    return _whole(S, last, tables, woven.kernels, n_ties=ceil(rule.n_neighbors / 2), least=least)
+    return _woven(near, rule, tables, woven.kernels, least)[0]
 
 
 def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[Search]) -> sparse.csr_array:
@@ -109,7 +112,7 @@ def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[
     found = [search.nearest(x, k) for search, x in zip(searches, new, strict=True)]
     index = _best(tables, found, woven.kernels, new, None)
     near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale)
-    return woven.rule.rows(near, tables[0].shape[0], woven.degrees)
+    return woven.rule.rows(near.parts.__getitem__, tables[0].shape[0], woven.degrees)
 
 
 def _like(X: Samples, new: Samples) -> Samples:
@@ -117,26 +120,23 @@ def _like(X: Samples, new: Samples) -> Samples:
     return new.toarray() if sparse.issparse(new) and not sparse.issparse(X) else new
 
 
-def _whole(
-    S: sparse.csr_array,
-    last: Affinity,
-    tables: Tables,
-    kernels: Kernels,
-    *,
-    n_ties: int,
-    least: float,
-) -> sparse.csr_array:
-    """Return S in one piece.
+def _woven(
+    near: CandidateAffinities, rule: GraphRule, tables: Tables, kernels: Kernels, least: float | None
+) -> tuple[sparse.csr_array, tuple[float, ...]]:
+    """Return the graph of the samples and the mean degrees of its parts; in one piece unless `least` is None.
 
-    A piece that is too small to be a cluster would still have its own eigenvector if it were joined by a single edge.
+    A piece of fewer than `least` samples would still have its own eigenvector if it were joined by a single edge.
     Therefore each of its samples is joined to the nearest ones outside, until no such piece is left.
     """
+    S, degrees, last = rule.weave(near.parts.__getitem__, tables[0].shape[0])
+    if least is None:
+        return S, degrees
     piece, rows = strays(S, least)
     while len(rows):
-        found = [nearest_outside(X, rows, piece, n_ties) for X in tables]
+        found = [nearest_outside(X, rows, piece, ceil(rule.n_neighbors / 2)) for X in tables]
         S = tied(S, rows, _best(tables, found, kernels, tuple(X[rows] for X in tables), None))
         piece, rows = strays(S, least)
-    return join_pieces(S, last)
+    return join_pieces(S, last), degrees
 
 
 def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | None, progress: Progress | None) -> Index:
@@ -145,9 +145,9 @@ def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | No
         return found[0]
     k = found[0].shape[1]
     union = np.sort(np.hstack(found), axis=1)
-    sqdist = np.asarray(affinities(tables, union, kernels, GraphRule("knn"), g=1.0, new=new, progress=progress).sqdist)
-    sqdist[:, 1:][union[:, 1:] == union[:, :-1]] = np.inf  # found in several tables
-    return np.take_along_axis(union, np.argsort(sqdist, axis=1, kind="stable")[:, :k], axis=1)
+    D = candidate_sqdist(tables, union, kernels, new, progress)
+    D[:, 1:][union[:, 1:] == union[:, :-1]] = np.inf  # found in several tables
+    return np.take_along_axis(union, np.argsort(D, axis=1, kind="stable")[:, :k], axis=1)
 
 
 def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
@@ -159,19 +159,3 @@ def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
         raise InvalidInputError(msg)
     return mean
-
-
-def strays(S: sparse.csr_array, least: float) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the piece of every sample, and the samples in pieces smaller than `least`, except the largest piece."""
-    piece = connected_components(S, directed=False)[1]
-    size = np.bincount(piece)[piece]
-    return piece, np.flatnonzero(size < min(least, size.max()))
-
-
-def tied(S: sparse.csr_array, rows: NDArray[np.intp], to: Index) -> sparse.csr_array:
-    """Return S with edges of the median weight from these samples to those at `to` (len(rows), k)."""
-    weights = np.full(to.size, np.median(S.data), dtype=S.dtype)
-    edges = sparse.csr_array((weights, (np.repeat(rows, to.shape[1]), to.ravel())), shape=S.shape)
-    S = sparse.csr_array(S.maximum(edges.maximum(edges.T)))
-    S.sort_indices()
-    return S
