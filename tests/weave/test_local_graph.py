@@ -11,7 +11,7 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.pair import Products, row_sqnorms
 from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
-from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
+from kernelweave.weave.local.local_solver import default_candidates, new_rows, weave_local
 from kernelweave.weave.local.neighbours import ExactSearch
 
 

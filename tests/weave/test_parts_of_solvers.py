@@ -27,8 +27,7 @@ from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local import locality
-from kernelweave.weave.local.local_solver import LocalRows
-from kernelweave.weave.local.local_weave import default_candidates
+from kernelweave.weave.local.local_solver import LocalRows, default_candidates
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
 from kernelweave.weave.progress import StageProgress

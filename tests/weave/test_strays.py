@@ -12,7 +12,7 @@ from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local.local_kernel import LocalKernel
-from kernelweave.weave.local.local_weave import weave_local
+from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
 
 SIZES = (60, 50, 12, 12)
