@@ -57,6 +57,8 @@ def test_a_fit_with_landmarks_takes_the_memory_of_its_landmarks_and_none_if_samp
     expected = learning.landmark_memory(5, 40, 12, 4, n=1000, c=3)
     assert Landmark(40).memory(rows(1000), 10, 3) == expected
     assert Landmark().memory(rows(1000), 10, 3) == learning.landmark_memory(5, 250, 12, 4, n=1000, c=3)
+    given = Landmark(landmarks=np.zeros((7, 5)))
+    assert given.memory(rows(1000), 10, 3) == learning.landmark_memory(5, 7, 12, 4, n=1000, c=3)
     assert Landmark().memory(Chunks([X]), 10, 3) == 0
 
 
