@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from kernelweave.core.graphs.bipartite import (
     bipartite_harmonic,
     bipartite_sums,
+    class_sums,
     landmark_embedding,
     landmarks_reached,
     nearest_columns,
@@ -43,17 +45,29 @@ def test_a_sample_that_coincides_with_all_its_landmarks_shares_itself_equally():
 
 
 def test_sums_are_the_product_of_the_graph_with_itself(graph):
-    _, J, values, B = graph
-    S = bipartite_sums(J, values, M)
+    _, _, _, B = graph
+    S = bipartite_sums([sparse.csr_array(B)])
     assert_allclose(S, B.T @ B, atol=1e-12)
     assert_allclose(S.sum(axis=1), B.sum(axis=0))
 
 
+@pytest.mark.parametrize("size", [7, 20, 40, 80])  # twelve, four, two parts and one
+def test_sums_over_parts_are_those_of_the_whole(graph, size):
+    B = sparse.csr_array(graph[3])
+    codes = np.where(np.arange(N) % 3 == 0, np.arange(N) % 2, -1)
+    parts = [slice(i, i + size) for i in range(0, N, size)]
+    assert_allclose(bipartite_sums(B[rows] for rows in parts), (B.T @ B).toarray(), rtol=1e-12)
+    known, Y = codes >= 0, np.eye(2)[codes]
+    expected = [5 * B[~known].T @ B[~known], 3 * B[known].T @ B[known], 3 * B[known].T @ Y[known]]
+    found = class_sums(((B[rows], codes[rows]) for rows in parts), 2, (3.0, 5.0))
+    assert_allclose(found, np.hstack([np.asarray(one.todense() if sparse.issparse(one) else one) for one in expected]))
+
+
 def test_the_landmarks_eigenvectors_spread_to_those_of_the_samples_graph(graph):
-    _, J, values, B = graph
+    _, _, _, B = graph
     W = (B / B.sum(axis=0)) @ B.T
     expected, V = np.linalg.eigh(W)
-    found, Q = landmark_embedding(bipartite_sums(J, values, M), 5)
+    found, Q = landmark_embedding(bipartite_sums([sparse.csr_array(B)]), 5)
     P = B @ Q
     assert_allclose(found, expected[::-1][:5], atol=1e-10)
     assert_allclose(P.T @ P, np.eye(5), atol=1e-9)

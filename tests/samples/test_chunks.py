@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernelweave import Chunks
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples import chunks as module
+from kernelweave.samples import source as module
 from kernelweave.samples.source import read
 
 da = pytest.importorskip("dask.array")

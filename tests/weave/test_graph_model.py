@@ -236,8 +236,7 @@ def test_scores_and_coordinates_are_means_over_neighbours_and_nothing_without_an
     model = GraphModel(ByHand(), COORDINATES, VALUES)
     new = Views.of_table(JOINED)
     assert_allclose(model.scores(new), [[0.25, 0.75], [1, 0], [0, 0]])
-    assert_allclose(model.place(new), [[3, 0], [0, 2], [0, 0]])
-    assert_allclose(model.transform(new), model.place(new))
+    assert_allclose(model.transform(new), [[3, 0], [0, 2], [0, 0]])
     assert model.n_groups == 2
 
 
@@ -256,7 +255,10 @@ def test_without_values_the_distance_to_the_centres_decides():
     assert_allclose(found[0], [1 / 10, 9 / 10])
     assert_allclose(found[2], 0)
     unit = GraphModel(ByHand(), COORDINATES, centres=Centres(centres.means, centres.counts, unit=True))
-    assert_allclose(unit.nearness(np.array([[3.0, 0]])), unit.nearness(np.array([[0.5, 0]])))
+    M, P = unit.memberships(Views.of_table(np.array([[1.0, 3, 0], [7, 1, 0], [-1, -1, -1]])))
+    assert_allclose(P, [[3, 0], [0.5, 0], [0, 0]])
+    assert_allclose(M[0], M[1])  # of the same direction
+    assert_allclose(M[2], 0)
 
 
 def test_an_order_of_new_samples_changes_the_blocks_and_no_answer():

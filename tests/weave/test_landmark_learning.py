@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
+from kernelweave.core.graphs.bipartite import bipartite_sums, nearest_columns, relative_affinity
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Laplacian, Linear, Polynomial
 from kernelweave.kernels.base import Pair
+from kernelweave.samples.source import Run, sample_of, sliced
 from kernelweave.samples.views import Views
 from kernelweave.weave.landmark import learning
 from kernelweave.weave.landmark.learning import (
     Settings,
-    block_sums,
     default_landmarks,
     landmark_classes,
-    landmark_clusters,
     landmark_memory,
+    learn_clusters,
     learn_graph,
 )
+from kernelweave.weave.plan import Reading
 
 BANK = KernelBank((Gaussian(0.5), Linear(), Polynomial(2, 1.0)))
 
@@ -31,9 +32,20 @@ def X():
     return rng.normal(size=(150, 3)) + 3 * rng.integers(0, 3, size=(150, 1))
 
 
-def learned(X, **settings):
-    given = {"landmarks": "random", "n_landmarks": 12, "weights": "uniform", "scale": "none"}
-    return learn_graph(Settings(settings.pop("bank", BANK), **(given | settings)), X)
+def sampled(X, scale="none", dtype=None):
+    return sample_of(sliced(X, checked=True), np.arange(len(X)), Run(), scale, dtype)
+
+
+def learned(X, n_landmarks=12, scale="none", dtype=None, **settings):
+    given = Settings(**({"kernels": BANK, "landmarks": "random", "weights": "uniform"} | settings))
+    return learn_graph(given, n_landmarks, sampled(X, scale, dtype))
+
+
+def clusters(X, c, q, n_init=1):
+    """The graph of the samples, the coordinates of the landmarks, the centres of the clusters, and the eigenvalues."""
+    settings = Settings(BANK, "uniform", "random")
+    model, values = learn_clusters(settings, 12, sampled(X), Reading(c, "auto", q, n_init))
+    return model.joiner, model.coordinates, model.centres.means, values
 
 
 def dense(graph, X):
@@ -50,9 +62,9 @@ def dense(graph, X):
 
 
 def test_the_settings_have_these_defaults():
-    found = Settings(BANK)
-    assert (found.landmarks, found.n_landmarks, found.n_neighbors) == ("kmeans", 1000, 3)
-    assert (found.weights, found.scale, found.dtype, found.seed) == ("self", "auto", None, 0)
+    found = Settings()
+    assert (found.kernels, found.weights, found.landmarks) == ("auto", "self", "kmeans")
+    assert (found.n_neighbors, found.seed) == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -84,24 +96,24 @@ def test_samples_are_joined_to_the_nearest_landmarks_tile_by_tile(X, monkeypatch
     assert B.shape == (150, 12)
     assert B.nnz == 150 * min(n_neighbors, 12)
     assert B.dtype == np.float64
-    assert_allclose(block_sums(graph, X), B.T @ B.toarray(), atol=1e-9)
+    assert_array_equal(graph.joined(X).toarray(), B.toarray())
 
 
 @pytest.mark.parametrize("n_compared", [3, 7, 12])
 def test_only_the_landmarks_nearest_by_distance_are_compared(X, monkeypatch, n_compared):
     monkeypatch.setattr(learning, "_TILE_BYTES", 1)
     bank = KernelBank((Gaussian(0.5), Gaussian(2.0)))  # the order is that of the distances
-    graph = replace(learned(X, bank=bank, weights=[0.25, 0.75]), n_compared=n_compared)
+    graph = replace(learned(X, kernels=bank, weights=[0.25, 0.75]), n_compared=n_compared)
     assert_allclose(graph.rows(Views.of_table(X)).toarray(), dense(graph, X), atol=1e-8)
 
 
 def test_landmarks_that_are_not_compared_are_not_joined(X):
     bank = KernelBank((Polynomial(2, 0.0),))  # opposite samples are alike
     signs = np.where(np.arange(150) % 2, 1, -1)[:, None]
-    graph = learned(X * signs, bank=bank, n_neighbors=2)
+    graph = learned(X * signs, kernels=bank, n_neighbors=2)
     assert graph.n_compared == graph.m
     few = replace(graph, n_compared=2)
-    J, _ = few.joined(X)
+    J = few.joined(X).indices.reshape(-1, 2)
     near = np.argsort(((X[:, None] - graph.landmarks) ** 2).sum(axis=2), axis=1)[:, :2]
     assert_array_equal(np.sort(J, axis=1), np.sort(near, axis=1))
 
@@ -113,7 +125,8 @@ def test_the_row_of_a_sample_takes_memory_for_its_neighbours_and_columns(X):
 
 def test_random_landmarks_are_samples_in_their_order(X):
     graph = learned(X)
-    rows = [int(np.flatnonzero((one == X).all(axis=1))[0]) for one in graph.landmarks]
+    ordered = sampled(X).scaled
+    rows = [int(np.flatnonzero((one == ordered).all(axis=1))[0]) for one in graph.landmarks]
     assert len(set(rows)) == 12
     assert rows == sorted(rows)
     assert not np.array_equal(graph.landmarks, learned(X, seed=1).landmarks)
@@ -189,16 +202,15 @@ def enough(graph, X):
 )
 def test_as_many_landmarks_are_compared_as_hold_the_nearest_in_the_kernel(X, kernels, m, k, expected):
     signs = np.where(np.arange(150) % 2, 1, -1)[:, None]
-    graph = learned(X * signs, bank=KernelBank(kernels), n_landmarks=m, n_neighbors=k)
+    graph = learned(X * signs, kernels=KernelBank(kernels), n_landmarks=m, n_neighbors=k)
     assert graph.n_compared == expected
     if all(isinstance(kernel, Gaussian) for kernel in kernels):
         assert enough(graph, X * signs) == expected
 
 
 def test_coordinates_solve_the_eigenproblem_of_the_landmarks(X):
-    graph = learned(X)
-    BB = block_sums(graph, X)
-    values, Q, centres = landmark_clusters(graph, BB, X, 3, 3, 2, 0)
+    graph, Q, centres, values = clusters(X, 3, 3, n_init=2)
+    BB = bipartite_sums([graph.joined(X)])
     e = BB.sum(axis=1)
     T = BB / np.sqrt(np.outer(e, e))
     expected = np.sort(np.linalg.eigvalsh(T))[::-1][:3]
@@ -213,10 +225,8 @@ def test_coordinates_solve_the_eigenproblem_of_the_landmarks(X):
 
 
 def test_a_single_component_is_not_the_constant_one(X):
-    graph = learned(X)
-    BB = block_sums(graph, X)
-    _, two, _ = landmark_clusters(graph, BB, X, 2, 2, 1, 0)
-    values, one, _ = landmark_clusters(graph, BB, X, 2, 1, 1, 0)
+    _, two, _, _ = clusters(X, 2, 2)
+    _, one, _, values = clusters(X, 2, 1)
     assert one.shape == (12, 1)
     assert len(values) == 2
     assert_allclose(np.abs(one[:, 0]), np.abs(two[:, 1]))
@@ -224,12 +234,10 @@ def test_a_single_component_is_not_the_constant_one(X):
 
 
 def test_there_are_at_most_as_many_clusters_and_components_as_landmarks(X):
-    graph = learned(X)
-    BB = block_sums(graph, X)
-    assert landmark_clusters(graph, BB, X, 12, 12, 1, 0)[1].shape == (12, 12)
+    assert clusters(X, 12, 12)[1].shape == (12, 12)
     for c, q in ((13, 2), (2, 13)):
         with pytest.raises(InvalidInputError, match=r"13 clusters or components need .* landmarks; got 12"):
-            landmark_clusters(graph, BB, X, c, q, 1, 0)
+            clusters(X, c, q)
 
 
 @pytest.mark.parametrize("class_mass", [False, True])
@@ -240,7 +248,7 @@ def test_label_scores_solve_the_equations_of_the_landmarks(X, method, class_mass
     codes = np.where(np.arange(150) % 10 == 0, np.arange(150) % 3, -1)
     known = codes >= 0
     BB_u, BB_l, BY = B[~known].T @ B[~known], B[known].T @ B[known], B[known].T @ np.eye(3)[codes[known]]
-    U = landmark_classes(np.hstack([BB_u, BB_l, BY]), 3, method, class_mass)
+    U = landmark_classes(np.hstack([BB_u, BB_l, BY]), harmonic=method == "harmonic", class_mass=class_mass)
     e = B.sum(axis=0)
     system = np.diag(e) - (0.99 * (BB_u + BB_l) if method == "lgc" else BB_u)
     expected = np.linalg.solve(system, BY)

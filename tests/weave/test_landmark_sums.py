@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.weave.landmark.learning import class_sums, landmark_classes, sample_size
+from kernelweave.core.graphs.bipartite import class_sums
+from kernelweave.samples.views import Views
+from kernelweave.weave.landmark.learning import landmark_classes, sample_size
 
 from .conftest import N_GROUPS
 
@@ -28,16 +30,12 @@ def test_the_sample_has_twenty_rows_per_landmark_and_at_least_ten_thousand():
 
 
 def test_sums_of_labelled_and_unlabelled_rows_are_scaled_to_the_rows_that_they_represent(graph, groups, codes):
-    scaled = graph.version.scalings["X"].transform(groups[0]).astype(graph.dtype)
-    m = graph.m
-    plain = class_sums(graph, (scaled, codes, (1.0, 1.0), N_GROUPS))
-    found = class_sums(graph, (scaled, codes, (3.0, 5.0), N_GROUPS))
+    m, B = graph.m, graph.rows(Views.of_table(groups[0]))
+    plain = class_sums([(B, codes)], N_GROUPS, (1.0, 1.0))
+    found = class_sums([(B, codes)], N_GROUPS, (3.0, 5.0))
     assert plain.shape == (m, 2 * m + N_GROUPS)
     assert_array_equal(found, np.hstack([5 * plain[:, :m], 3 * plain[:, m:]]))
-    J, B = graph.joined(scaled)
-    dense = np.zeros((len(scaled), m))
-    np.put_along_axis(dense, J.astype(np.intp), B, axis=1)
-    known = codes >= 0
+    dense, known = B.toarray(), codes >= 0
     assert_allclose(plain[:, :m], dense[~known].T @ dense[~known], atol=1e-4)
     assert_allclose(plain[:, m : 2 * m], dense[known].T @ dense[known], atol=1e-4)
     assert_allclose(plain[:, 2 * m :], dense[known].T @ np.eye(N_GROUPS)[codes[known]], atol=1e-4)
@@ -45,10 +43,9 @@ def test_sums_of_labelled_and_unlabelled_rows_are_scaled_to_the_rows_that_they_r
 
 @pytest.mark.parametrize("method", ["harmonic", "lgc"])
 def test_class_mass_gives_every_class_the_share_of_its_labels(graph, groups, codes, method):
-    scaled = graph.version.scalings["X"].transform(groups[0]).astype(graph.dtype)
     few = np.where((codes == 1) & (np.arange(len(codes)) % 20 == 0), -1, codes)  # unequal numbers of labels
-    sums = class_sums(graph, (scaled, few, (1.0, 1.0), N_GROUPS))
-    plain, found = (landmark_classes(sums, N_GROUPS, method, class_mass) for class_mass in (False, True))
+    sums = class_sums([(graph.rows(Views.of_table(groups[0])), few)], N_GROUPS, (1.0, 1.0))
+    plain, found = (landmark_classes(sums, harmonic=method == "harmonic", class_mass=mass) for mass in (False, True))
     mass = sums[:, : graph.m].sum(axis=1)
     assert_allclose(mass @ found, sums[:, 2 * graph.m :].sum(axis=0))
     assert not np.allclose(mass @ plain, mass @ found)
@@ -58,6 +55,6 @@ def test_class_mass_gives_every_class_the_share_of_its_labels(graph, groups, cod
 def test_a_class_that_reaches_no_unlabelled_sample_has_no_score():
     BB_u, BB_l = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])  # the second landmark has labelled samples alone
     BY = np.array([[1.0, 0.0], [0.0, 1.0]])
-    found = landmark_classes(np.hstack([BB_u, BB_l, BY]), 2, "lgc", True)
+    found = landmark_classes(np.hstack([BB_u, BB_l, BY]), harmonic=False, class_mass=True)
     assert np.isfinite(found).all()
     assert_array_equal(found[:, 1], 0)

@@ -11,7 +11,7 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.base import Products, row_sqnorms
 from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
-from kernelweave.weave.local.local_weave import default_candidates, new_rows, weave_local
+from kernelweave.weave.local.local_solver import default_candidates, new_rows, weave_local
 from kernelweave.weave.local.neighbours import ExactSearch
 
 
@@ -95,7 +95,7 @@ def test_kernels_from_products_are_kernels_from_samples(X, kernel):
 def test_the_local_row_is_the_row_of_the_dense_ridge_when_everyone_is_a_candidate(X, kernel, K):
     found = affinities((X,), everyone(60), (kernel,), GraphRule("ridge"), g=0.1)
     Z = ridge_affinity(K, gamma=0.1)
-    assert_allclose(found.ridge, np.take_along_axis(Z, found.index, axis=1), atol=2e-4)
+    assert_allclose(found.parts["ridge"].values, np.take_along_axis(Z, everyone(60), axis=1), atol=2e-4)
 
 
 def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
@@ -111,23 +111,14 @@ def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
 def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
     rule = GraphRule(graph, 0.1, 4)
     found = affinities((X,), everyone(60), (kernel,), rule, g=0.1)
-    here, there = rule.weave(found, 60), rule.weave(KernelAffinities(K, 0.1), 60)
+    here, there = rule.weave(found.parts.__getitem__, 60), rule.weave(KernelAffinities(K, 0.1), 60)
     assert_allclose(here.graph.toarray(), there.graph.toarray(), atol=5e-4)
     assert_allclose(here.degrees, there.degrees, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("graph", "lacking"), [("ridge", "tuned"), ("knn", "ridge")])
 def test_affinities_that_the_rule_does_not_use_are_not_computed(X, kernel, graph, lacking):
-    found = affinities((X,), everyone(60), (kernel,), GraphRule(graph), g=0.1)
-    with pytest.raises(TypeError, match="were not computed"):
-        found(lacking)
-
-
-def test_self_tuning_leaves_the_distances_as_they_are(X, kernel):
-    found = affinities((X,), everyone(60), (kernel,), GraphRule("knn"), g=0.1)
-    before = found.sqdist.copy()
-    found("tuned")
-    assert_array_equal(found.sqdist, before)
+    assert lacking not in affinities((X,), everyone(60), (kernel,), GraphRule(graph), g=0.1).parts
 
 
 @pytest.mark.parametrize("graph", ["ridge", "knn", "both"])

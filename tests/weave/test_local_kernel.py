@@ -8,10 +8,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial
-from kernelweave.weave.local import local_kernel, local_weave
-from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, group_bytes, ridge_rows
-from kernelweave.weave.local.local_weave import strays, tied, weave_local
+from kernelweave.weave.local import local_kernel, local_solver
+from kernelweave.weave.local.local_kernel import (
+    LocalKernel,
+    affinities,
+    candidate_sqdist,
+    gathered,
+    group_bytes,
+    ridge_rows,
+)
+from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import ExactSearch, nearest_outside
 
 
@@ -120,12 +128,13 @@ def test_affinities_do_not_depend_on_the_size_of_chunks_and_tell_how_far_they_ar
     monkeypatch.setattr(local_kernel, "_CHUNK", chunk)
     told = []
     found = affinities((X,), index, (local,), GraphRule(graph), g=0.1, progress=lambda *words: told.append(words))
-    for name in ("ridge", "sqdist", "scale", "scales"):
-        one, other = getattr(found, name), getattr(whole, name)
-        assert (one is None) == (other is None)
-        assert (one is None) == ((name == "ridge") == (graph == "knn") if name == "ridge" else graph == "ridge")
-        if one is not None:
-            assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert list(found.parts) == {"ridge": ["ridge"], "knn": ["tuned"], "both": ["ridge", "tuned"]}[graph]
+    for kind, part in found.parts.items():
+        assert_allclose(part.values, whole.parts[kind].values, rtol=1e-5, atol=1e-6)
+        assert_array_equal(part.columns, index)
+    assert (found.scale is None) == (graph == "ridge")
+    if graph != "ridge":
+        assert_allclose(found.scale, whole.scale, rtol=1e-5, atol=1e-6)
     size = max(1, min(30, chunk // group_bytes((X,), 8)))
     assert told == [("affinities", min(i + size, 30), 30) for i in range(0, 30, size)]
 
@@ -137,10 +146,13 @@ def test_distances_to_candidates_are_those_in_the_kernel_and_the_scale_is_that_o
     index = near_of(X, 9)
     found = affinities((X,), index, (local,), GraphRule(graph), g=0.1)
     D = np.take_along_axis(np.diag(K)[:, None] + np.diag(K) - 2 * K, index, axis=1)
-    assert_allclose(found.sqdist, D, rtol=1e-5, atol=1e-6)
-    assert_allclose(found.scale, np.sort(D, axis=1)[:, 6], rtol=1e-5, atol=1e-6)
-    assert found.scales is found.scale
-    assert (found.sqdist >= 0).all()
+    sqdist = candidate_sqdist((X,), index, (local,), None, None)
+    assert_allclose(sqdist, D, rtol=1e-5, atol=1e-6)
+    assert (sqdist >= 0).all()
+    scale = np.sort(D, axis=1)[:, 6]
+    assert_allclose(found.scale, scale, rtol=1e-5, atol=1e-6)
+    expected = np.exp(-D / np.sqrt(scale[:, None] * scale[index]))
+    assert_allclose(found.parts["tuned"].values, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
@@ -149,23 +161,32 @@ def test_new_samples_have_the_affinities_of_training_samples_at_their_place(X, m
     thin = np.where(np.abs(X) > 0.5, X, 0).astype(np.float32)
     local = LocalKernel((Gaussian(0.5).fit(thin), Linear()), np.array([0.5, 0.5]))
     index = near_of(thin, 8)
-    scales = np.arange(1.0, 31.0)
     monkeypatch.setattr(local_kernel, "_CHUNK", 3000)  # several chunks
     own = affinities((as_given(thin),), index, (local,), GraphRule(graph), g=0.1)
-    new = affinities((as_given(thin),), index, (local,), GraphRule(graph), g=0.1, new=(as_given(thin),), scales=scales)
-    for name in ("ridge", "sqdist", "scale"):
-        if getattr(own, name) is not None:
-            assert_allclose(getattr(new, name), getattr(own, name), rtol=1e-4, atol=1e-5)
-    assert new.scales is (None if graph == "ridge" else scales)
+    given = {"g": 0.1, "new": (as_given(thin),)}
+    new = affinities((as_given(thin),), index, (local,), GraphRule(graph), **given, scales=own.scale)
+    for kind, part in own.parts.items():
+        assert_allclose(new.parts[kind].values, part.values, rtol=1e-4, atol=1e-5)
+    if graph == "ridge":
+        assert new.scale is None
+        return
+    assert_allclose(new.scale, own.scale, rtol=1e-4, atol=1e-5)
+    scales = np.arange(1.0, 31.0)
+    other = affinities((as_given(thin),), index, (local,), GraphRule(graph), **given, scales=scales).parts["tuned"]
+    expected = new.parts["tuned"].values ** np.sqrt(own.scale / scales)[index]
+    assert_allclose(other.values, expected, rtol=1e-3, atol=1e-5)
+    with pytest.raises(TypeError, match="need the scales of the others"):
+        affinities((as_given(thin),), index, (local,), GraphRule(graph), **given)
 
 
 def test_self_tuned_similarities_are_scaled_by_both_samples(X):
     local = LocalKernel((Gaussian(0.5).fit(X),), np.ones(1))
     index = near_of(X, 8)
     found = affinities((X,), index, (local,), GraphRule("knn"), g=0.1)
-    expected = np.exp(-found.sqdist / np.sqrt(found.scale[:, None] * found.scale[index]))
-    assert_allclose(found("tuned").values, expected, rtol=1e-5)
-    assert_array_equal(found("tuned").columns, index)
+    D = candidate_sqdist((X,), index, (local,), None, None)
+    expected = np.exp(-D / np.sqrt(found.scale[:, None] * found.scale[index]))
+    assert_allclose(found.parts["tuned"].values, expected, rtol=1e-5)
+    assert_array_equal(found.parts["tuned"].columns, index)
 
 
 def test_the_memory_of_a_group_is_that_of_its_columns_and_kernels(X):
@@ -234,6 +255,6 @@ def test_the_ridge_is_relative_to_the_mean_of_the_diagonal_of_all_tables():
 
 
 def test_classes_that_hold_arrays_are_compared_by_identity():
-    for cls in (local_kernel.CandidateAffinities, local_weave.LocalWeave, ExactSearch):
+    for cls in (local_kernel.CandidateAffinities, local_solver.LocalWeave, ExactSearch):
         assert not dataclasses.fields(cls)[0].type.startswith("int")
         assert cls.__eq__ is object.__eq__

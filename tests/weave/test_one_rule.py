@@ -9,7 +9,7 @@ from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule, one_graph
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.weave.local.local_kernel import LocalKernel
-from kernelweave.weave.local.local_weave import perturbed, weave_local
+from kernelweave.weave.local.local_solver import perturbed, weave_local
 
 KINDS = ["ridge", "knn", "both"]
 ONE_GRAPH = {"n_neighbors": 10, "scale": "unit", "random_state": 0, "kernels": "released-7"}

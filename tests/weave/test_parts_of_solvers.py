@@ -27,8 +27,7 @@ from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local import locality
-from kernelweave.weave.local.local_solver import LocalRows
-from kernelweave.weave.local.local_weave import default_candidates
+from kernelweave.weave.local.local_solver import LocalRows, default_candidates
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
 from kernelweave.weave.progress import StageProgress
@@ -58,6 +57,8 @@ def test_a_fit_with_landmarks_takes_the_memory_of_its_landmarks_and_none_if_samp
     expected = learning.landmark_memory(5, 40, 12, 4, n=1000, c=3)
     assert Landmark(40).memory(rows(1000), 10, 3) == expected
     assert Landmark().memory(rows(1000), 10, 3) == learning.landmark_memory(5, 250, 12, 4, n=1000, c=3)
+    given = Landmark(landmarks=np.zeros((7, 5)))
+    assert given.memory(rows(1000), 10, 3) == learning.landmark_memory(5, 7, 12, 4, n=1000, c=3)
     assert Landmark().memory(Chunks([X]), 10, 3) == 0
 
 
@@ -212,17 +213,17 @@ def test_learned_rows_take_the_memory_of_eight_rows():
 
 @pytest.fixture
 def sampled(monkeypatch):
-    """Learn from a hundred samples, and keep what the sums are given."""
+    """Learn from a hundred samples, and keep what is learned from."""
     monkeypatch.setattr(learning, "_LEAST_SAMPLE", 100)
     monkeypatch.setattr(learning, "_PER_LANDMARK", 1)
-    blocks = []
+    given = []
 
-    def kept(graph, block):
-        blocks.append(block)
-        return learning.class_sums(graph, block)
+    def kept(settings, m, sample, codes, shares, task):
+        given.append((sample.scaled, codes, shares, task.n_classes))
+        return learning.learn_classes(settings, m, sample, codes, shares, task)
 
-    monkeypatch.setattr(landmark_solver, "class_sums", kept)
-    return blocks
+    monkeypatch.setattr(landmark_solver, "learn_classes", kept)
+    return given
 
 
 @pytest.mark.parametrize(
@@ -234,8 +235,7 @@ def test_half_of_the_sample_is_labelled_or_as_much_as_there_is(sampled, labelled
     table = rng.normal(size=(600, 2)) + 9 * np.eye(2)[np.arange(600) % 2]
     y = np.where(rng.permutation(600) < labelled, np.arange(600) % 2, -1)
     WeaveClassifier(solver=Landmark(20), kernels="released-7", scale="none", random_state=0, n_jobs=1).fit(table, y)
-    (block,) = sampled
-    sample, codes, shares, n_classes = block
+    ((sample, codes, shares, n_classes),) = sampled
     assert (np.count_nonzero(codes >= 0), np.count_nonzero(codes < 0)) == (known, unknown)
     assert shares == (labelled / known, (600 - labelled) / max(unknown, 1))
     assert n_classes == 2
@@ -244,14 +244,25 @@ def test_half_of_the_sample_is_labelled_or_as_much_as_there_is(sampled, labelled
     assert_array_equal(codes, y[[place[tuple(row)] for row in sample]])
 
 
-def test_the_sample_is_summed_in_blocks(sampled, monkeypatch):
-    monkeypatch.setattr(landmark_solver, "_BLOCK", 30)
+@pytest.mark.parametrize("size", [30, 13])  # two blocks, and five
+def test_the_sample_is_summed_in_blocks(sampled, monkeypatch, size):
     y = np.where(np.arange(60) % 4 == 0, np.arange(60) % 3, -1)
-    model = WeaveClassifier(solver=Landmark(9), kernels="released-7", scale="none", random_state=0, n_jobs=1).fit(X, y)
-    assert [len(block[1]) for block in sampled] == [30, 30]
-    monkeypatch.setattr(landmark_solver, "_BLOCK", 4096)
-    whole = WeaveClassifier(solver=Landmark(9), kernels="released-7", scale="none", random_state=0, n_jobs=1).fit(X, y)
-    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-6)
+    clusterer = WeaveClustering(3, solver=Landmark(9), scale="none", random_state=0, n_jobs=1)
+    classifier = WeaveClassifier(solver=Landmark(9), kernels="released-7", scale="none", random_state=0, n_jobs=1)
+    sizes, whole = [], [model.fit(X, y).predict_proba(X) for model in (clusterer, classifier)]
+    joined = learning.LandmarkRows.joined
+
+    def counted(graph, scaled):
+        sizes.append(len(scaled))
+        return joined(graph, scaled)
+
+    monkeypatch.setattr(learning, "_BLOCK", size)
+    monkeypatch.setattr(learning.LandmarkRows, "joined", counted)
+    blocks = [min(size, 60 - i) for i in range(0, 60, size)]
+    for model, proba in zip((clusterer, classifier), whole, strict=True):
+        sizes.clear()
+        assert_allclose(model.fit(X, y).predict_proba(X), proba, atol=1e-6)
+        assert sizes[1 : 1 + len(blocks)] == blocks  # after the check of how many landmarks are enough
 
 
 @pytest.mark.parametrize(("n_neighbors", "joined"), [(1, 1), (3, 1), (4, 1), (5, 2), (10, 3), (12, 4)])

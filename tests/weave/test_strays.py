@@ -8,10 +8,11 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave import Local, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local.local_kernel import LocalKernel
-from kernelweave.weave.local.local_weave import strays, tied, weave_local
+from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
 
 SIZES = (60, 50, 12, 12)

@@ -16,16 +16,14 @@ from kernelweave._plural import counted
 from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
-from kernelweave.samples.source import Part, Source
+from kernelweave.samples.source import Part, Source, itself, sliced
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
-__all__ = ["Chunks", "ChunksLike", "sliced"]
+__all__ = ["Chunks", "ChunksLike"]
 
 # a path, a table or dask collection, a function that returns chunks, or chunks
 ChunksLike: TypeAlias = str | PathLike[str] | HasShape | Callable[[], Iterable[Table]] | Iterable[Table]
-
-_CHUNK_BYTES = 16 * 2**20
 
 
 class Chunks:
@@ -100,26 +98,6 @@ def table_source(X: Samples) -> Source:
     return sliced(X, checked=False)
 
 
-def sliced(X: Samples, *, checked: bool) -> Source:
-    """Return slices of a table; `checked` tells that its values are known to be finite floats."""
-    n, d = X.shape
-    size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
-    return Source(_Sliced(X, size, checked), lengths=[min(size, n - i) for i in range(0, n, size)], width=d)
-
-
-@dataclass(frozen=True)
-class _Sliced:
-    X: Samples
-    size: int
-    checked: bool
-
-    def __call__(self) -> Iterator[Part]:
-        n = self.X.shape[0]
-        for i in range(0, n, self.size):
-            stop = min(i + self.size, n)
-            yield Part(f"X, rows {i} to {stop - 1},", _itself, (self.X[i:stop],), self.checked)
-
-
 @dataclass(frozen=True)
 class _Called:
     open: Callable[[], Iterable[Any]]
@@ -143,8 +121,4 @@ class _Given:
 def named(chunks: Iterable[Any]) -> Iterator[Part]:
     """Yield chunks, named by their positions."""
     for i, chunk in enumerate(chunks):
-        yield Part(f"chunk {i}", _itself, (chunk,))
-
-
-def _itself(rows: Any) -> Any:
-    return rows
+        yield Part(f"chunk {i}", itself, (chunk,))

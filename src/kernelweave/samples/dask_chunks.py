@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from importlib.util import find_spec
 from sys import modules
 from typing import Any
 
@@ -16,7 +14,7 @@ from numpy.typing import DTypeLike
 from threadpoolctl import threadpool_limits
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.source import Part, Run, Source, Task, chosen, tree_sum, windowed
+from kernelweave.samples.source import Part, Run, Source, Task, chosen, itself, windowed
 
 __all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 
@@ -95,9 +93,7 @@ def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike) -> Any:
 
 
 def active_client() -> Any:
-    """Return the current client of dask.distributed, or None."""
-    if "distributed" not in modules or find_spec("distributed") is None:
-        return None
+    """Return the current client of dask.distributed, which is imported, or None."""
     from distributed import default_client
 
     try:
@@ -124,10 +120,6 @@ class DaskRun(Run):
         """Return function(*arguments), computed on a worker."""
         return _Job(self, self._submit, _apply, None, (function, *arguments)).result()
 
-    def total(self, task: Task, state: object, blocks: Iterable[Any]) -> Any:
-        """Return the sum of task(state, block), added in pairs on the workers."""
-        return _Job(self, self._submit_sum, task, state, tuple(blocks)).result()
-
     def _submit(self, task: Task, state: object, job: tuple[Any, ...]) -> Any:
         return self._client.submit(_pinned, task, self._scattered(state), *job, pure=False)
 
@@ -137,10 +129,6 @@ class DaskRun(Run):
         part, *extra = job
         work = delayed(_pinned_block, pure=False)(task, self._scattered(state), part.name, part.arguments[0], *extra)
         return self._client.compute(work)
-
-    def _submit_sum(self, task: Task, state: object, blocks: tuple[Any, ...]) -> Any:
-        futures = [self._submit(task, state, (block,)) for block in blocks]
-        return tree_sum(futures, lambda a, b: self._client.submit(operator.add, a, b, pure=False))
 
     def _scattered(self, state: object) -> Any:
         if state is None:
@@ -201,8 +189,4 @@ def _pinned(task: Task, state: object, *job: Any) -> Any:
 
 
 def _pinned_block(task: Task, state: object, name: str, rows: Any, *extra: Any) -> Any:
-    return _pinned(task, state, Part(name, _itself, (rows,)), *extra)
-
-
-def _itself(rows: Any) -> Any:
-    return rows
+    return _pinned(task, state, Part(name, itself, (rows,)), *extra)

@@ -6,13 +6,12 @@ the draw does not depend on the chunks.
 
 from __future__ import annotations
 
-import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,25 +19,28 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernelweave._plural import counted
-from kernelweave._types import Samples, Table
+from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
+from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.numbers import as_samples
+from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
+from kernelweave.samples.views import Views
 
 __all__ = [
     "Part",
     "Run",
+    "Sample",
     "Source",
     "Task",
     "as_rows",
     "chosen",
-    "coordinate_order",
-    "count_rows",
     "draw_rows",
     "in_process",
+    "itself",
     "read",
-    "take",
-    "tree_sum",
+    "read_lengths",
+    "sample_of",
+    "sliced",
     "windowed",
 ]
 
@@ -46,6 +48,7 @@ Rows = NDArray[np.int64]
 Task = Callable[..., Any]  # (state, part or block, extra...) -> result
 
 _BATCH = 2**20
+_CHUNK_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,31 @@ class Source:
         return sum(self.lengths or ())
 
 
+def sliced(X: Samples, *, checked: bool) -> Source:
+    """Return slices of a table in memory; `checked` tells that its values are known to be finite floats."""
+    n, d = X.shape
+    size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
+    return Source(_Sliced(X, size, checked), lengths=[min(size, n - i) for i in range(0, n, size)], width=d)
+
+
+@dataclass(frozen=True)
+class _Sliced:
+    X: Samples
+    size: int
+    checked: bool
+
+    def __call__(self) -> Iterator[Part]:
+        n = self.X.shape[0]
+        for i in range(0, n, self.size):
+            stop = min(i + self.size, n)
+            yield Part(f"X, rows {i} to {stop - 1},", itself, (self.X[i:stop],), self.checked)
+
+
+def itself(rows: Any) -> Any:
+    """Return rows that are in memory already: the function of a `Part`."""
+    return rows
+
+
 @dataclass(eq=False)
 class Run:
     """Runs tasks in this process; every task has one BLAS thread, so that results do not depend on their number."""
@@ -125,22 +153,16 @@ class Run:
 
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order; a part whose extra in `each` is None is left out."""
-        return self._ordered(task, state, chosen(source.parts(), each))
-
-    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Return function(*arguments)."""
-        return function(*arguments)
-
-    def total(self, task: Task, state: object, blocks: Iterable[Any]) -> Any:
-        """Return the sum of task(state, block), added in pairs."""
-        return tree_sum(list(self._ordered(task, state, ((block,) for block in blocks))), operator.add)
-
-    def _ordered(self, task: Task, state: object, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        jobs = chosen(source.parts(), each)
         if self.n_threads == 1:
             yield from (task(state, *job) for job in jobs)
             return
         with ThreadPoolExecutor(self.n_threads) as pool:
             yield from windowed((pool.submit(task, state, *job) for job in jobs), 2 * self.n_threads)
+
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Return function(*arguments)."""
+        return function(*arguments)
 
 
 def windowed(futures: Iterator[Any], width: int) -> Iterator[Any]:
@@ -168,14 +190,6 @@ def chosen(parts: Iterator[Part], each: Sequence[Any] | None) -> Iterator[tuple[
             yield part, extra
 
 
-def tree_sum(items: list[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """Add neighbours in pairs until one sum is left: the order does not depend on where the items were computed."""
-    while len(items) > 1:
-        pairs = [add(items[i], items[i + 1]) for i in range(0, len(items) - 1, 2)]
-        items = pairs + items[len(pairs) * 2 :]
-    return items[0]
-
-
 @contextmanager
 def in_process(n_jobs: int | None) -> Iterator[Run]:
     """Yield a Run of `n_jobs` threads; None for as many as BLAS uses, -1 for all cores."""
@@ -187,19 +201,8 @@ def in_process(n_jobs: int | None) -> Iterator[Run]:
         yield Run(n_threads)
 
 
-def count_rows(source: Source, run: Run, *, least: int) -> None:
-    """Count the rows of the source, by reading and checking every part if they are not known.
-
-    A source of fewer than `least` rows is an error.
-    """
-    if source.lengths is None:
-        _read_lengths(source, run)
-    if source.n < least:
-        msg = f"Found {counted(source.n, 'sample')}, while a minimum of {least} is required."
-        raise InvalidInputError(msg)
-
-
-def _read_lengths(source: Source, run: Run) -> None:
+def read_lengths(source: Source, run: Run) -> None:
+    """Count the rows of every part of a source, and check them all."""
     lengths: list[int] = []
     for i, (name, n, d) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
@@ -231,20 +234,35 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
     return np.sort(rows)
 
 
-def take(source: Source, rows: Rows, run: Run) -> Samples:
-    """Return these rows, ascending, of a source whose lengths are known; parts without any of them are not read."""
+class Sample(NamedTuple):
+    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, and how they were."""
+
+    rows: Rows
+    scaled: Samples
+    version: Version
+
+
+def sample_of(source: Source, rows: Rows, run: Run, scale: Scale | Mapping[str, Scale], dtype: Dtype) -> Sample:
+    """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks."""
+    sample = _take(source, rows, run)
+    direction = np.random.default_rng(0).standard_normal(sample.shape[1])
+    order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
+    sample = sample[order]
+    version = shrunk(fit_by_view(Views.of_table(sample), scale))
+    scaling = version.scalings["X"]
+    # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
+    precision = np.dtype(dtype or (sample.dtype if scaling.method == "none" else np.float32))
+    return Sample(rows[order], cast(scaling.transform(sample), precision, "X", copy=False), version)
+
+
+def _take(source: Source, rows: Rows, run: Run) -> Samples:
+    """Return these rows, ascending; parts without any of them are not read."""
     starts = np.concatenate([[0], np.cumsum(source.lengths or [])])
     cuts = np.searchsorted(rows, starts)
     each = [rows[i:j] - start if j > i else None for start, i, j in zip(starts, cuts, cuts[1:], strict=False)]
-    found = list(run.over(_take, source.width, source, each))
+    found = list(run.over(_rows_of, source.width, source, each))
     return sparse.csr_array(sparse.vstack(found)) if sparse.issparse(found[0]) else np.concatenate(found)
 
 
-def _take(width: int | None, part: Part, rows: Rows) -> Any:
+def _rows_of(width: int | None, part: Part, rows: Rows) -> Any:
     return read(part, width)[rows]
-
-
-def coordinate_order(X: Samples) -> NDArray[np.intp]:
-    """Return the order that sorts the samples by a projection, which does not depend on their input order."""
-    direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    return np.argsort(np.asarray(X @ direction), kind="stable")

@@ -11,8 +11,7 @@ from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local.local_kernel import LocalKernel
-from kernelweave.weave.local.local_solver import Local, LocalRows
-from kernelweave.weave.local.local_weave import LocalWeave
+from kernelweave.weave.local.local_solver import Local, LocalRows, LocalWeave
 from kernelweave.weave.passing import lazy_labels
 
 __all__ = [

@@ -115,25 +115,25 @@ class GraphModel:
         """Return the scores of every group for new samples, all 0 for a sample without neighbours."""
         if self.values is not None:
             return harmonic_rows(self.rows(new), self.values)[0]
-        P, reached = harmonic_rows(self.rows(new), self.coordinates)
-        return np.where(reached[:, None], self.nearness(P), 0)
+        return self.memberships(new)[0]
 
-    def nearness(self, P: Matrix) -> Matrix:
-        """Return memberships in the clusters from the distances of coordinates P to the centres."""
+    def memberships(self, new: Views | KernelStack) -> tuple[Matrix, Matrix]:
+        """Return memberships in the clusters, from the distances to their centres, and the coordinates of new samples.
+
+        Both are 0 for a sample without neighbours.
+        """
         if self.centres is None:
             msg = "This GraphModel has no centres to predict new samples from."
             raise TypeError(msg)
+        P, reached = harmonic_rows(self.rows(new), self.coordinates)
         rows = unit_rows(P) if self.centres.unit else P
-        return nearness(rows, self.centres.means, self.centres.counts).astype(P.dtype)
+        M = nearness(rows, self.centres.means, self.centres.counts).astype(P.dtype)
+        return np.where(reached[:, None], M, 0), P
 
     @property
     def n_groups(self) -> int:
         """The number of clusters or classes."""
         return int(self.values.shape[1]) if self.values is not None else len(self.centres.means)  # type: ignore[union-attr]
-
-    def place(self, new: Views | KernelStack) -> Matrix:
-        """Return the coordinates of new samples: means over their neighbours, 0 for a sample without neighbours."""
-        return harmonic_rows(self.rows(new), self.coordinates)[0]
 
     def known(self, samples: Views | KernelStack) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
@@ -153,7 +153,10 @@ class GraphModel:
         return Answers(out, undecided, known)
 
     def transform(self, samples: Views | KernelStack) -> Matrix:
-        """Return the coordinates of every sample in the embedding; training samples get those of `fit`."""
+        """Return the coordinates of every sample in the embedding; training samples get those of `fit`.
+
+        Those of new ones are means over their neighbours, 0 for a sample without neighbours.
+        """
         known = self.known(samples)
         out = np.empty((len(known), self.coordinates.shape[1]), dtype=self.coordinates.dtype)
         old = np.zeros(len(known), dtype=bool)
@@ -161,7 +164,7 @@ class GraphModel:
             old = known >= 0
             out[old] = self.embedding[known[old]]
         for rows, new in self._blocks(samples, np.flatnonzero(~old)):
-            out[rows] = self.place(new)
+            out[rows] = harmonic_rows(self.rows(new), self.coordinates)[0]
         return out
 
     def _blocks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import modules
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, HasShape, Progress
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.chunks import Chunks, sliced
+from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
-from kernelweave.samples.source import Part, Run, Source, count_rows, in_process, read
+from kernelweave.samples.source import Part, Run, Source, in_process, read, read_lengths, sliced
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
 
@@ -28,10 +30,14 @@ Task = Callable[[GraphModel, Part], tuple[Array, ...]]
 def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
     """Yield the chunks of the samples, with at least `least` rows in all, and the Run that processes them."""
     source = samples.source if isinstance(samples, Chunks) else sliced(samples.tables[0], checked=True)
-    client = active_client()
+    client = active_client() if "distributed" in modules else None
     with in_process(n_jobs) as here:
         run = here if client is None else DaskRun(client)
-        count_rows(source, run, least=least)
+        if source.lengths is None:
+            read_lengths(source, run)
+        if source.n < least:
+            msg = f"Found {counted(source.n, 'sample')}, while a minimum of {least} is required."
+            raise InvalidInputError(msg)
         yield source, run
 
 

@@ -1,21 +1,23 @@
-"""The graph between n samples and m landmarks: affinities B (n, m) with k entries per row.
+"""The graph between n samples and m landmarks: affinities B (n, m), sparse, with k entries per row.
 
-B is stored as the columns J (n, k) of its entries and their values (n, k). e = B'1 are the column sums of B,
-and BB = B'B (m, m).
+e = B'1 are the column sums of B, and BB = B'B (m, m).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave._types import Mask, Matrix, Vector
+from kernelweave._types import Labels, Mask, Matrix, Vector
 
 __all__ = [
     "bipartite_harmonic",
     "bipartite_sums",
+    "class_sums",
     "landmark_embedding",
     "landmarks_reached",
     "nearest_columns",
@@ -47,11 +49,30 @@ def relative_affinity(D: Matrix) -> Matrix:
     return np.asarray(B / B.sum(axis=1, keepdims=True))
 
 
-def bipartite_sums(J: NDArray[np.int32], B: Matrix, m: int) -> Matrix:
-    """BB = B'B of some rows; its row sums are e = B'1, since every row of B sums to one."""
-    rows = np.repeat(np.arange(len(J)), J.shape[1])
-    wide = sparse.csr_array((B.ravel().astype(np.float64), (rows, J.ravel())), shape=(len(J), m))
-    return np.asarray((wide.T @ wide).toarray())
+def bipartite_sums(parts: Iterable[sparse.csr_array]) -> Matrix:
+    """BB = B'B, B given in parts of its rows; its row sums are e = B'1, since every row of B sums to one."""
+    return _in_pairs([(B.T @ B).toarray() for B in parts])
+
+
+def class_sums(parts: Iterable[tuple[sparse.csr_array, Labels]], n_classes: int, shares: tuple[float, float]) -> Matrix:
+    """[BB_u | BB_l | BY], BY = B_l'Y_l, of parts of B and their codes, -1 where unlabelled.
+
+    `shares` are the numbers of rows that a labelled one, and another one, stands for.
+    """
+    found, (share_l, share_u) = [], shares
+    for B, codes in parts:
+        B_u, B_l, Y_l = B[codes < 0], B[codes >= 0], np.eye(n_classes)[codes[codes >= 0]]
+        BB_u, BB_l = (B_u.T @ B_u).toarray(), (B_l.T @ B_l).toarray()
+        found.append(np.hstack([share_u * BB_u, share_l * BB_l, share_l * (B_l.T @ Y_l)]))
+    return _in_pairs(found)
+
+
+def _in_pairs(parts: list[Matrix]) -> Matrix:
+    """Add neighbours in pairs until one sum is left, which rounds less than one after the other."""
+    while len(parts) > 1:
+        pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
+        parts = pairs + parts[len(pairs) * 2 :]
+    return np.asarray(parts[0])
 
 
 def landmark_embedding(BB: Matrix, q: int) -> tuple[Vector, Matrix]:

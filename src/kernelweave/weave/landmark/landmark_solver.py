@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import HasShape, Samples
+from kernelweave._types import HasShape, Labels
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.view_bank import as_bank
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.scaling import scale_methods
-from kernelweave.samples.source import Part, Run, Source, coordinate_order, draw_rows, read, take
+from kernelweave.samples.source import Part, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import given_weights, kernel_attributes
-from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.consensus_kernel import kernel_attributes
+from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark.learning import (
     LandmarkRows,
     LandmarksLike,
     Settings,
-    block_sums,
-    class_sums,
     default_landmarks,
-    landmark_classes,
-    landmark_clusters,
     landmark_memory,
-    learn_graph,
+    learn_classes,
+    learn_clusters,
     sample_size,
 )
 from kernelweave.weave.passing import pass_over, running
@@ -38,7 +33,6 @@ from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
 
-_BLOCK = 4096  # rows of the sample that are summed together; does not depend on the chunks
 _N_KERNELS = 12  # assumed for the estimate of memory
 
 
@@ -80,7 +74,7 @@ class Landmark:
         if isinstance(samples, Chunks):
             return 0
         n, n_features = samples.shape
-        m = self.n_landmarks or default_landmarks(n, n_groups)
+        m = self._number(n, n_features, n_groups)
         return landmark_memory(n_features, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
 
     def cluster(self, samples: Views | Chunks, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
@@ -88,80 +82,62 @@ class Landmark:
         if reading.n_clusters == "auto":
             msg = 'solver="landmark" does not choose a number of clusters: give n_clusters, or use solver="local".'
             raise InvalidInputError(msg)
-        c, q = reading.n_clusters, reading.n_components or reading.n_clusters
-        progress = StageProgress(plan.say)
+        settings = self._settings(plan, rng)
         with running(samples, plan.n_jobs, least=2) as (source, run):
-            settings = self._settings(plan, source, c, rng)
-            sample = take(source, draw_rows(source.n, sample_size(settings.n_landmarks), settings.seed), run)
-            sample = sample[coordinate_order(sample)]
-            plan.say(f"landmarks: learned on {sample.shape[0]} of {source.n} samples")
-            graph = run.call(learn_graph, settings, sample)
-            attributes = _attributes(graph)
-            BB = run.total(block_sums, graph, _blocks(sample))
-            values, Q, centres = run.call(landmark_clusters, graph, BB, sample, c, q, reading.n_init, settings.seed)
-            model = GraphModel(graph, Q, centres=Centres(centres, np.ones(c, dtype=np.intp), unit=True))
-            labels, M, P = pass_over(
-                source, run, _part_clusters, model, [(1, np.int32), (c, np.float32), (q, np.float32)], progress
-            )
+            c, q = reading.n_clusters, reading.n_components or reading.n_clusters
+            m = self._number(source.n, source.width, c)
+            rows = draw_rows(source.n, sample_size(m), settings.seed)
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype)
+            plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
+            model, values = run.call(learn_clusters, settings, m, sample, reading)
+            attributes = _attributes(model.joiner)
+            widths = [(1, np.int32), (c, np.float32), (q, np.float32)]
+            labels, M, P = pass_over(source, run, _part_clusters, model, widths, StageProgress(plan.say))
         return Clusters(model, labels.ravel(), M, P, values, None, None, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
+        settings = self._settings(plan, rng)
         with running(samples, plan.n_jobs, least=2) as (source, run):
-            _check_labels(task, source)
-            settings = self._settings(plan, source, task.n_classes, rng)
-            sample, codes, shares = _stratified(source, task.codes, settings, run)
-            plan.say(f"landmarks: learned on {sample.shape[0]} of {source.n} samples")
-            graph = run.call(learn_graph, settings, sample)
-            blocks = zip(_blocks(sample), _blocks(codes), strict=True)
-            sums = run.total(class_sums, graph, ((rows, block, shares, task.n_classes) for rows, block in blocks))
-            method = "harmonic" if task.propagation == "harmonic" else "lgc"
-            U = run.call(landmark_classes, sums, task.n_classes, method, task.class_mass)
-            model = GraphModel(graph, U, U)
-            spec = [(task.n_classes, np.float32)]
-            (F,) = pass_over(source, run, _part_scores, model, spec, StageProgress(plan.say))
+            _check_labels(task, source.n)
+            m = self._number(source.n, source.width, task.n_classes)
+            rows, shares = _stratified(task.codes, sample_size(m), settings.seed)
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype)
+            plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
+            model = run.call(learn_classes, settings, m, sample, task.codes[sample.rows], shares, task)
+            widths = [(task.n_classes, np.float32)]
+            (F,) = pass_over(source, run, _part_scores, model, widths, StageProgress(plan.say))
         F = np.maximum(F, 0)
         undecided = ~(F.sum(axis=1) > 0)
         Y, labelled = one_hot(task.codes, task.n_classes, F.dtype)
         F[labelled], undecided[labelled] = Y[labelled], False
-        return Classes(model, F, F.copy(), undecided, _attributes(graph))
+        return Classes(model, F, F.copy(), undecided, _attributes(model.joiner))
 
-    def _settings(self, plan: Plan, source: Source, n_groups: int, rng: np.random.RandomState) -> Settings:
-        """Return the parameters of the fit, with the number of landmarks for these samples."""
-        seed = int(rng.randint(np.iinfo(np.int32).max))
-        n_landmarks = self._number(source, n_groups)
-        bank = as_bank(plan.kernels, n_columns=source.width)
-        return Settings(
-            bank=bank,
-            landmarks=self.landmarks,
-            n_landmarks=n_landmarks,
-            n_neighbors=max(1, round(plan.rule.n_neighbors / 3)),  # a landmark represents many samples
-            weights=plan.weights if isinstance(plan.weights, str) else given_weights(plan.weights, bank.names),
-            scale=plan.scale if isinstance(plan.scale, str) else scale_methods(("X",), plan.scale)["X"],
-            dtype=plan.dtype,
-            seed=seed,
-        )
+    def _settings(self, plan: Plan, rng: np.random.RandomState) -> Settings:
+        """Return the parameters of the fit; a landmark represents many samples, so that a third as many are joined."""
+        k, seed = max(1, round(plan.rule.n_neighbors / 3)), int(rng.randint(np.iinfo(np.int32).max))
+        return Settings(plan.kernels, plan.weights, self.landmarks, k, seed)
 
-    def _number(self, source: Source, n_groups: int) -> int:
+    def _number(self, n: int, n_features: int | None, n_groups: int) -> int:
+        """Return the number of landmarks for n samples, checked."""
         if not isinstance(self.landmarks, str):
-            return _given(self.landmarks, self.n_landmarks, source.width)
+            return _given(self.landmarks, self.n_landmarks, n_features)
         if self.landmarks not in ("kmeans", "random"):
             msg = (
                 "landmarks must be 'kmeans', 'random' or an array of shape (n_landmarks, n_features); got "
                 f"{self.landmarks!r}."
             )
             raise InvalidInputError(msg)
-        m = default_landmarks(source.n, n_groups) if self.n_landmarks is None else int(self.n_landmarks)
-        if m > source.n:
-            msg = f"n_landmarks={m} is more than the n_samples={source.n} given: choose fewer landmarks."
+        m = default_landmarks(n, n_groups) if self.n_landmarks is None else int(self.n_landmarks)
+        if m > n:
+            msg = f"n_landmarks={m} is more than the n_samples={n} given: choose fewer landmarks."
             raise InvalidInputError(msg)
         return m
 
 
 def _part_clusters(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
     """Return labels, memberships and coordinates of one chunk."""
-    P = model.place(Views.of_table(read(part, None)))
-    M = model.nearness(P)
+    M, P = model.memberships(Views.of_table(read(part, None)))
     return M.argmax(axis=1).astype(np.int32)[:, None], M.astype(np.float32), P.astype(np.float32)
 
 
@@ -189,26 +165,16 @@ def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width
     return int(shape[0])
 
 
-def _check_labels(task: LabelTask, source: Source) -> None:
-    if len(task.codes) != source.n:
-        msg = f"y has {len(task.codes)} labels for {source.n} samples: pass one per sample, -1 for the unlabelled ones."
+def _check_labels(task: LabelTask, n: int) -> None:
+    if len(task.codes) != n:
+        msg = f"y has {len(task.codes)} labels for {n} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
 
 
-def _stratified(
-    source: Source, codes: NDArray[np.intp], settings: Settings, run: Run
-) -> tuple[Samples, NDArray[np.intp], tuple[float, float]]:
-    """Return a stratified sample, its codes, and how many rows a labelled and an unlabelled one of it represent."""
+def _stratified(codes: Labels, size: int, seed: int) -> tuple[NDArray[np.int64], tuple[float, float]]:
+    """Return a stratified sample, and how many rows a labelled and an unlabelled one of it represent."""
     labelled = codes >= 0
     n_l, n_u = int(labelled.sum()), int((~labelled).sum())
-    size = sample_size(settings.n_landmarks)
-    known = draw_rows(source.n, max(size // 2, size - n_u), settings.seed, labelled)
-    unknown = draw_rows(source.n, size - len(known), settings.seed, ~labelled)
-    rows = np.sort(np.concatenate([known, unknown]))
-    sample, sampled = take(source, rows, run), codes[rows]
-    order = coordinate_order(sample)
-    return sample[order], sampled[order], (n_l / len(known), n_u / max(len(unknown), 1))
-
-
-def _blocks(rows: Samples) -> Iterator[Samples]:
-    return (rows[i : i + _BLOCK] for i in range(0, rows.shape[0], _BLOCK))
+    known = draw_rows(len(codes), max(size // 2, size - n_u), seed, labelled)
+    unknown = draw_rows(len(codes), size - len(known), seed, ~labelled)
+    return np.sort(np.concatenate([known, unknown])), (n_l / len(known), n_u / max(len(unknown), 1))

@@ -1,6 +1,6 @@
-"""What is learned on a sample of the rows: the scale, the kernels' shares, the landmarks, and values at these.
+"""What is learned on a sample of the rows: the kernels' shares, the landmarks, and values at these.
 
-Each sample is joined to its nearest landmarks in the consensus kernel. Sums over the sample's part of that graph give
+Each row is joined to its nearest landmarks in the consensus kernel. Sums over the sample's part of that graph give
 coordinates and cluster centres, or label scores.
 """
 
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from kernelweave._types import Dtype, HasShape, Matrix, Samples, Vector, WeightsLike
+from kernelweave._types import HasShape, Labels, Matrix, Samples, Vector, WeightsLike
 from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
 from kernelweave.core.graphs.affinity import Affinity, join_pieces
 from kernelweave.core.graphs.bipartite import (
     bipartite_harmonic,
     bipartite_sums,
+    class_sums,
     landmark_embedding,
     nearest_columns,
     relative_affinity,
@@ -33,21 +34,23 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
 from kernelweave.kernels.bank import check_stack, weighted_products
 from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
-from kernelweave.samples.magnitudes import cast
-from kernelweave.samples.scaling import Scale, Scaling, Version, fit_by_view, shrunk
+from kernelweave.kernels.view_bank import KernelsLike, as_bank
+from kernelweave.samples.scaling import Scaling, Version
+from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
-from kernelweave.weave.plan import Propagation
+from kernelweave.weave.consensus_kernel import given_weights
+from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.plan import LabelTask, Reading
 
 __all__ = [
     "LandmarkRows",
     "LandmarksLike",
     "Settings",
-    "block_sums",
-    "class_sums",
     "default_landmarks",
     "landmark_classes",
-    "landmark_clusters",
     "landmark_memory",
+    "learn_classes",
+    "learn_clusters",
     "learn_graph",
     "sample_size",
 ]
@@ -61,20 +64,18 @@ _WEIGHED = 2000  # rows on which the kernels are weighed
 _TILE = 512
 _TILE_BYTES = 2**20  # of one kernel with all landmarks, so that several of them fit in the processor's cache
 _COMPARED = (16, 32, 64)  # landmarks nearest to a sample, of which the nearest in the kernel are found
+_BLOCK = 4096  # rows of the sample that are summed together
 _KMEANS_STEPS = 10  # k-means need not converge: landmarks only have to cover the samples
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters of a fit with landmarks."""
+    """The parameters of a fit with landmarks, whatever their number."""
 
-    bank: KernelBank
-    landmarks: LandmarksLike = "kmeans"
-    n_landmarks: int = _LANDMARKS
-    n_neighbors: int = 3
+    kernels: KernelsLike = "auto"
     weights: WeightsLike = "self"
-    scale: Scale = "auto"
-    dtype: Dtype = None
+    landmarks: LandmarksLike = "kmeans"
+    n_neighbors: int = 3
     seed: int = 0
 
 
@@ -123,28 +124,27 @@ class LandmarkRows:
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
-        J, B = self.joined(new.tables[0])
-        indptr = np.arange(0, J.size + 1, J.shape[1], dtype=np.int32)
-        return sparse.csr_array((B.ravel().astype(np.float64), J.ravel(), indptr), shape=(len(J), self.m))
+        return self.joined(self.version.scalings["X"].transform(new.tables[0]).astype(self.dtype, copy=False))
 
-    def joined(self, rows: Samples) -> tuple[NDArray[np.int32], Matrix]:
-        """Return the columns J of the nearest landmarks of samples, and the affinities B, computed tile by tile."""
-        rows = self.version.scalings["X"].transform(rows).astype(self.dtype, copy=False)
+    def joined(self, scaled: Samples) -> sparse.csr_array:
+        """Return B of scaled samples, computed tile by tile."""
+        n, k = scaled.shape[0], min(self.n_neighbors, self.m)
         size = max(64, _TILE_BYTES // (self.m * self.dtype.itemsize))
-        own, theirs = self.diagonal(rows), self.diagonal(self.landmarks)
-        columns, values = [], []
-        for i in range(0, rows.shape[0], size):
-            pair = Pair(rows[i : i + size], self.landmarks)
+        own, theirs = self.diagonal(scaled), self.diagonal(self.landmarks)
+        columns, values = np.empty((n, k), dtype=np.int32), np.empty((n, k))
+        for i in range(0, n, size):
+            pair = Pair(scaled[i : i + size], self.landmarks)
             near = None if self.n_compared == self.m else nearest_rows(pair, self.n_compared)
             D = self.bank.weighted(pair, self.weights) if near is None else self.consensus_at(pair, near)
             D *= -2
             D += own[i : i + size, None]
             D += theirs if near is None else theirs[near]
             np.maximum(D, 0, out=D)
-            J, least = nearest_columns(D, min(self.n_neighbors, self.m))
-            columns.append(J if near is None else np.take_along_axis(near, J, axis=1))
-            values.append(relative_affinity(least))
-        return np.concatenate(columns), np.concatenate(values)
+            J, least = nearest_columns(D, k)
+            columns[i : i + size] = J if near is None else np.take_along_axis(near, J, axis=1)
+            values[i : i + size] = relative_affinity(least)
+        indptr = np.arange(0, n * k + 1, k, dtype=np.int32)
+        return sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n, self.m))
 
     def consensus_at(self, pair: Pair, columns: NDArray[np.int32]) -> Matrix:
         """Return Σ p_i H_i of scaled samples and the landmarks at these columns, for kernels of products."""
@@ -189,29 +189,60 @@ def landmark_memory(n_features: int, m: int, r: int, itemsize: int, *, n: int, c
     return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 
-def learn_graph(settings: Settings, sample: Samples) -> LandmarkRows:
-    """Return landmarks and kernels' shares learned from a sample that is sorted by its coordinates."""
+def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading) -> tuple[GraphModel, Vector]:
+    """Return the graph with the landmarks' coordinates Q and the centres of clusters, and the eigenvalues.
+
+    The centres are those of k-means on the sample's rows of BQ.
+    """
+    from sklearn.cluster import KMeans
+
+    graph = learn_graph(settings, m, sample)
+    c, q = int(reading.n_clusters), reading.n_components or int(reading.n_clusters)
+    if max(c, q) > graph.m:
+        msg = f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
+        raise InvalidInputError(msg)
+    X, K = sample.scaled, graph.bank.weighted(Pair(graph.landmarks), graph.weights)
+    BB = bipartite_sums(graph.joined(X[i : i + _BLOCK]) for i in range(0, X.shape[0], _BLOCK))
+    BB = join_pieces(sparse.csr_array(BB), Affinity(K)).toarray()
+    values, Q = landmark_embedding(BB, max(q, min(2, graph.m)))  # a single component is not the constant one
+    Q = Q[:, -q:]
+    kmeans = KMeans(c, n_init=reading.n_init, random_state=np.random.RandomState(settings.seed))
+    kmeans.fit(unit_rows(graph.joined(X) @ Q))
+    centres = Centres(kmeans.cluster_centers_, np.ones(c, dtype=np.intp), unit=True)
+    return GraphModel(graph, Q, centres=centres), values
+
+
+def learn_classes(
+    settings: Settings, m: int, sample: Sample, codes: Labels, shares: tuple[float, float], task: LabelTask
+) -> GraphModel:
+    """Return the graph and the landmarks' label scores, from the codes of the sample; `shares` as in `class_sums`."""
+    graph = learn_graph(settings, m, sample)
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(codes), _BLOCK))
+    parts = ((graph.joined(sample.scaled[rows]), codes[rows]) for rows in blocks)
+    sums = class_sums(parts, task.n_classes, shares)
+    U = landmark_classes(sums, harmonic=task.propagation == "harmonic", class_mass=task.class_mass)
+    return GraphModel(graph, U, U)
+
+
+def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
+    """Return m landmarks, fewer if the sample has fewer distinct rows, and the kernels' shares."""
     rng = np.random.RandomState(settings.seed)
-    views = Views.of_table(sample)
-    version = shrunk(fit_by_view(views, settings.scale))
-    scaling = version.scalings["X"]
-    # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
-    dtype = np.dtype(settings.dtype or (sample.dtype if scaling.method == "none" else np.float32))
-    scaled = cast(scaling.transform(sample), dtype, "X", copy=False)
-    bank, r = settings.bank, len(settings.bank.names)
+    scaled, version = sample.scaled, sample.version
+    bank = as_bank(settings.kernels, n_columns=scaled.shape[1])
+    r = len(bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
     tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0], partial(check_stack, names=bank.names))
     weights: Vector
     if not isinstance(settings.weights, str):
-        weights = np.asarray(settings.weights, dtype=np.float64)
+        weights = given_weights(settings.weights, bank.names)
     elif settings.weights == "uniform":
         weights = np.full(r, 1 / r)
     else:
         weights = median_weights(*kernel_moments(tiles.of(np.dtype(np.float32))))
     del tiles  # they hold the products between samples
-    landmarks = _landmarks(settings, scaled, scaling, rng)
+    landmarks = _landmarks(settings, m, scaled, version.scalings["X"], rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
-    graph = LandmarkRows(version, bank, weights, landmarks, k, landmarks.shape[0], dtype)
+    graph = LandmarkRows(version, bank, weights, landmarks, k, landmarks.shape[0], scaled.dtype)
     return replace(graph, n_compared=_enough(graph, weighed))
 
 
@@ -221,23 +252,20 @@ def _enough(graph: LandmarkRows, rows: Samples) -> int:
     Kernels need not decrease with the distance: an even polynomial is large for opposite samples too. Therefore all
     landmarks are compared with some samples. The nearest in the kernel have to be among the first three quarters.
     """
-    pair, theirs = Pair(rows, graph.landmarks), graph.diagonal(graph.landmarks)
-    K = graph.bank.weighted(pair, graph.weights)
-    zero = np.zeros((1, 1), dtype=K.dtype)
+    J = graph.joined(rows).indices.reshape(rows.shape[0], -1)
+    zero = np.zeros((1, 1))
     if any(kernel.of_products(Products(zero, zero, zero, zero)) is None for kernel in graph.bank.kernels):
         return graph.m
-    D = theirs - 2 * K
-    J, _ = nearest_columns(D, graph.n_neighbors)
-    rank = pair.sqdist.argsort(axis=1, kind="stable").argsort(axis=1)
+    rank = Pair(rows, graph.landmarks).sqdist.argsort(axis=1, kind="stable").argsort(axis=1)
     farthest = int(np.take_along_axis(rank, J, axis=1).max()) + 1
     return next((enough for enough in _COMPARED if farthest <= 0.75 * enough and enough < graph.m / 2), graph.m)
 
 
-def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
+def _landmarks(settings: Settings, m: int, scaled: Samples, scaling: Scaling, rng: np.random.RandomState) -> Samples:
     """Return the landmarks (m, n_features), scaled like the samples."""
     from sklearn.cluster import KMeans
 
-    m, how = settings.n_landmarks, settings.landmarks
+    how = settings.landmarks
     if not isinstance(how, str):
         return scaling.transform(np.asarray(how, dtype=np.float64)).astype(scaled.dtype)
     if how == "random":
@@ -252,51 +280,12 @@ def _landmarks(settings: Settings, scaled: Samples, scaling: Scaling, rng: np.ra
     return (unit_rows(centres) if scaling.method == "unit" else centres).astype(scaled.dtype)
 
 
-def block_sums(graph: LandmarkRows, rows: Samples) -> Matrix:
-    """Return BB = B'B of a block of the sample."""
-    J, B = graph.joined(rows)
-    return bipartite_sums(J, B, graph.m)
-
-
-def class_sums(graph: LandmarkRows, block: tuple[Samples, NDArray[np.intp], tuple[float, float], int]) -> Matrix:
-    """Return [BB_u | BB_l | BY], BY = B_l'Y_l, of a block of the sample, scaled to the rows that it represents."""
-    rows, codes, (share_l, share_u), n_classes = block
-    J, B = graph.joined(rows)
-    known = codes >= 0
-    BY = np.zeros((graph.m, n_classes))
-    np.add.at(BY, (J[known], codes[known, None]), B[known])
-    BB_u, BB_l = bipartite_sums(J[~known], B[~known], graph.m), bipartite_sums(J[known], B[known], graph.m)
-    return np.hstack([share_u * BB_u, share_l * BB_l, share_l * BY])
-
-
-def landmark_clusters(
-    graph: LandmarkRows, BB: Matrix, sample: Samples, n_clusters: int, n_components: int, n_init: int, seed: int
-) -> tuple[Vector, Matrix, Matrix]:
-    """Return eigenvalues, the landmarks' coordinates Q, and the centres of k-means on the sample's rows of BQ."""
-    from sklearn.cluster import KMeans
-
-    wanted = max(n_clusters, n_components)
-    if wanted > graph.m:
-        msg = f"{wanted} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
-        raise InvalidInputError(msg)
-    B = graph.rows(Views.of_table(sample))
-    K = graph.bank.weighted(Pair(graph.landmarks), graph.weights)
-    joined = join_pieces(sparse.csr_array(BB), Affinity(K))
-    # a single component is not the constant one
-    values, Q = landmark_embedding(joined.toarray(), max(n_components, min(2, graph.m)))
-    Q = Q[:, -n_components:]
-    rows = unit_rows(B @ Q)
-    kmeans = KMeans(n_clusters, n_init=n_init, random_state=np.random.RandomState(seed)).fit(rows)
-    return values, Q, kmeans.cluster_centers_
-
-
-def landmark_classes(sums: Matrix, n_classes: int, method: Propagation, class_mass: bool) -> Matrix:
-    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY] with BY = B_l'Y_l."""
+def landmark_classes(sums: Matrix, *, harmonic: bool, class_mass: bool) -> Matrix:
+    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY], `harmonic` or by LGC."""
     m = len(sums)
     BB_u, BB_l, BY = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m :]
     e = BB_u.sum(axis=1) + BB_l.sum(axis=1)
-    damped = method == "lgc"
-    U = bipartite_harmonic(BB_u + BB_l if damped else BB_u, e, BY, alpha=LGC_SHARE if damped else 1.0)
+    U = bipartite_harmonic(BB_u if harmonic else BB_u + BB_l, e, BY, alpha=1.0 if harmonic else LGC_SHARE)
     if class_mass:
         mass, expected = BB_u.sum(axis=1) @ U, BY.sum(axis=0)
         U = U * np.divide(expected, mass, out=np.zeros_like(mass), where=mass > 0)

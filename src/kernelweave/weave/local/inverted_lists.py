@@ -181,7 +181,7 @@ def true_distances(X: Samples, queries: Samples, candidates: NDArray[np.integer[
     D = np.empty(candidates.shape, dtype=X.dtype)
     size = max(1, _RANKED // (candidates.shape[1] * X.shape[1] * X.itemsize))  # small blocks stay in the cache
     for start in range(0, len(D), size):
-        difference = X[candidates[start : start + size]]
+        difference = np.take(X, candidates[start : start + size], axis=0)  # several times faster than X[...]
         difference -= queries[start : start + size, None]
         np.einsum("bkd,bkd->bk", difference, difference, out=D[start : start + size])
     return D

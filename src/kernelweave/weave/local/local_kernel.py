@@ -27,6 +27,7 @@ __all__ = [
     "LocalKernel",
     "Tables",
     "affinities",
+    "candidate_sqdist",
     "gathered",
     "group_bytes",
     "ridge_rows",
@@ -110,7 +111,7 @@ class LocalKernel:
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
     """Return the samples at rows (b, k), dense, as (b, k, n_features); of a sparse X without its empty columns."""
     if not sparse.issparse(X):
-        return np.asarray(X[rows])
+        return np.take(X, rows, axis=0)  # several times faster than X[rows]
     part = X[rows.ravel()]
     columns = np.unique(part.indices)
     dense = part[:, columns].toarray() if len(columns) else np.zeros((part.shape[0], 1), dtype=X.dtype)
@@ -146,41 +147,19 @@ Kernels = tuple[LocalKernel, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateAffinities:
-    """Ridge affinities and squared distances of samples to their candidates: (n, k) each, in the order of `index`.
+    """The affinities of samples to their candidates.
 
     Parameters
     ----------
-    index : array of int32
-        Candidates of every sample, by position.
-    ridge : array or None
-        Entries of Z = I - g(K + gI)^-1 on the sample and its candidates; None for a "knn" graph.
-    sqdist : array or None
-        Squared distances in the consensus kernel; None for a "ridge" graph.
+    parts : dict of kind to Affinity
+        Of every kind that the rule of the graph uses, (n, k) each: "ridge", entries of Z = I - g(K + gI)^-1 on the
+        sample and its candidates, and "tuned", self-tuned similarities.
     scale : array (n,) or None
         The squared distance to the seventh candidate; None for a "ridge" graph.
-    scales : array or None
-        The same of all training samples, among which the candidates are.
     """
 
-    index: Index
-    ridge: Matrix | None
-    sqdist: Matrix | None
+    parts: dict[Kind, Affinity]
     scale: Vector | None
-    scales: Vector | None
-
-    def __call__(self, kind: Kind) -> Affinity:
-        """Return ridge affinities, or self-tuned similarities."""
-        if kind == "ridge":
-            return Affinity(_computed(self.ridge), self.index)
-        theirs = _computed(self.scales)[self.index]
-        return Affinity(self_tuned(_computed(self.sqdist).copy(), _computed(self.scale), theirs), self.index)
-
-
-def _computed(values: Matrix | None) -> Matrix:
-    if values is None:
-        msg = "These affinities were not computed, since the rule of the graph does not use them: pass another rule."
-        raise TypeError(msg)
-    return values
 
 
 def affinities(
@@ -199,26 +178,39 @@ def affinities(
     Several tables hold the same samples, each with its own part of the consensus kernel. New samples need the squared
     `scales` of the others for self-tuned similarities.
     """
-    n, k = index.shape
-    ridge = np.empty((n, k), dtype=np.float32) if rule.graph != "knn" else None
-    sqdist = np.empty((n, k), dtype=np.float32) if rule.graph != "ridge" else None
-    for rows in chunks(n, group_bytes(tables, k)):
-        groups = _with_candidates(tables, index[rows], rows, new)
-        if ridge is not None:
+    parts: dict[Kind, Affinity] = {}
+    if rule.graph == "knn":
+        D = candidate_sqdist(tables, index, kernels, new, progress)
+    else:
+        ridge = np.empty(index.shape, dtype=np.float32)
+        D = np.empty(index.shape if rule.graph == "both" else (0, 0), dtype=np.float32)
+        for rows, groups in _groups(tables, index, new, progress):
             K = np.asarray(sum(kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)))
             ridge[rows] = ridge_rows(K, g)
-            if sqdist is not None:
+            if rule.graph == "both":
                 diagonal = np.einsum("bii->bi", K)
-                sqdist[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * K[:, 0, 1:]
-        elif sqdist is not None:
-            sqdist[rows] = sum(kernel.distances(group) for kernel, group in zip(kernels, groups, strict=True))
-        if progress is not None:
-            progress("affinities", rows.stop, n)
-    if sqdist is None:
-        return CandidateAffinities(index, ridge, None, None, None)
-    np.maximum(sqdist, 0, out=sqdist)
-    own = neighbour_scales(sqdist, k)
-    return CandidateAffinities(index, ridge, sqdist, own, own if new is None else scales)
+                D[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * K[:, 0, 1:]
+        parts["ridge"] = Affinity(ridge, index)
+    if rule.graph == "ridge":
+        return CandidateAffinities(parts, None)
+    np.maximum(D, 0, out=D)
+    scale = neighbour_scales(D, index.shape[1])
+    theirs = scale if new is None else scales
+    if theirs is None:
+        msg = "Self-tuned similarities of new samples need the scales of the others: pass scales."
+        raise TypeError(msg)
+    parts["tuned"] = Affinity(self_tuned(D, scale, theirs[index]), index)
+    return CandidateAffinities(parts, scale)
+
+
+def candidate_sqdist(
+    tables: Tables, index: Index, kernels: Kernels, new: Tables | None, progress: Progress | None
+) -> Matrix:
+    """Return D (n, k), the squared distances of samples to their candidates in the consensus kernel."""
+    D = np.empty(index.shape, dtype=np.float32)
+    for rows, groups in _groups(tables, index, new, progress):
+        D[rows] = sum(kernel.distances(group) for kernel, group in zip(kernels, groups, strict=True))
+    return np.maximum(D, 0, out=D)
 
 
 def ridge_rows(K: Matrix, g: float) -> Matrix:
@@ -234,33 +226,36 @@ def ridge_rows(K: Matrix, g: float) -> Matrix:
         raise NotFiniteError(msg) from error
 
 
-def _with_candidates(tables: Tables, index: Index, rows: slice, new: Tables | None) -> Iterator[Matrix]:
-    """Yield for each table the samples of these rows, each followed by its candidates, as (b, k + 1, n_features)."""
-    own = np.arange(rows.start, rows.stop, dtype=index.dtype)[:, None]
-    for v, X in enumerate(tables):
-        if new is None:
-            yield gathered(X, np.hstack([own, index]))
-        elif sparse.issparse(X):
-            b = len(index)
-            both = sparse.csr_array(sparse.vstack([new[v][rows], X[index.ravel()]]))
-            yield gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(index.size).reshape(index.shape)]))
-        else:
-            yield np.concatenate([new[v][rows][:, None], X[index]], axis=1)
+def _groups(
+    tables: Tables, index: Index, new: Tables | None, progress: Progress | None
+) -> Iterator[tuple[slice, Iterator[Matrix]]]:
+    """Yield rows that take about 32 MiB and, for each table, the samples there, each followed by its candidates."""
+    n, k = index.shape
+    size = max(1, min(n, _CHUNK // group_bytes(tables, k)))
+    for i in range(0, n, size):
+        rows = slice(i, min(i + size, n))
+        yield rows, (_with_candidates(X, index, rows, None if new is None else new[v]) for v, X in enumerate(tables))
+        if progress is not None:
+            progress("affinities", rows.stop, n)
 
 
-def _width(X: Samples) -> int:
-    """Return about how many columns a few samples take in dense form: of sparse ones, those that are not all zero."""
-    if not sparse.issparse(X):
-        return int(X.shape[1])
-    return int(min(X.shape[1], 64 * max(1, X.nnz // X.shape[0])))
+def _with_candidates(X: Samples, index: Index, rows: slice, new: Samples | None) -> Matrix:
+    """Return the samples at these rows, each followed by its candidates, as (b, k + 1, n_features)."""
+    near = index[rows]
+    if new is None:
+        own = np.arange(rows.start, rows.stop, dtype=index.dtype)[:, None]
+        return gathered(X, np.hstack([own, near]))
+    if sparse.issparse(X):
+        b = len(near)
+        both = sparse.csr_array(sparse.vstack([new[rows], X[near.ravel()]]))
+        return gathered(both, np.hstack([np.arange(b)[:, None], b + np.arange(near.size).reshape(near.shape)]))
+    return np.concatenate([new[rows][:, None], gathered(X, near)], axis=1)
 
 
 def group_bytes(tables: Tables, k: int) -> int:
-    """Return about how much memory a sample and its k candidates take: their columns, and their kernels."""
-    return (k + 1) * max(map(_width, tables)) * 4 + (k + 1) ** 2 * 40
+    """Return about how much memory a sample and its k candidates take: their columns, and their kernels.
 
-
-def chunks(n: int, row_bytes: int) -> Iterator[slice]:
-    """Yield slices of rows that take about 32 MiB each."""
-    size = max(1, min(n, _CHUNK // row_bytes))
-    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+    Of sparse samples, these are the columns that are not zero in all of them.
+    """
+    widths = [min(X.shape[1], 64 * max(1, X.nnz // X.shape[0])) if sparse.issparse(X) else X.shape[1] for X in tables]
+    return int((k + 1) * max(widths) * 4 + (k + 1) ** 2 * 40)
