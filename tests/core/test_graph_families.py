@@ -331,6 +331,14 @@ def test_rows_become_distributions_in_place_and_empty_ones_uniform():
     assert_array_equal(empty, [False, True, False])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_scores_become_distributions_however_small_they_are(dtype):
+    F = np.array([[1, 3], [0, 0], [2, 0]], dtype=dtype) * np.finfo(dtype).tiny
+    found, empty = distributions(F, 2.0)
+    assert_allclose(found, [[0.1, 0.9], [0.5, 0.5], [1, 0]])
+    assert_array_equal(empty, [False, True, False])
+
+
 def test_means_over_neighbours_need_one():
     for form in (np.asarray, sparse.csr_array):
         means, reached = harmonic_rows(form(np.array([[1.0, 3.0], [0.0, 0.0]])), np.array([[1.0], [5.0]]))

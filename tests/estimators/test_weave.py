@@ -199,11 +199,12 @@ def test_balanced_scores_are_those_of_the_harmonic_ones_that_the_embedding_has(d
     shift, factors = balance(plain.embedding_, ~known, known.sum())
     expected = np.maximum(plain.embedding_ - shift, 0) * factors
     expected[known] = plain.embedding_[known]
+    expected = expected**2
     assert_allclose(model.label_distributions_, expected / expected.sum(axis=1, keepdims=True), atol=1e-9)
     new = X[:5] + 0.01  # the mean of balanced scores is the balanced mean, but for what is cut off at 0
     rows = model._graph_model.rows(Views.of_table(new)).toarray()
     mean = rows @ plain.embedding_ / rows.sum(axis=1, keepdims=True)
-    scores = np.maximum(mean - shift, 0) * factors
+    scores = (np.maximum(mean - shift, 0) * factors) ** 2
     assert_allclose(model.predict_proba(new), scores / scores.sum(axis=1, keepdims=True), atol=0.02)
 
 

@@ -277,3 +277,9 @@ def test_rows_that_are_cut_by_nothing_are_refused(saved, tmp_path):
     at = ("attributes", "_graph_model", "fields", "joiner", "fields", "factors")
     with pytest.raises(BadFileError, match="lack the factors by which these are compared"):
         load_bytes(with_value(saved("smkl"), at, None), tmp_path)
+
+
+@pytest.mark.parametrize("power", [0.0, -1.0, {"$float": "nan"}, {"$float": "inf"}])
+def test_a_power_of_scores_that_gives_no_probabilities_is_refused(saved, tmp_path, power):
+    with pytest.raises(BadFileError, match="The power of the scores of a GraphModel is"):
+        load_bytes(with_value(saved("weave"), ("attributes", "_graph_model", "fields", "power"), power), tmp_path)

@@ -52,6 +52,16 @@ def test_class_mass_gives_every_class_the_share_of_its_labels(graph, groups, cod
     assert_allclose(found / found.sum(axis=0), plain / plain.sum(axis=0))
 
 
+def test_no_class_of_landmarks_has_more_of_the_consistent_scores_for_having_more_labels(graph, groups, codes):
+    few = np.where((codes == 1) & (np.arange(len(codes)) % 20 == 0), -1, codes)
+    sums = class_sums([(graph.rows(Views.of_table(groups[0])), few)], N_GROUPS, (1.0, 1.0))
+    e = sums[:, : 2 * graph.m].sum(axis=1)
+    labels = sums[:, 2 * graph.m :].sum(axis=0)
+    mass = e @ landmark_classes(sums, harmonic=False, class_mass=False)
+    assert np.ptp(labels) > 0
+    assert_allclose(mass, 100 * labels.mean(), rtol=1e-4)  # 1'(diag(e) - aBB) = (1 - a) e'
+
+
 def test_a_class_that_reaches_no_unlabelled_sample_has_no_score():
     BB_u, BB_l = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])  # the second landmark has labelled samples alone
     BY = np.array([[1.0, 0.0], [0.0, 1.0]])

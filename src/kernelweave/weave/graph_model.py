@@ -82,6 +82,8 @@ class GraphModel:
         Used without values: memberships of a new sample follow from the distances of its coordinates to the centres.
     seen : Seen or None
         Digests of the training samples, which get the results of `fit`.
+    power : float
+        Of the scores of new samples, before they are scaled to sum to one.
     distributions, undecided, embedding
         These results: the distribution, whether it is undecided, and the coordinates of every training sample.
     """
@@ -94,12 +96,16 @@ class GraphModel:
     distributions: Matrix | None = None
     undecided: Mask | None = None
     embedding: Matrix | None = None
+    power: float = 1.0
 
     def check_loaded(self) -> None:
         """Refuse a model file without what predictions need."""
         if self.values is None and self.centres is None:
             msg = "A GraphModel needs values or centres to predict new samples."
             raise TypeError(msg)
+        if not 0 < self.power < np.inf:
+            msg = f"The power of the scores of a GraphModel is {self.power}: it must be positive."
+            raise ValueError(msg)
 
     def rows(self, new: Views | KernelStack) -> Graph:
         """Return the rows of the graph for new samples."""
@@ -149,7 +155,7 @@ class GraphModel:
             old = known >= 0
             out[old], undecided[old] = self.distributions[known[old]], self.undecided[known[old]]
         for rows, new in self._blocks(samples, np.flatnonzero(~old)):
-            out[rows], undecided[rows] = distributions(self.scores(new))
+            out[rows], undecided[rows] = distributions(self.scores(new), self.power)
         return Answers(out, undecided, known)
 
     def transform(self, samples: Views | KernelStack) -> Matrix:

@@ -117,9 +117,12 @@ def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
     return np.divide(sums, d[:, None], out=np.zeros_like(sums), where=reached[:, None]), reached
 
 
-def distributions(F: Matrix) -> tuple[Matrix, Mask]:
-    """Scale the rows of F to sum to one, in place, and return F and which rows were 0; these become uniform."""
+def distributions(F: Matrix, power: float = 1.0) -> tuple[Matrix, Mask]:
+    """Scale the rows of F^power to sum to one, in place, and return F and which rows were 0; these become uniform."""
     empty = F.sum(axis=1) <= 0
     F[empty] = 1
+    if power != 1:
+        F /= F.max(axis=1, keepdims=True)  # so that no row underflows
+        F **= power
     F /= F.sum(axis=1, keepdims=True)
     return F, empty

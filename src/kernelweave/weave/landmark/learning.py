@@ -29,7 +29,7 @@ from kernelweave.core.graphs.bipartite import (
     relative_affinity,
 )
 from kernelweave.core.graphs.coordinates import unit_rows
-from kernelweave.core.graphs.propagation import LGC_SHARE
+from kernelweave.core.graphs.propagation import LGC_SHARE, equal_mass
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
 from kernelweave.kernels.bank import check_stack, weighted_products
@@ -281,11 +281,17 @@ def _landmarks(settings: Settings, m: int, scaled: Samples, scaling: Scaling, rn
 
 
 def landmark_classes(sums: Matrix, *, harmonic: bool, class_mass: bool) -> Matrix:
-    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY], `harmonic` or by LGC."""
+    """Return U, the label scores of the landmarks, from [BB_u | BB_l | BY], `harmonic` or by LGC.
+
+    By LGC the labels of all classes have the same mass, as in `consistent_scores`: all degrees are 1 here.
+    """
     m = len(sums)
     BB_u, BB_l, BY = sums[:, :m], sums[:, m : 2 * m], sums[:, 2 * m :]
     e = BB_u.sum(axis=1) + BB_l.sum(axis=1)
-    U = bipartite_harmonic(BB_u if harmonic else BB_u + BB_l, e, BY, alpha=1.0 if harmonic else LGC_SHARE)
+    if harmonic:
+        U = bipartite_harmonic(BB_u, e, BY)
+    else:
+        U = bipartite_harmonic(BB_u + BB_l, e, BY * equal_mass(BY.sum(axis=0)), alpha=LGC_SHARE)
     if class_mass:
         mass, expected = BB_u.sum(axis=1) @ U, BY.sum(axis=0)
         U = U * np.divide(expected, mass, out=np.zeros_like(mass), where=mass > 0)
