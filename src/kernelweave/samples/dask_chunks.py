@@ -141,7 +141,7 @@ class DaskRun(Run):
         for attempt in range(_TRIES):
             try:
                 return self._client.scatter(state, broadcast=True, hash=False)
-            except OSError:  # a worker died during the transfer, and the scheduler has not noticed yet
+            except (OSError, KeyError):  # a worker died during the transfer, unnoticed as yet or just removed
                 if attempt == _TRIES - 1:
                     raise
                 time.sleep(_PAUSE)
