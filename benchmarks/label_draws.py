@@ -29,8 +29,10 @@ DRAWS = 3
 
 def partial_labels(y: np.ndarray, each: int, rng: np.random.Generator, *, at_random: bool) -> np.ndarray:
     """Return the labels of some samples, -1 for the others; at least one sample of a class stays unlabelled."""
+    rows = np.zeros(0, dtype=int)
     if at_random:
-        rows = rng.choice(len(y), min(each * len(np.unique(y)), len(y) // 2), replace=False)
+        while len(np.unique(y[rows])) < 2:  # a classifier needs two classes
+            rows = rng.choice(len(y), min(each * len(np.unique(y)), len(y) // 2), replace=False)
     else:
         members = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
         rows = np.concatenate([some[: min(each, len(some) - 1)] for some in members])
