@@ -76,6 +76,17 @@ def test_why_a_number_was_chosen_is_in_the_json_too(run, csv):
     assert "number" not in given
 
 
+def test_clusters_that_do_not_stand_out_are_doubted_where_they_are_printed(run, csv, tmp_path):
+    pd.DataFrame(np.random.default_rng(0).normal(size=(150, 6))).to_csv(tmp_path / "noise.csv", index=False)
+    doubt = "The clusters hardly stand out from what samples without any structure give"
+    code, out, _ = run("cluster", tmp_path / "noise.csv", "-k", 3)
+    assert code == 0
+    assert doubt in out
+    found = json.loads(run("cluster", tmp_path / "noise.csv", "-k", 3, "--json", "--force")[1])
+    assert found["clarity"] < 0.5
+    assert doubt not in run("cluster", csv, "--id", "name", "-k", 3)[1]
+
+
 def test_the_same_seed_gives_the_same_labels(run, csv, tmp_path):
     for out in ("one", "two"):
         run("cluster", csv, "--id", "name", "-k", 5, "--seed", 3, "--out", out)

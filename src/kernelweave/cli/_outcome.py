@@ -101,12 +101,13 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
 
 
 def _sentences(model: BaseEstimator) -> list[str]:
-    """Return why there are so many clusters, if the model chose their number, and how the samples were scaled."""
+    """Return why there are so many clusters, whether to doubt them, and how the samples were scaled."""
+    from kernelweave.report._words import clarity_words
     from kernelweave.samples.scaling import scaling_words
 
     evidence = getattr(model, "cluster_evidence_", None)
     number = [] if evidence is None else [f"The number was chosen: {evidence.words}."]
-    return number + scaling_words(getattr(model, "scaling_", ()))
+    return number + clarity_words(model) + scaling_words(getattr(model, "scaling_", ()))
 
 
 def _said(model: BaseEstimator) -> dict[str, Any]:
@@ -124,4 +125,7 @@ def _said(model: BaseEstimator) -> dict[str, Any]:
         }
         for version in getattr(model, "scaling_", ())
     ]
-    return {"scaling": versions} if number is None else {"number": number, "scaling": versions}
+    found: dict[str, Any] = {} if number is None else {"number": number}
+    if hasattr(model, "clarity_"):
+        found["clarity"] = model.clarity_
+    return {**found, "scaling": versions}

@@ -15,13 +15,13 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Explanation
 from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts, Group
+from kernelweave.report._words import clarity_words
 
 __all__ = ["Card", "Telling", "doubts", "group_cards", "shown_number"]
 
 _TOLD = 3  # features in the sentence of a group
 _LISTED = 10  # features in its table
 _UNSURE = 0.6  # confidence below which a sample is counted as uncertain
-_CLEAR = 0.5  # clarity below which the clusters themselves are in doubt
 _SMALL = 5  # samples
 _RECOVERED = 0.5  # overlap below which a cluster was not found again
 
@@ -131,13 +131,7 @@ def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
         return []
     evidence = getattr(model, "cluster_evidence_", None)
     number = "given, not found in the data" if evidence is None else f"chosen: {evidence.words}"
-    found = [f"The number of clusters was {number}."]
-    if getattr(model, "clarity_", 1.0) < _CLEAR:
-        found.append(
-            "The clusters hardly stand out from what samples without any structure give: there may be no such groups, "
-            "and every confidence is low for this reason."
-        )
-    return found
+    return [f"The number of clusters was {number}.", *clarity_words(model)]
 
 
 def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:

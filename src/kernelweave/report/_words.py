@@ -20,7 +20,9 @@ from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
 from kernelweave.samples.scaling import scaling_words
 
-__all__ = ["agreement", "settings", "snippet", "story", "versions"]
+__all__ = ["agreement", "clarity_words", "settings", "snippet", "story", "versions"]
+
+_CLEAR = 0.5  # clarity below which the clusters themselves are in doubt
 
 
 def story(model: BaseEstimator, facts: Facts) -> list[str]:
@@ -42,6 +44,16 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
     if (outcome := getattr(model, "outcome_", None)) is not None:
         sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
     return sentences
+
+
+def clarity_words(model: BaseEstimator) -> list[str]:
+    """Return a sentence that doubts the clusters as a whole, if they do not stand out."""
+    if getattr(model, "clarity_", 1.0) >= _CLEAR:
+        return []
+    return [
+        "The clusters hardly stand out from what samples without any structure give: there may be no such groups, and "
+        "every confidence is low for this reason."
+    ]
 
 
 def _compared(model: BaseEstimator, facts: Facts) -> str:
