@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,9 +183,25 @@ def _differences(name: str, rows: dict[str, pd.DataFrame | None]) -> list[str]:
 def _first(part: Part, rows: pd.DataFrame | None) -> str:
     if rows is None:
         return _absent(part)
-    presets = sorted(set(rows["preset"]) - {"full"})
+    presets = [] if _complete(part.name, rows) else sorted(set(rows["preset"]) - {"full"})
     short = f" (Rows of the preset {', '.join(presets)}, a part of the protocol of the paper.)" if presets else ""
     return part.say(rows)[0] + short
+
+
+def _complete(name: str, rows: pd.DataFrame) -> bool:
+    """Return whether every cell has the settings and the runs of the preset full, whichever preset computed them."""
+    spec = load_spec(name, "full")
+    if spec.kind == "data":
+        return True
+    cells = {(cell.dataset, cell.method, cell.labels): cell for cell in select_cells(rows)}
+    planned = planned_settings(name)
+    shares: list[int | None] = [round(100 * fraction) for fraction in spec.fractions]
+    return all(
+        (cell := cells.get((data, method.name, labels))) is not None
+        and cell.n_settings >= planned[data, method.name]
+        and cell.n_runs >= len(spec.seeds(method, data))
+        for data, method, labels in product(spec.datasets, spec.methods, shares or [None])
+    )
 
 
 def _absent(part: Part) -> str:
