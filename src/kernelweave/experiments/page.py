@@ -77,10 +77,10 @@ The text of the paper, the program released with it and this library differ:
   ("same-positions"). The tables here name the protocol, which is that of the released program.
 - **Rows.** The released semi-supervised program misaligns rows (see the leak); the library does not.
 - **Purity.** The released program swaps the arguments of its purity; the paper does not report purity.
-- **Ties.** On BA, whose features are 0 or 1, some samples score the same for two classes up to rounding (in LGC and GFHF
-  with a narrow kernel), and some entries of a row of the graph are equal (in SMKL that keeps 15 of them): labels depend
-  on the last digits of the kernel there. Another processor or version of a numerical library may move such a figure by
-  a tenth of a point.
+- **Ties.** On BA, whose features are 0 or 1, some samples score the same for two classes up to rounding (in LGC and
+  GFHF with a narrow kernel), and some entries of a row of the graph are equal (in SMKL that keeps 15 of them): labels
+  depend on the last digits of the kernel there. Another processor or version of a numerical library may move such a
+  figure by a tenth of a point.
 - **Data.** YEAST is the yeast data set of UCI with the sequence name one-hot encoded. Sizes that differ from the
   published ones are listed with Table 1.
 """
