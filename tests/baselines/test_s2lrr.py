@@ -69,6 +69,24 @@ def test_a_solution_is_recognised_at_once(solved):
     assert low_rank_codes(G, T, lam, start=codes, tol=1e-6, max_iter=100).n_iter == 1
 
 
+def test_the_codes_do_not_depend_on_the_start(solved):
+    G, T, lam, codes = solved
+    cold = low_rank_codes(G, T + 1e-3, lam, start=low_rank_start(len(G), G.dtype), tol=1e-8, max_iter=10_000)
+    warm = low_rank_codes(G, T + 1e-3, lam, start=codes, tol=1e-8, max_iter=10_000)
+    assert warm.converged
+    assert warm.n_iter < cold.n_iter
+    assert_allclose(warm.C, cold.C, atol=1e-6)
+
+
+def test_plain_iterations_with_a_fixed_penalty_find_the_same_codes(solved):
+    G, T, lam, codes = solved
+    max_iter = 3 * codes.n_iter // 2
+    plain = low_rank_codes(G, T, lam, start=low_rank_start(len(G), G.dtype), tol=1e-8, max_iter=max_iter)
+    assert plain.converged
+    assert plain.n_iter > max_iter // 2  # where they begin
+    assert_allclose(plain.C, codes.C, atol=1e-6)
+
+
 def test_the_singular_value_threshold_is_the_one_of_the_svd():
     Z = np.random.default_rng(0).normal(size=(9, 9))
     U, sigma, V = np.linalg.svd(Z)

@@ -191,3 +191,14 @@ def test_a_table_with_rows_has_a_picture_and_one_without_has_none(tmp_path):
     kept(tmp_path, "table2", as_printed("table2"))
     write_pictures(tmp_path)
     assert [path.name for path in tmp_path.rglob("*.png")] == ["table2_compared.png"]
+
+
+def test_rows_of_a_smaller_preset_are_named_unless_the_protocol_is_complete(tmp_path):
+    same = {"selection": "fixed", "preset": "part", "fraction": 0.1, "acc": 0.5}
+    rows = made(*({**same, "dataset": name, "seed": seed} for name in ("yale", "jaffe") for seed in range(200)))
+    kept(tmp_path / "whole", "draws", rows)
+    assert "(Rows of the preset" not in write_page(tmp_path / "whole")
+    kept(tmp_path / "short", "draws", rows[:-1])
+    assert "(Rows of the preset part, a part of the protocol of the paper.)" in write_page(tmp_path / "short")
+    kept(tmp_path / "one", "draws", rows[:200])
+    assert "(Rows of the preset part, a part of the protocol of the paper.)" in write_page(tmp_path / "one")

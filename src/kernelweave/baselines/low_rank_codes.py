@@ -13,17 +13,19 @@ from kernelweave.core.algebra.matrices import outer_square
 
 __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_start", "singular_value_threshold"]
 
-_BALANCE_EVERY = 10
+_BALANCE_EVERY = 5
 _OUT_OF_BALANCE = 2.0
+_SPARSE_STEPS = 2  # of C for each of J, whose eigendecomposition takes most of the time
 
 
 class LowRankCodes(NamedTuple):
-    """Where ADMM ended: C with a zero diagonal, J of low rank, their multipliers, the residual and iterations."""
+    """Where ADMM ended: C with a zero diagonal, J of low rank, their multipliers, ρ, the residual and iterations."""
 
     C: Matrix
     J: Matrix
     Y_C: Matrix
     Y_J: Matrix
+    rho: float
     nuclear_norm: float
     residual: float
     n_iter: int
@@ -42,11 +44,24 @@ class _Copies(NamedTuple):
     def aim(self) -> Matrix:
         return self.C - self.U + self.J - self.V
 
+    def sparse_step(self, A: Matrix, threshold: Matrix) -> _Copies:
+        """C = soft(A + U, threshold) without its diagonal, U += A - C, over-relaxed."""
+        C, U = soft_threshold(over_relaxed(A, self.C, self.U), threshold)
+        U.flat[:: len(U) + 1] += C.diagonal()
+        np.fill_diagonal(C, 0)
+        return self._replace(C=C, U=U)
+
+    def low_rank_step(self, A: Matrix, tau: float) -> _Copies:
+        """J = SVT(A + V, τ), V += A - J, over-relaxed."""
+        Z = over_relaxed(A, self.J, self.V)
+        J, nuclear_norm = singular_value_threshold(Z, tau)
+        return self._replace(J=J, V=Z - J, nuclear_norm=nuclear_norm)
+
 
 def low_rank_start(n: int, dtype: np.dtype[Any]) -> LowRankCodes:
-    """Return zero codes and multipliers."""
+    """Return zero codes and multipliers; ρ = 0 lets ADMM choose its own."""
     zeros = np.zeros((n, n), dtype=dtype)
-    return LowRankCodes(zeros, zeros, zeros, zeros, 0.0, np.inf, 0, converged=False)
+    return LowRankCodes(zeros, zeros, zeros, zeros, 0.0, 0.0, np.inf, 0, converged=False)
 
 
 def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol: float, max_iter: int) -> LowRankCodes:
@@ -57,23 +72,28 @@ def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol
     relative; one factorisation of G serves every ρ. Ends when neither residual is above `tol`.
     """
     omega, Q = linalg.eigh(G, driver="evd", check_finite=False)
-    rho = float(G.diagonal().mean()) or 1.0
-    M = (Q / (omega + 2 * rho)) @ Q.T
+    rho = start.rho or float(G.diagonal().mean()) or 1.0
     now = _Copies(start.C, start.J, start.Y_C / (lam * rho), start.Y_J / (lam * rho), start.nuclear_norm)
+    M, threshold = (Q / (omega + 2 * rho)) @ Q.T, T / (lam * rho)
     primal = dual = np.inf
     for n_iter in range(1, max_iter + 1):
-        A = M @ (G + rho * now.aim())
-        before, now = now, _copies(A, now, T / (lam * rho), 1 / (lam * rho))
-        primal, dual = _residuals(A, before, now)
+        # plain ADMM with a fixed ρ in the second half of the iterations: only this is known to converge
+        plain = n_iter > max_iter // 2
+        for _ in range(1 if plain else _SPARSE_STEPS):
+            aim = now.aim()
+            A = M @ (G + rho * aim)
+            now = now.sparse_step(A, threshold)
+        now = now.low_rank_step(A, 1 / (lam * rho))
+        primal, dual = _residuals(A, aim, now)
         if max(primal, dual) <= tol:
             break
-        # ρ is fixed in the second half of the iterations: ADMM is known to converge only with a fixed one
-        if n_iter % _BALANCE_EVERY == 0 and n_iter <= max_iter // 2 and (factor := _balance(primal, dual)) != 1:
+        if n_iter % _BALANCE_EVERY == 0 and not plain and (factor := _balance(primal, dual)) != 1:
             rho *= factor
             now = now._replace(U=now.U / factor, V=now.V / factor)
-            M = (Q / (omega + 2 * rho)) @ Q.T
+            M, threshold = (Q / (omega + 2 * rho)) @ Q.T, T / (lam * rho)
     residual, mu = max(primal, dual), lam * rho
-    return LowRankCodes(now.C, now.J, mu * now.U, mu * now.V, now.nuclear_norm, residual, n_iter, residual <= tol)
+    Y_C, Y_J = mu * now.U, mu * now.V
+    return LowRankCodes(now.C, now.J, Y_C, Y_J, rho, now.nuclear_norm, residual, n_iter, residual <= tol)
 
 
 def low_rank_objective(G: Matrix, codes: LowRankCodes, T: Matrix, lam: float) -> float:
@@ -89,23 +109,14 @@ def singular_value_threshold(Z: Matrix, tau: float) -> tuple[Matrix, float]:
     squares, Q = linalg.eigh(outer_square(Z.T), driver="evd", check_finite=False, overwrite_a=True)
     above = squares > tau**2
     sigma, Q = np.sqrt(squares[above]), Q[:, above]
-    return np.asarray((Z @ Q * (1 - tau / sigma)) @ Q.T), float((sigma - tau).sum())
+    return np.asarray(Z @ outer_square(Q * np.sqrt(1 - tau / sigma))), float((sigma - tau).sum())
 
 
-def _copies(A: Matrix, now: _Copies, threshold: Matrix, tau: float) -> _Copies:
-    C, U = soft_threshold(over_relaxed(A, now.C, now.U), threshold)
-    U.flat[:: len(U) + 1] += C.diagonal()
-    np.fill_diagonal(C, 0)
-    Z = over_relaxed(A, now.J, now.V)
-    J, nuclear_norm = singular_value_threshold(Z, tau)
-    return _Copies(C, J, U, Z - J, nuclear_norm)
-
-
-def _residuals(A: Matrix, before: _Copies, now: _Copies) -> tuple[float, float]:
-    """Return ||(A - C, A - J)|| and ||G(I - A)/ρ - U - V||, relative to what they compare."""
+def _residuals(A: Matrix, aim: Matrix, now: _Copies) -> tuple[float, float]:
+    """Return ||(A - C, A - J)|| and ||G(I - A)/ρ - U - V||, relative to what they compare; A is of this aim."""
     # where all codes are 0, compare with those of samples that code themselves, C = I, of norm sqrt(n)
     size = max(np.sqrt(2) * _norm(A), _norm(now.C, now.J), 0.1 * np.sqrt(len(A)))
-    dual = _norm(2 * A - before.aim() - now.U - now.V)  # G(I - A)/ρ = 2A - C + U - J + V by A's step
+    dual = _norm(2 * A - aim - now.U - now.V)  # G(I - A)/ρ = 2A - aim by A's step
     return _norm(A - now.C, A - now.J) / size, dual / _norm(now.U + now.V) if dual else 0.0
 
 
