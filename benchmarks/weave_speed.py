@@ -31,7 +31,8 @@ EMBEDDINGS, STARTS, ITERATIONS = 5, 3, 12  # of k-means
 
 NOTE = (
     "Written by `python -m benchmarks.weave_speed`. CPU seconds on one thread; ratios are taken in one run. `spectral` "
-    "is scikit-learn's SpectralClustering with a Gaussian kernel. `float32` and `one graph` are the ratios of "
+    "is scikit-learn's SpectralClustering with a Gaussian kernel. `confidence` is the ratio of a fit after which the "
+    "confidences are read, for which the clarity is measured. `float32` and `one graph` are the ratios of "
     'dtype="float32" and of scale="unit", n_neighbors=10 to it. `peak` is the most memory that numpy held, in n x n '
     "matrices of double floats. `need` is the arithmetic of the default at measured rates: for each of 2 versions the "
     "products of samples, 12 kernels for half of all pairs in single and once more in double precision, and one "
@@ -102,6 +103,7 @@ def measure(n: int) -> dict[str, float]:
         "fit": ours,
         "spectral": theirs,
         "ratio": ours / theirs,
+        "confidence": seconds(lambda: model.fit(X).confidence_, repeats) / theirs,
         "float32": seconds(lambda: single.fit(X), repeats) / theirs,
         "one graph": seconds(lambda: one.fit(X), repeats) / theirs,
         "peak": peak(lambda: WeaveClustering(N_CLUSTERS, random_state=0).fit(X), n),
