@@ -202,3 +202,22 @@ def test_a_weight_beyond_single_precision_gives_the_codes_of_double_precision(bu
     assert single.codes_.dtype == np.float32
     assert_allclose(single.codes_, double.codes_, atol=1e-3)
     assert_allclose(single.history_["objective"], double.history_["objective"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("lam", [1e-100, 1e100])
+@pytest.mark.parametrize("size", [0.0, 1e-100, 1.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::kernelweave.errors.UndecidedWarning")
+def test_extreme_weights_of_the_error_give_finite_codes(lam, size, dtype):
+    G = (size * np.array([[1.0, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0.5, 1]])).astype(dtype)
+    model = S2LRR("precomputed", lam=lam, code_max_iter=40, max_iter=2)
+    model.fit(G, [0, -1, 1, -1])
+    assert np.isfinite(model.codes_).all()
+    assert_allclose(model.label_distributions_.sum(axis=1), 1)
+
+
+def test_a_threshold_whose_square_is_no_number_leaves_nothing():
+    J, norm = singular_value_threshold(np.eye(3), 1e200)
+    assert_array_equal(J, 0)
+    assert norm == 0

@@ -15,6 +15,7 @@ __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_sta
 
 _BALANCE_EVERY = 5
 _OUT_OF_BALANCE = 2.0
+_RANGE = 2.0**30  # of ρ, up and down: it is kept from one round to the next, and must not drift out of the numbers
 _SPARSE_STEPS = 2  # of C for each of J, whose eigendecomposition takes most of the time
 
 
@@ -72,7 +73,8 @@ def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol
     relative; one factorisation of G serves every ρ. Ends when neither residual is above `tol`.
     """
     omega, Q = linalg.eigh(G, driver="evd", check_finite=False)
-    rho = start.rho or float(G.diagonal().mean()) or 1.0
+    usual = float(G.diagonal().mean()) or 1.0
+    rho = start.rho or usual
     now = _Copies(start.C, start.J, start.Y_C / (lam * rho), start.Y_J / (lam * rho), start.nuclear_norm)
     M, threshold = (Q / (omega + 2 * rho)) @ Q.T, T / (lam * rho)
     primal = dual = np.inf
@@ -87,7 +89,8 @@ def low_rank_codes(G: Matrix, T: Matrix, lam: float, *, start: LowRankCodes, tol
         primal, dual = _residuals(A, aim, now)
         if max(primal, dual) <= tol:
             break
-        if n_iter % _BALANCE_EVERY == 0 and not plain and (factor := _balance(primal, dual)) != 1:
+        factor = 1.0 if plain or n_iter % _BALANCE_EVERY else _balance(primal, dual)
+        if factor != 1 and usual / _RANGE <= factor * rho <= usual * _RANGE:
             rho *= factor
             now = now._replace(U=now.U / factor, V=now.V / factor)
             M, threshold = (Q / (omega + 2 * rho)) @ Q.T, T / (lam * rho)
@@ -107,8 +110,9 @@ def singular_value_threshold(Z: Matrix, tau: float) -> tuple[Matrix, float]:
     """SVT(Z, τ) = Z Q diag(1 - τ/σ) Q' over the singular values σ > τ, from Z'Z = Q σ² Q'; and its nuclear norm."""
     # nearly equal samples give clusters of singular values, on which LAPACK's other drivers are several times slower
     squares, Q = linalg.eigh(outer_square(Z.T), driver="evd", check_finite=False, overwrite_a=True)
-    above = squares > tau**2
-    sigma, Q = np.sqrt(squares[above]), Q[:, above]
+    sigma = np.sqrt(np.maximum(squares, 0))
+    above = sigma > tau
+    sigma, Q = sigma[above], Q[:, above]
     return np.asarray(Z @ outer_square(Q * np.sqrt(1 - tau / sigma))), float((sigma - tau).sum())
 
 

@@ -138,7 +138,9 @@ class SelfExpressiveClassifier(TransductiveClassifier):
 def fits_single(G: Matrix, lam: float, alpha: float) -> bool:
     """Return whether float32 has room for λG, for the weights of the codes and for what they are divided by."""
     largest = lam * float(G.diagonal().max())
-    return largest == 0 or (1 / _ROOM <= largest <= _ROOM and 1 / _ROOM <= lam <= _ROOM and alpha <= largest * _ROOM)
+    if not 1 / _ROOM <= lam <= _ROOM:
+        return False
+    return largest == 0 or (1 / _ROOM <= largest <= _ROOM and alpha <= largest * _ROOM)
 
 
 def _check_gram(G: Matrix) -> None:
