@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from kernelweave.core.algebra import matrices
 from kernelweave.core.consensus.self_weighted import agreement, fixed_point_weights, trust
-from kernelweave.core.graphs.coordinates import shrinkage
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, shrinkage
 from kernelweave.core.graphs.new_rows import bordered_rows, self_similarities
 from kernelweave.core.partitions import hartigan
 from kernelweave.solve import State
@@ -38,8 +39,26 @@ def test_eigenvectors_that_lapack_misses_are_computed_with_all_others(monkeypatc
         return (values[:-1], V[:, :-1]) if "subset_by_index" in options else (values, V)
 
     monkeypatch.setattr(matrices.linalg, "eigh", misses_one)
-    V = matrices.eigenvectors(M, 1, 3)
-    assert_allclose(M @ V, V * np.linalg.eigvalsh(M)[1:4], atol=1e-12)
+    values, V = matrices.eigenpairs(M, 1, 3)
+    assert_allclose(values, np.linalg.eigvalsh(M)[1:4])
+    assert_allclose(M @ V, V * values, atol=1e-12)
+
+
+def test_the_spectrum_of_a_graph_that_lapack_gives_up_on_is_computed_with_all_others(monkeypatch):
+    S = sparse.csr_array(np.ones((6, 6)) - np.eye(6))
+    expected = bottom_eigenpairs(S, 3)[0]
+    eigh = matrices.linalg.eigh
+
+    def gives_up(M, **options):
+        if "subset_by_index" in options:
+            msg = "Internal Error."
+            raise np.linalg.LinAlgError(msg)
+        return eigh(M, **options)
+
+    monkeypatch.setattr(matrices.linalg, "eigh", gives_up)
+    values, V = bottom_eigenpairs(S, 3)
+    assert_allclose(values, expected, atol=1e-12)
+    assert V.shape == (6, 3)
 
 
 def test_a_new_sample_less_similar_to_itself_than_to_others_has_a_finite_row():

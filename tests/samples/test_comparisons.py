@@ -178,3 +178,10 @@ def test_views_of_other_distances_are_refused():
         model.predict(Views({"d": Distances(D[:9, :9]), "x": X[:9]}))
     new = Views({"d": Distances(TO_FIT), "x": NEW}, readings=model.readings_)
     assert_array_equal(model.predict(new), model.labels_[:9])
+
+
+def test_edges_near_the_smallest_numbers_make_the_same_shares_as_others():
+    A = np.kron(np.eye(4), np.ones((3, 3)) - np.eye(3)) + 0.1
+    usual, tiny = (Views({"edges": Graph(factor * A)}).tables[0].toarray() for factor in (1.0, 1e-309))
+    assert np.isfinite(tiny).all()
+    assert_allclose(tiny, usual, rtol=1e-3)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave._types import Mask, Matrix
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
-from kernelweave.core.algebra.matrices import eigenvectors
+from kernelweave.core.algebra.matrices import eigenpairs
 from kernelweave.core.partitions.kernel_centres import centred_kernel
 from kernelweave.kernels.base import inverse_roots
 from kernelweave.kernels.view_bank import Bank
@@ -47,4 +47,4 @@ def unit_kernel(K: Matrix, known: Mask | None = None) -> Matrix:
 def partition_matrix(K: Matrix, c: int) -> Matrix:
     """Return argmax Tr(H'KH), H'H = I: the eigenvectors of the c largest eigenvalues of K, largest first."""
     n = len(K)
-    return eigenvectors(K, n - c, n - 1)[:, ::-1]
+    return eigenpairs(K, n - c, n - 1)[1][:, ::-1]

@@ -255,7 +255,9 @@ def _degrees(A: Samples) -> Vector:
 def _shares(A: Samples) -> Samples:
     """Return a graph whose rows sum to one, but for empty ones."""
     degrees = _degrees(A)
-    return sparse.csr_array(sparse.diags_array(1 / np.where(degrees > 0, degrees, 1)) @ A)
+    A = sparse.csr_array(A, copy=True)
+    A.data /= np.repeat(np.where(degrees > 0, degrees, 1), np.diff(A.indptr))  # the inverse of a degree may overflow
+    return A
 
 
 def _new_rows(

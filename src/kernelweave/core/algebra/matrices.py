@@ -13,7 +13,7 @@ __all__ = [
     "SymmetricOperator",
     "average_with_transpose",
     "definite_inverse",
-    "eigenvectors",
+    "eigenpairs",
     "floor_spectrum",
     "kth_largest",
     "largest_columns",
@@ -131,18 +131,19 @@ def _mirror_lower(M: Matrix) -> None:
             M[rows, j : j + _TILE] = M[j : j + _TILE, rows].T
 
 
-def eigenvectors(M: Matrix, first: int, last: int) -> Matrix:
-    """Orthonormal eigenvectors of a symmetric M, as columns: those of its eigenvalues first to last, ascending.
+def eigenpairs(M: Matrix, first: int, last: int) -> tuple[Vector, Matrix]:
+    """The eigenvalues first to last of a symmetric M, ascending, and orthonormal eigenvectors as columns.
 
     Where many eigenvalues coincide (M nearly the identity), LAPACK's evr may miss some or fail: then all are computed.
     """
     try:
-        _, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
+        values, V = linalg.eigh(M, subset_by_index=(first, last), check_finite=False)
     except linalg.LinAlgError:
-        V = M[:, :0]
-    if V.shape[1] <= last - first:
-        V = linalg.eigh(M, driver="evd", check_finite=False)[1][:, first : last + 1]
-    return np.asarray(V)
+        values, V = M[:0, 0], M[:, :0]
+    if len(values) <= last - first:
+        values, V = linalg.eigh(M, driver="evd", check_finite=False)
+        values, V = values[first : last + 1], V[:, first : last + 1]
+    return np.asarray(values), np.asarray(V)
 
 
 def outer_square(E: Matrix) -> Matrix:

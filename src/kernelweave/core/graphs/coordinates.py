@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
-from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.algebra.matrices import eigenpairs, symmetric_part
 from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 from kernelweave.core.graphs.large_spectrum import large_spectrum
 
@@ -106,7 +106,7 @@ def bottom_eigenpairs(S: sparse.csr_array, q: int) -> tuple[Vector, Matrix]:
     n = S.shape[0]
     S = S.astype(np.float64)
     if n < _DENSE_BELOW or q >= n // 2:
-        values, V = linalg.eigh(laplacian(S.toarray()), subset_by_index=(0, q - 1), check_finite=False)
+        values, V = eigenpairs(laplacian(S.toarray()), 0, q - 1)
     else:
         L = laplacian(S)
         shift = _SHIFT * (float(L.diagonal().mean()) or 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._types import Matrix
-from kernelweave.core.algebra.matrices import eigenvectors
+from kernelweave.core.algebra.matrices import eigenpairs
 from kernelweave.kernels.base import inverse_roots
 
 __all__ = ["normalised_affinity", "normalised_embedding"]
@@ -20,4 +20,4 @@ def normalised_affinity(W: Matrix) -> Matrix:
 def normalised_embedding(W: Matrix, c: int) -> Matrix:
     """max Tr(P'NP), P'P = I: the eigenvectors of the c largest eigenvalues of N, largest first."""
     n = len(W)
-    return eigenvectors(normalised_affinity(W), n - c, n - 1)[:, ::-1]
+    return eigenpairs(normalised_affinity(W), n - c, n - 1)[1][:, ::-1]

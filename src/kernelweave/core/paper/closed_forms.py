@@ -10,7 +10,7 @@ from scipy.linalg import get_blas_funcs
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import SymmetricOperator, average_with_transpose, eigenvectors, outer_square
+from kernelweave.core.algebra.matrices import SymmetricOperator, average_with_transpose, eigenpairs, outer_square
 
 __all__ = [
     "DISTANCE_FLOOR",
@@ -234,7 +234,7 @@ def embedding(S: Matrix, c: int, *, overwrite: bool = False) -> Matrix:
         except ArpackError:  # no convergence where eigenvalues are close: fall back to LAPACK
             pass
     np.negative(W, out=W)
-    return eigenvectors(W, 0, c - 1)
+    return eigenpairs(W, 0, c - 1)[1]
 
 
 def smoothness(S: Matrix, *labels: Matrix) -> list[float]:
