@@ -241,15 +241,15 @@ class WeaveClassifier(GraphClassifier):
     %(weave_samples: task=classes)
     class_mass : bool, default=False
         Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
-        normalisation of Zhu, Ghahramani and Lafferty). It helps with few labels drawn at random, and harms where
-        classes of different size were given equally many labels.
+        normalisation of Zhu, Ghahramani and Lafferty), instead of the balance of `propagation="auto"`. With few labels
+        it is less accurate where they were drawn at random, and about as accurate with equally many of each class.
     propagation : {"auto", "harmonic", "lgc"}, default="auto"
         How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
         above), or by local and global consistency ("lgc", after Zhou et al., 2004),
         :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`, the labels of all classes with the same mass, which holds up
         better with a handful of labels among many samples. "auto": harmonic scores, balanced so that with few labels
-        no class wins by where these are; "lgc" with the solver "landmark", and with "local" if fewer than one sample
-        in 50 is labelled.
+        their number and position do not decide between the classes; "lgc" with the solver "landmark", and with "local"
+        if fewer than one sample in 50 is labelled.
     %(solver)
     random_state : int, RandomState or None, default=None
         With "local" and "landmark": seed of the rows that kernels are weighed on, of neighbours and landmarks.

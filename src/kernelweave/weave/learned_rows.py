@@ -52,7 +52,7 @@ class LearnedRows(Lean):
     factors: Vector | None
 
     def check_loaded(self) -> None:
-        """Refuse a model file whose rows are cut by nothing."""
+        """Refuse a model file that lacks the factors by which entries are compared."""
         if self.n_neighbors is not None and self.factors is None:
             msg = "LearnedRows that keep some entries lack the factors by which these are compared."
             raise TypeError(msg)

@@ -231,7 +231,7 @@ def class_mass_factors(F: Matrix, labelled: Mask) -> Vector:
 
 
 def balance(F: Matrix, of: Mask, n_labels: int) -> tuple[Vector, Vector]:
-    """b and f: with scores (F_ik - b_k) f_k no class wins by where its labels are, b_k = min_i F_ik, f_k = m_k^-t.
+    """Return b and f of the balanced scores (F_ik - b_k) f_k, with b_k = min_i F_ik and f_k = m_k^-t.
 
     m_k is the mean of F_ik - b_k, t = 5 / (5 + labels per class), and i is one of the samples `of`. Harmonic functions
     of few labels are nearly constant but close to the labels (Nadler, Srebro and Zhou, 2009), and without b and f the
