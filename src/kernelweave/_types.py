@@ -25,6 +25,7 @@ __all__ = [
     "Samples",
     "Table",
     "Tables",
+    "Tile",
     "TileOf",
     "Vector",
     "WeightsLike",
@@ -64,6 +65,9 @@ Table: TypeAlias = ArrayLike | HasShape  # one table of a user
 Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table]  # one or several
 WeightsLike: TypeAlias = Literal["self", "uniform"] | Sequence[float] | HasShape  # of kernels
 LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per sample: a list, an array, a series
+# rows, columns (at or after the rows, so that no tile lies below the diagonal), and the r kernels there, (r, b, b'), or
+# their weighted sum
+Tile: TypeAlias = tuple[slice, slice, Matrix]
 
 
 class TileOf(Protocol):

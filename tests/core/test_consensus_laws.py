@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.consensus import self_weighted
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights, masked_distances
 from kernelweave.core.consensus.self_weighted import (
-    KernelTiles,
     agreement,
     fixed_point_weights,
     gram_distances,
-    kernel_moments,
     median_weights,
     trust,
 )
 from kernelweave.core.consensus.view_trust import ViewRelations, related, standard_relation, view_trust
+from kernelweave.kernels import bank as bank_module
+from kernelweave.kernels.bank import KernelTiles, kernel_moments
 
 DOUBLE = np.dtype(np.float64)
 
@@ -350,7 +349,7 @@ def test_variance_at_the_level_of_rounding_counts_as_none():
 
 
 def test_the_first_tile_sets_the_size_of_all(monkeypatch):
-    monkeypatch.setattr(self_weighted, "_TILE", (5, 8))
+    monkeypatch.setattr(bank_module, "_TILE", (5, 8))
     sizes = [rows.stop for rows, cols, _ in KernelTiles(stack_tiles(np.zeros((1, 30, 30))), 3, 30).of(DOUBLE)][:1]
     assert sizes == [8]  # 30 / sqrt(9) is 10
 

@@ -3,7 +3,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights, masked_distances
-from kernelweave.core.consensus.self_weighted import combine_tiles, gram_distances, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import gram_distances, median_weights
+from kernelweave.kernels.bank import combine_tiles, kernel_moments
 
 N = 30
 VIEW = np.array([0, 0, 1, 1, 1])

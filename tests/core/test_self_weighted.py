@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.consensus.self_weighted import (
-    agreement,
-    combine_tiles,
-    gram_distances,
-    kernel_moments,
-    median_weights,
-)
+from kernelweave.core.consensus.self_weighted import agreement, gram_distances, median_weights
 from kernelweave.core.paper.closed_forms import kernel_products
+from kernelweave.kernels.bank import combine_tiles, kernel_moments
 
 
 def tiles(H, size):

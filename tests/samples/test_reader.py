@@ -134,7 +134,7 @@ def test_one_table_becomes_one_view(name):
     expected = np.round(X) if name == "integers" else X
     assert_allclose(dense(samples.tables[0]), expected, rtol=1e-6)
     assert sparse.issparse(samples.tables[0]) == sparse.issparse(ONE_TABLE[name])
-    assert samples.features["n_features_in_"] == model.n_features_in_ == 4
+    assert samples.attributes["n_features_in_"] == model.n_features_in_ == 4
 
 
 @pytest.mark.parametrize("name", SEVERAL_TABLES)
@@ -144,8 +144,19 @@ def test_several_tables_become_views(name):
     assert isinstance(samples, Views)
     assert samples.names == names
     assert_allclose(np.hstack([dense(table) for table in samples.tables]), X)
-    assert not samples.features
+    assert samples.attributes["view_names_"] == samples.names
+    assert samples.attributes["view_widths_"] == samples.widths
+    assert "feature_names_in_" not in samples.attributes
     assert set(vars(model)) == {"views", "dtype"}
+
+
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_views_of_a_user_stay_as_they_are(dtype):
+    given = Views({"a": X[:, :2], "b": X[:, 2:]})
+    before = dict(vars(given))
+    samples, _ = read(given, dtype=dtype)
+    assert samples.attributes
+    assert vars(given) == before
 
 
 @pytest.mark.parametrize("name", STREAMED)
@@ -167,8 +178,9 @@ def test_kernel_matrices_become_a_stack(given):
 
 
 def test_objects_that_are_read_already_are_not_read_again():
-    for given in (Views([A, B]), Chunks(X)):
-        assert read(given)[0] is given
+    views, chunks = Views([A, B]), Chunks(X)
+    assert read(views)[0].tables is views.tables
+    assert read(chunks)[0] is chunks
 
 
 def test_one_table_in_memory_is_not_copied():
@@ -184,8 +196,8 @@ def test_the_precision_asked_for_is_that_of_the_samples(dtype):
 
 def test_names_of_columns_are_kept_for_one_table_and_forgotten_for_others():
     table = pd.DataFrame(X, columns=list("abcd"))
-    assert_array_equal(read(table)[0].features["feature_names_in_"], list("abcd"))
-    assert_array_equal(read(table, dtype="float32")[0].features["feature_names_in_"], list("abcd"))
+    assert_array_equal(read(table)[0].attributes["feature_names_in_"], list("abcd"))
+    assert_array_equal(read(table, dtype="float32")[0].attributes["feature_names_in_"], list("abcd"))
     for given, width in ((X, 4), ([A, B, A], 7), (Chunks(X), 4), (X @ X.T, 40)):
         model = WeaveClustering(3, random_state=0).fit(table)
         assert_array_equal(model.feature_names_in_, list("abcd"))

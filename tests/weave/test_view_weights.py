@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernelweave import Views, WeaveClustering
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
-from kernelweave.core.consensus.self_weighted import kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import median_weights
+from kernelweave.kernels.bank import kernel_moments
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.weave.consensus_kernel import weigh
 

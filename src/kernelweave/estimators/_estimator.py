@@ -150,9 +150,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         pairwise = get_tags(self).input_tags.pairwise
         reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
         samples = read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
-        c = getattr(self, "n_clusters", "auto")
-        if not isinstance(c, str) and not isinstance(samples, Chunks) and c > samples.n_samples:
-            msg = f"n_clusters={c} is more than the n_samples={samples.n_samples} given."
+        c, n = getattr(self, "n_clusters", "auto"), samples.n_samples
+        if not isinstance(c, str) and n is not None and c > n:
+            msg = f"n_clusters={c} is more than the n_samples={n} given."
             raise InvalidInputError(msg)
         return samples
 
@@ -234,15 +234,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Replace the fitted state of an earlier fit by this one."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        if isinstance(samples, Views):
-            self.n_features_in_, self.view_names_, self.view_widths_ = samples.shape[1], samples.names, samples.widths
-            self.sample_names_, self.readings_ = samples.sample_names, dict(samples.readings)
-            self.__dict__.update(samples.features)
-        else:
-            name, width = ("X", samples.source.width) if isinstance(samples, Chunks) else ("kernels", samples.n_samples)
-            self.n_features_in_ = int(width or 0)
-            self.view_names_, self.view_widths_ = (name,), (self.n_features_in_,)
-            self.sample_names_, self.readings_ = None, {}
+        self.__dict__.update(samples.attributes)
         self.__dict__.update(fitted)
 
     @property

@@ -310,8 +310,8 @@ def _found(model: Learner, scheme: Scheme, given: Learnable, solution: Solution)
     """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
     state, bank = solution.state, given.bank
     shares = state.w / state.w.sum()
-    training = given.training if isinstance(given.training, Views) else None
     weights = shares if model._weights_sum_to_one else state.w
+    training = given.training if isinstance(given.training, Views) else None
     consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
     fitted = {
         "kernel_names_": bank.names,

@@ -190,7 +190,7 @@ class WeaveClustering(GraphClusterer):
         """
         self._check_parameters()
         samples = self._read(X)
-        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
+        with threads(self.n_jobs, samples.n_samples):
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
             choice, plan = _choose(self, samples, n_groups=n_groups, graph="ridge")
@@ -339,7 +339,7 @@ class WeaveClassifier(GraphClassifier):
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
             classes, codes = read_labels(y, samples)
-        with threads(self.n_jobs, None if isinstance(samples, Chunks) else samples.n_samples):
+        with threads(self.n_jobs, samples.n_samples):
             choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -51,9 +51,18 @@ class Chunks:
     ('landmark', (80,))
     """
 
+    n_samples: ClassVar[None] = None  # counted while they are read
+
     def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)
         self.asks = {"chunks": "samples that are read in chunks"}
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes of an estimator that describe its samples."""
+        width = int(self.source.width or 0)
+        shape = {"n_features_in_": width, "view_names_": ("X",), "view_widths_": (width,)}
+        return {**shape, "sample_names_": None, "readings_": {}}
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Chunks:
         """Return the chunks unchanged: they are cast when they are read."""

@@ -20,9 +20,7 @@ __all__ = ["encode_partial_labels", "labels_in_order", "read_labels"]
 
 def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
-    if isinstance(samples, Views) and samples.sample_names is not None:
-        y = labels_in_order(y, samples.sample_names)
-    return encode_partial_labels(y, n_samples=samples.n_samples)
+    return encode_partial_labels(labels_in_order(y, samples.sample_names), n_samples=samples.n_samples)
 
 
 def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,6 +32,8 @@ class KernelStack:
         The kernels' names.
     """
 
+    sample_names: ClassVar[None] = None
+
     matrices: Matrix
     names: tuple[str, ...]
 
@@ -49,6 +51,13 @@ class KernelStack:
     def asks(self) -> dict[str, str]:
         """What a solver must support for these samples."""
         return {"precomputed": "precomputed kernels"}
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes of an estimator that describe its samples."""
+        n = self.n_samples
+        shape = {"n_features_in_": n, "view_names_": ("kernels",), "view_widths_": (n,)}
+        return {**shape, "sample_names_": None, "readings_": {}}
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -33,11 +33,11 @@ class Compared(NamedTuple):
 class Prepared(NamedTuple):
     """The samples that are compared, in every version, and where all samples are among them.
 
-    `kept` are the samples with few copies of each, not scaled; `copies` (n,) is the position of every sample among
-    them, and `seen` has the digests of all samples.
+    `kept` are the samples with few copies of each, not scaled, or None for kernel matrices; `copies` (n,) is the
+    position of every sample among them, and `seen` has the digests of all samples.
     """
 
-    kept: Views | KernelStack
+    kept: Views | None
     compared: tuple[Compared, ...]
     copies: Labels
     seen: Seen
@@ -53,7 +53,7 @@ def prepare(
     digests = samples.digests()
     copies: Labels = np.arange(samples.n_samples)
     if isinstance(samples, KernelStack):
-        return Prepared(samples, (Compared(Version("given", {}), samples),), copies, Seen(digests))
+        return Prepared(None, (Compared(Version("given", {}), samples),), copies, Seen(digests))
     if most_copies is not None:
         kept, copies = _few_copies(digests, most_copies)
         samples = samples if len(kept) == samples.n_samples else samples.select(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -55,7 +56,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     ----------
     estimator : estimator
         Its parameters `views` (columns of one table by view) and `dtype` are used if it has them. scikit-learn's
-        checks set the number and the names of its features; `features` of the views has them too.
+        checks set the number and the names of its features; `attributes` of the samples has them too.
     X : table, several tables, chunks or kernel matrices
         A dict, a list or tuple of tables, MuData and AnnData are views; a path, a dask collection, an iterator, a
         function and `Chunks` are read in chunks; anything else is one table.
@@ -80,9 +81,15 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     else:
         views = _one_table(estimator, X, kernels, reset=True)
     _check_magnitudes(views, _LARGEST_TO_SCALE if hasattr(estimator, "scale") else _LARGEST)
-    views = views if dtype is None else views.astype(dtype, copy=False)
-    if form == "table":
-        views.features = {name: value for name, value in vars(estimator).items() if name in _FEATURES}
+    views = copy(views if dtype is None else views.astype(dtype, copy=False))  # a user's own Views stay as they are
+    views.attributes = {
+        "n_features_in_": views.shape[1],
+        "view_names_": views.names,
+        "view_widths_": views.widths,
+        "sample_names_": views.sample_names,
+        "readings_": dict(views.readings),
+        **{name: vars(estimator)[name] for name in _FEATURES if form == "table" and hasattr(estimator, name)},
+    }
     return views
 
 

@@ -113,7 +113,7 @@ class Views:
     sources: tuple[str, ...]
     asks: dict[str, str]
     readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
-    features: Mapping[str, Any] = MappingProxyType({})  # the number and names of columns, if the reader read one table
+    attributes: Mapping[str, Any] = MappingProxyType({})  # of an estimator: set by the reader of its samples
 
     def __init__(
         self,

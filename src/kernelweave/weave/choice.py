@@ -162,7 +162,7 @@ def _what(solver: Solver, n: int) -> str:
 
 
 def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice: str) -> NotEnoughMemoryError:
-    n = 0 if isinstance(samples, Chunks) else samples.n_samples
+    n = samples.n_samples or 0
     return NotEnoughMemoryError(
         f"{_what(solver, n)} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."
     )

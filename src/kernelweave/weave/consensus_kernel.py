@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
-from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import check_stack
+from kernelweave.kernels.bank import KernelTiles, check_stack, combine_tiles, kernel_moments
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
@@ -24,7 +24,16 @@ from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
-__all__ = ["Consensus", "VersionKernels", "Weighed", "combine", "given_weights", "kernel_attributes", "weigh"]
+__all__ = [
+    "Consensus",
+    "VersionKernels",
+    "Weighed",
+    "asked_shares",
+    "combine",
+    "given_weights",
+    "kernel_attributes",
+    "weigh",
+]
 
 
 _Bank = TypeVar("_Bank", bound=Bank)
@@ -182,10 +191,9 @@ def weigh(
     bank = bank_of(kernels, samples)
     check = partial(check_stack, names=bank.names)
     tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
-    if not isinstance(weights, str):
-        return Weighed(bank, tiles, given_weights(weights, bank.names))
-    if weights == "uniform":
-        return Weighed(bank, tiles, np.full(tiles.r, 1 / tiles.r))
+    asked = asked_shares(weights, bank.names)
+    if asked is not None:
+        return Weighed(bank, tiles, asked)
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
     if isinstance(samples, KernelStack) or len(samples.names) == 1:
         return Weighed(bank, tiles, median_weights(*kernel_moments(single)))
@@ -216,6 +224,13 @@ def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> V
             for v, share in zip(own, (wanted / wanted.sum()) / (kernels / kernels.sum()), strict=True):
                 trust[view == v] = share
     return trust
+
+
+def asked_shares(weights: WeightsLike, names: tuple[str, ...]) -> Vector | None:
+    """Return the shares that a user asked for, given or equal ones; None if they are to be learned."""
+    if isinstance(weights, str):
+        return np.full(len(names), 1 / len(names)) if weights == "uniform" else None
+    return given_weights(weights, names)
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:

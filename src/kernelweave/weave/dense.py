@@ -65,8 +65,7 @@ class Dense:
     ) -> Clusters:
         """Return the clusters of the samples."""
         prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES)
-        kept, built = prepared.kept, _built(prepared.compared, plan)
-        views = kept if isinstance(kept, Views) else None
+        views, built = prepared.kept, _built(prepared.compared, plan)
         versions = [version for version, _, _ in built]
         priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
         several = SeveralGraphs(
@@ -76,7 +75,7 @@ class Dense:
             lambda weights: _woven(prepared, built, weights, plan),
             lambda: _perturbed(built, plan),
             None if views is None else partial(_null, views, versions, plan),
-            partial(few_columns_of, kept, versions[-1].scalings),
+            partial(few_columns_of, views, versions[-1].scalings),
             views,
             versions,
             prepared.copies,

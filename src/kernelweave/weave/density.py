@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix
-from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import Scaling
 from kernelweave.samples.views import Views
 
@@ -20,14 +19,14 @@ _NUMBERS = frozenset({"table", "numbers"})  # kinds of views with distances betw
 
 
 def few_columns_of(
-    samples: Views | KernelStack, scalings: Mapping[str, Scaling], order: Labels | None = None
+    samples: Views | None, scalings: Mapping[str, Scaling], order: Labels | None = None
 ) -> Matrix | None:
     """Return one table of the samples, or None if it could not show their density.
 
     The scaled views are put side by side: two to nine columns together, without gaps and categories. Z-scores are not
     cut off, since samples would lie dense where they are. `order` is that of the samples in the graph, if another.
     """
-    if isinstance(samples, KernelStack) or not samples.complete or not _NUMBERS.issuperset(samples.kinds):
+    if samples is None or not samples.complete or not _NUMBERS.issuperset(samples.kinds):
         return None
     if sum(samples.widths) not in _COLUMNS:
         return None

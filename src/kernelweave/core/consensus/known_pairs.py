@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import Mask, Matrix, Vector
-from kernelweave.core.consensus.self_weighted import Tile, fixed_point_weights, trust
+from kernelweave._types import Mask, Matrix, Tile, Vector
+from kernelweave.core.consensus.self_weighted import fixed_point_weights, trust
 
 __all__ = ["known_moments", "known_weights", "masked_distances"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import Mask, Matrix, Vector
-from kernelweave.core.consensus.self_weighted import Tile
+from kernelweave._types import Mask, Matrix, Tile, Vector
 
 __all__ = ["ViewRelations", "related", "standard_relation", "view_trust"]
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import HasShape, Labels, Matrix, Samples, Vector, WeightsLike
-from kernelweave.core.consensus.self_weighted import KernelTiles, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import median_weights
 from kernelweave.core.graphs.affinity import Affinity, join_pieces
 from kernelweave.core.graphs.bipartite import (
     bipartite_harmonic,
@@ -32,13 +32,13 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE, equal_mass
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import check_stack, weighted_products
+from kernelweave.kernels.bank import KernelTiles, check_stack, kernel_moments, weighted_products
 from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
 from kernelweave.kernels.view_bank import KernelsLike, as_bank
 from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import given_weights
+from kernelweave.weave.consensus_kernel import asked_shares
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.plan import LabelTask, Reading
 
@@ -229,15 +229,12 @@ def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     rng = np.random.RandomState(settings.seed)
     scaled, version = sample.scaled, sample.version
     bank = as_bank(settings.kernels, n_columns=scaled.shape[1])
-    r = len(bank.names)
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
-    tiles = KernelTiles(bank.fit_tiles(weighed), r, weighed.shape[0], partial(check_stack, names=bank.names))
-    weights: Vector
-    if not isinstance(settings.weights, str):
-        weights = given_weights(settings.weights, bank.names)
-    elif settings.weights == "uniform":
-        weights = np.full(r, 1 / r)
-    else:
+    tiles = KernelTiles(
+        bank.fit_tiles(weighed), len(bank.names), weighed.shape[0], partial(check_stack, names=bank.names)
+    )
+    weights = asked_shares(settings.weights, bank.names)
+    if weights is None:
         weights = median_weights(*kernel_moments(tiles.of(np.dtype(np.float32))))
     del tiles  # they hold the products between samples
     landmarks = _landmarks(settings, m, scaled, version.scalings["X"], rng)

@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import Views
-from kernelweave.core.consensus import self_weighted
-from kernelweave.core.consensus.self_weighted import KernelTiles, combine_tiles, kernel_moments, median_weights
+from kernelweave.core.consensus.self_weighted import median_weights
 from kernelweave.kernels import PrecomputedBank, ViewBank, recipe
+from kernelweave.kernels import bank as bank_module
+from kernelweave.kernels.bank import KernelTiles, combine_tiles, kernel_moments
 from kernelweave.samples import KernelStack
 
 RNG = np.random.default_rng(0)
@@ -56,7 +57,7 @@ def test_tiles_can_be_had_in_single_precision():
 @pytest.mark.parametrize(("kept", "atol"), [(SINGLE, 2e-6), (DOUBLE, 1e-13)], ids=["single", "double"])
 @pytest.mark.parametrize("size", [40, 64, 150, 400])
 def test_the_consensus_is_the_plain_sum_of_the_kernels_whatever_the_size_of_tiles(size, kept, atol, monkeypatch):
-    monkeypatch.setattr(self_weighted, "_TILE", (size, size))
+    monkeypatch.setattr(bank_module, "_TILE", (size, size))
     X = np.abs(np.random.default_rng(3).normal(size=(300, 6)))
     bank = recipe("released-12")
     tiles = KernelTiles(bank.fit_tiles(X.astype(kept)), 12, 300)
