@@ -236,9 +236,10 @@ def test_devices_pipes_and_folders_are_refused(tmp_path):
 
 
 def test_a_file_larger_than_the_memory_is_refused(saved, tmp_path, monkeypatch):
+    data = saved("weave")  # fitted here if this test is the first to ask for it
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1000")
     with pytest.raises(NotEnoughMemoryError, match=r"Loading model\.kw needs about"):
-        load_bytes(saved("weave"), tmp_path)
+        load_bytes(data, tmp_path)
 
 
 def test_names_and_widths_of_views_must_be_as_many(saved, tmp_path):
