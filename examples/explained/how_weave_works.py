@@ -54,32 +54,34 @@ plt.show()
 # %%
 # 2. Kernels and their consensus
 # ------------------------------
-# Every version is compared by twelve kernels. Dark entries are pairs of samples that a kernel finds similar; samples
-# are in the order of their groups. Four kernels of the z-scores are shown, and the consensus, the mean of all twelve
-# weighted by their shares.
-found = [combine(one, "released-12", "self") for one in compared]
+# Tables of few columns are compared by four Gaussians, from narrow to wide. Dark entries are pairs of samples that a
+# kernel finds similar; samples are in the order of their groups. The kernels of the z-scores are shown, and the
+# consensus, their mean weighted by their shares.
+found = [combine(one, "auto", "self") for one in compared]
 shown = found[1]
 kernels = shown.bank.grams(shown.training, shown.training)
 
 fig, axes = plt.subplots(1, 5, figsize=(11, 2.7), layout="constrained")
-for ax, i in zip(axes, (0, 2, 6, 9), strict=False):
-    ax.imshow(kernels[i], cmap="Greys")
-    ax.set_title(f"{shown.bank.names[i]}\nshare {shown.weights[i]:.1%}", size=9)
+for ax, kernel, name, share in zip(axes, kernels, shown.bank.names, shown.weights, strict=False):
+    ax.imshow(kernel, cmap="Greys")
+    ax.set_title(f"{name}\nshare {share:.1%}", size=9)
 axes[4].imshow(shown.matrix, cmap="Greys")
-axes[4].set_title("consensus of\nall twelve", size=9, weight="bold")
+axes[4].set_title("consensus of\nall four", size=9, weight="bold")
 plt.setp(axes, xticks=[], yticks=[])
 plt.show()
 
 # %%
 # 3. Graphs
 # ---------
-# Six graphs of each version: the affinities of the ridge representation with 10 and 15 neighbours, the same with 10 and
-# 30 neighbours and weights by shared neighbours, and self-tuned similarities of 5 and 15 neighbours. Three of each are
-# shown, all drawn at the z-scores, whatever they were built from.
-cuts = ["ridge 10", "ridge 15", "ridge 10, shared", "ridge 30, shared", "neighbours 5", "neighbours 15"]
+# Seven graphs of each version, as of all tables of two or three columns: the affinities of the ridge representation
+# with 15 neighbours, and with 10 and 30 and weights by shared neighbours; self-tuned similarities of 5 and 15
+# neighbours, and of 10 and 20 with weights by shared neighbours. Three of each are shown, all drawn at the z-scores,
+# whatever they were built from.
+cuts = ["ridge 15", "ridge 10, shared", "ridge 30, shared"]
+cuts += ["neighbours 5", "neighbours 15", "neighbours 10, shared", "neighbours 20, shared"]
 graphs, titles, prior = [], [], []
 for (version, _), consensus in zip(compared, found, strict=True):
-    for family in several_cuts(consensus.matrix, ("ridge", "tuned"), 0.1):
+    for family in several_cuts(consensus.matrix, ("ridge", "tuned"), 0.1, any_shape=True):
         graphs += family.graphs
         prior += [version.share] * len(family.graphs)
     titles += [f"{names[version.name]}: {cut}" for cut in cuts]
@@ -97,7 +99,7 @@ def draw_graph(ax, S, title):
 
 
 fig, axes = plt.subplots(2, 3, figsize=(11, 5.6), layout="constrained")
-for ax, g in zip(axes.flat, (0, 2, 4, 6, 8, 10), strict=True):
+for ax, g in zip(axes.flat, (0, 3, 5, 7, 10, 12), strict=True):
     draw_graph(ax, graphs[g], titles[g])
 plt.show()
 
@@ -140,7 +142,7 @@ weights = np.array(prior) * [trusted(a, few_columns=True) for a in agreement]
 weights /= weights.sum()
 
 fig, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-ax.barh(titles, weights, color=["C1"] * 6 + ["C0"] * 6)
+ax.barh(titles, weights, color=["C1"] * 7 + ["C0"] * 7)
 for i, (weight, a) in enumerate(zip(weights, agreement, strict=True)):
     ax.text(weight, i, f"  {weight:.1%} (agreement {a:.2f})", va="center", size=8)
 ax.invert_yaxis()

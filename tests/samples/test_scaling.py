@@ -300,3 +300,10 @@ def test_fewer_than_ten_columns_are_few(rng, columns, few):
     first = versions(rng.normal(size=(60, columns)))[0]
     assert first.few_columns == few
     assert first.scalings["X"].method == ("none" if few else "unit")
+
+
+@pytest.mark.parametrize("scale", ["none", "unit", "zscore"])
+@pytest.mark.parametrize(("columns", "few"), [(9, True), (10, False)])
+def test_columns_are_few_whichever_scaling_was_asked_for(rng, columns, few, scale):
+    (version,) = fit_versions(Views.of_table(rng.normal(size=(60, columns))), scale)
+    assert (version.name, version.few_columns) == ("given", few)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
@@ -87,6 +87,37 @@ def test_every_kind_of_affinity_is_cut_at_several_numbers_of_neighbours(K):
     for family, (kind, k), plain in ((ridge, ("ridge", 15), 1), (tuned, ("tuned", 15), 1)):
         assert [(part.kind, part.k, part.weight) for part in family.parts] == [(kind, k, 1)]
         assert family.degree == pytest.approx(family.graphs[plain].sum() / 90)
+
+
+def test_groups_of_any_shape_have_more_graphs_of_shared_neighbours(K):
+    usual, shapes = (several_cuts(K, ("ridge", "tuned"), 0.1, any_shape=of) for of in (False, True))
+    affinities = KernelAffinities(K, 0.1)
+    cuts = [Cut(5), Cut(15), Cut(10, shared=True), Cut(20, shared=True)]
+    for found, expected in zip(shapes[1].graphs, cut_graphs(affinities("tuned"), cuts, 90), strict=True):
+        assert_array_equal(found.toarray(), expected.toarray())
+    for found, expected in zip(shapes[0].graphs, usual[0].graphs[1:], strict=True):
+        assert_array_equal(found.toarray(), expected.toarray())
+    for family, same in zip(shapes, usual, strict=True):  # new samples join both by the same rows
+        assert (family.parts, family.degree) == (same.parts, same.degree)
+
+
+@pytest.mark.parametrize(
+    ("columns", "graph", "any_shape"), [(2, "auto", True), (3, "auto", True), (4, "auto", False), (2, "knn", False)]
+)
+def test_groups_of_two_or_three_columns_may_have_any_shape(monkeypatch, columns, graph, any_shape):
+    asked = []
+    monkeypatch.setattr(dense, "several_cuts", lambda *args, **of: asked.append(of) or several_cuts(*args, **of))
+    WeaveClustering(3, graph=graph, random_state=0).fit(np.random.default_rng(0).normal(size=(40, columns)))
+    assert asked
+    assert all(of == {"any_shape": any_shape} for of in asked)
+
+
+@pytest.mark.parametrize("scale", ["auto", "none", "zscore"])
+@pytest.mark.parametrize("noise", [0.03, 0.05])
+def test_rings_are_found_in_every_scaling_that_keeps_them(scale, noise):
+    X, y = make_circles(300, factor=0.5, noise=noise, random_state=0)
+    model = WeaveClustering(2, scale=scale, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
 
 
 def test_the_mean_degree_of_a_graph_without_edges_is_one():

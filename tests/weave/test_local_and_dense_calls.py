@@ -111,7 +111,9 @@ def test_classes_with_local_rows_are_compared_by_identity():
 def test_neighbours_are_looked_for_in_z_scores_and_where_columns_are_few(monkeypatch, graph, name, few, kinds):
     found = []
     cuts = dense.several_cuts
-    monkeypatch.setattr(dense, "several_cuts", lambda K, kinds, gamma: found.append(kinds) or cuts(K, kinds, gamma))
+    monkeypatch.setattr(
+        dense, "several_cuts", lambda K, kinds, gamma, **of: found.append(kinds) or cuts(K, kinds, gamma, **of)
+    )
     prepare = dense.prepare
 
     def prepared(samples, scale, **options):

@@ -229,8 +229,8 @@ _TASKS = {
     "clusters": {
         "graph": '"ridge", and neighbours as well in z-scores and where columns are few',
         "versions": "and trusts the one more whose clusters are more stable.",
-        "neighbors": '10 and 15, and 10 and 30 with weights by shared neighbours; 5 and 15 for "knn"; 10 for\n'
-        '    "both" and for the solver "local".',
+        "neighbors": '10 and 15, and 10 and 30 with weights by shared neighbours; 5 and 15 for "knn", and 10 and\n'
+        '    20 with such weights for two or three columns; 10 for "both" and for the solver "local".',
     },
     "classes": {"graph": '"both"', "versions": "and adds up the graphs of both.", "neighbors": "10."},
 }

@@ -148,10 +148,13 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     open_to_all = scale == "auto" and set(views.kinds) == {"table"}
     given = {} if open_to_all else _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
-    sizes = {name: _size_of(tables[name]) for name in views.names if name not in given}
-    if not sizes:
-        return (Version("given", given),)
+    sizes = {
+        name: _size_of(tables[name]) for name, kind in zip(views.names, views.kinds, strict=True) if kind == "table"
+    }
     few = any(size.columns < FEW_COLUMNS for size in sizes.values())
+    sizes = {name: size for name, size in sizes.items() if name not in given}
+    if not sizes:
+        return (Version("given", given, few_columns=few),)
     reason = "no scaling is known to be the right one"
     direction = {name: _direction(size, reason) for name, size in sizes.items()}
     even = float(np.mean([_evenness(tables[name], size) ** 4 for name, size in sizes.items()]))

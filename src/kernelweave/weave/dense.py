@@ -37,6 +37,7 @@ __all__ = ["Dense", "row_shares"]
 # of a sample that are compared: with as many as a row of a graph has entries, a sample would be joined to its copies
 # only, and be a cluster of its own
 _MOST_COPIES = 4
+_DRAWN = 3  # columns: groups of so few may be of any shape, such as rings and arcs
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
 
 _Built = tuple[Version, Consensus, list[Family]]
@@ -130,13 +131,14 @@ def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
     """Return every version of the samples, its consensus kernel and its graphs."""
     built: list[_Built] = []
     for one in compared:
-        kinds = _kinds(one.version, plan) if plan.many else ()
+        version, samples = one
         consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
-            families = several_cuts(consensus.matrix, kinds, plan.rule.gamma)
+            any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
+            families = several_cuts(consensus.matrix, _kinds(version, plan), plan.rule.gamma, any_shape=any_shape)
         else:
             families = [one_graph(consensus.matrix, plan.rule)]
-        built.append((one.version, consensus, families))
+        built.append((version, consensus, families))
     return built
 
 

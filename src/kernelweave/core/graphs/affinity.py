@@ -336,10 +336,15 @@ def _ties(affinity: Affinity, piece: Labels) -> tuple[NDArray[np.intp], NDArray[
     return rows[last], np.where(reached, to[last], hub), reached
 
 
-# of ridge affinities graphs of shared neighbours are the best in the mean; neighbours are what few columns need
+# of ridge affinities graphs of shared neighbours are the best in the mean
 _CUTS: dict[Kind, tuple[Cut, ...]] = {
     "ridge": (Cut(10), Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
     "tuned": (Cut(5), Cut(15)),
+}
+# rings and arcs: single samples between two of them share few neighbours with either
+_CUTS_OF_SHAPES: dict[Kind, tuple[Cut, ...]] = {
+    "ridge": (Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
+    "tuned": (Cut(5), Cut(15), Cut(10, shared=True), Cut(20, shared=True)),
 }
 _KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 15}  # entries per row for new samples
 
@@ -361,13 +366,17 @@ class Family(NamedTuple):
     degree: float
 
 
-def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float) -> list[Family]:
-    """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece."""
+def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float, *, any_shape: bool = False) -> list[Family]:
+    """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece.
+
+    If groups may have `any_shape`, more of the graphs have weights by shared neighbours.
+    """
     found = []
     for kind in kinds:
+        cuts = (_CUTS_OF_SHAPES if any_shape else _CUTS)[kind]
         affinity = KernelAffinities(K, gamma)(kind)
-        graphs = cut_graphs(affinity, _CUTS[kind], len(K))
-        plain = graphs[[cut == Cut(_KEPT[kind]) for cut in _CUTS[kind]].index(True)]
+        graphs = cut_graphs(affinity, cuts, len(K))
+        plain = graphs[cuts.index(Cut(_KEPT[kind]))]
         found.append(Family(tuple(graphs), (RowPart(kind, _KEPT[kind], 1.0),), mean_degree(plain)))
     return found
 
