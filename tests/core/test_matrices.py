@@ -51,10 +51,11 @@ def test_spectral_norm_of_a_large_matrix_of_low_rank_needs_no_luck(rng, rank):
     assert_allclose(symmetric_spectral_norm(M), np.linalg.norm(M, 2), rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [5, 300])
+@pytest.mark.parametrize("n", [1, 5, 129, 300, 515])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_outer_square_is_the_product_with_the_transpose(rng, n, dtype):
-    E = rng.normal(size=(n, n)).astype(dtype)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_outer_square_is_the_product_with_the_transpose(rng, n, dtype, order):
+    E = rng.normal(size=(n, n)).astype(dtype, order=order)
     assert outer_square(E).dtype == dtype
     assert_allclose(outer_square(E), E @ E.T, atol=50 * n * np.finfo(dtype).eps)
     assert_allclose(outer_square(E), outer_square(E).T, atol=0)

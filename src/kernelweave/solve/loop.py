@@ -31,7 +31,7 @@ __all__ = [
 
 _ROUNDING = 256  # a relative change of this many units in the last place is rounding: 3e-5 in single precision
 _ROWS = 128
-_CACHED_ROWS = 16  # whose differences fit into the cache
+_CACHED_BYTES = 2**18  # of differences, which fit into the cache
 _SLOW_FROM = 10  # iterations: most runs end before, and need no memory for the kernels
 _FIRST, _LEAST, _MOST = 4.0, 2.0, 1e4  # bounds of the stride
 _LEVEL_FOR = 5  # iterations
@@ -156,6 +156,7 @@ class Leaps:
         """Take one iteration, from an extrapolated K or from the state as it is; None if it would change nothing."""
         iteration = self._leap() if len(self.kernels) == 3 else None
         if iteration is None:
+            self.run.state = replace(self.run.state, M=None)  # the first step replaces it: its memory is free for it
             iteration = self.run.sweep(enough=self.run.tol if self.last_change < self.run.tol else 0.0)
             if iteration is None:
                 return None
@@ -235,12 +236,14 @@ def _finite(M: Matrix, M_new: Matrix) -> bool:
 def _relative(M: Matrix, M_new: Matrix) -> float:
     if M_new is M:
         return 0.0
-    squares = np.zeros(2)
-    for i in range(0, len(M), _CACHED_ROWS):  # no matrix for the difference
-        rows = M[i : i + _CACHED_ROWS]
-        D = M_new[i : i + _CACHED_ROWS] - rows
-        squares += np.vdot(D, D), np.vdot(rows, rows)
-    return _ratio(*np.sqrt(squares)) if np.isfinite(squares).all() else np.nan
+    change = size = 0.0
+    step = max(_CACHED_BYTES // M[0].nbytes, 1)
+    for i in range(0, len(M), step):  # no matrix for the difference
+        rows = M[i : i + step]
+        D = M_new[i : i + step] - rows
+        change += float(np.vdot(D, D))
+        size += float(np.vdot(rows, rows))
+    return _ratio(change**0.5, size**0.5) if np.isfinite(change + size) else np.nan
 
 
 def _ratio(change: float, size: float) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import ridge_inverse
-from kernelweave.core.paper.closed_forms import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products
+from kernelweave.core.paper.closed_forms import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products, product_distances
 
 __all__ = ["History", "Outcome", "Problem", "Record", "Solution", "State", "StepError", "Workspace"]
 
@@ -47,6 +47,16 @@ class Problem:
     def products(self) -> Matrix:
         """HH, HH_ij = <H_i, H_j>, summed in double precision."""
         return kernel_products(self.H)
+
+    @cached_property
+    def weight_at_mean(self) -> float:
+        """Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels: the sum of SMKL's weights at it.
+
+        Distances are at least a hundredth of the kernel's norm: a single kernel is at distance 0 from its mean.
+        """
+        HH, ones = self.products, np.ones(self.r)
+        d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
+        return float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
 
     @cached_property
     def size(self) -> float:

@@ -34,7 +34,6 @@ from kernelweave.core.paper.closed_forms import (
     kernel_step,
     parametrised_weights,
     positive_graph,
-    product_distances,
     residual,
     self_weights,
     smoothness,
@@ -176,8 +175,7 @@ class RidgeStart:
 class Beta:
     """The paper's beta, or the scale-free one: relative = beta · Σ_i 1/(2 ||H_i - H̄||), H̄ the mean of the kernels.
 
-    The sum is that of SMKL's weights at the mean, which decreases as 1/n. Distances are at least a hundredth of the
-    kernel's norm: a single kernel is at distance 0 from its mean.
+    The sum is that of SMKL's weights at the mean, which decreases as 1/n.
     """
 
     beta: float | None = None
@@ -187,9 +185,7 @@ class Beta:
         """Return the paper's beta for this problem."""
         if self.beta is not None:
             return self.beta
-        HH, ones = problem.products, np.ones(len(problem.H))
-        d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
-        return self.relative / float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
+        return self.relative / problem.weight_at_mean
 
 
 @dataclass(frozen=True, slots=True)

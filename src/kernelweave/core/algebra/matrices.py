@@ -29,6 +29,7 @@ _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
 _SMALL = 64  # rows: halves are not faster than LAPACK up to here
+_STEP = 16  # rows: products of matrices whose sizes are multiples of it are a few per cent faster
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -43,13 +44,14 @@ def symmetric_part(M: Matrix) -> Matrix:
 def average_with_transpose(M: Matrix) -> None:
     """M becomes (M + M')/2 in place, a tile at a time."""
     n = len(M)
+    M *= 0.5
     for i in range(0, n, _TILE):
         rows = slice(i, i + _TILE)
         for j in range(i, n, _TILE):
             cols = slice(j, j + _TILE)
-            tile = (M[rows, cols] + M[cols, rows].T) / 2
-            M[rows, cols] = tile
-            M[cols, rows] = tile.T
+            upper, lower = M[rows, cols], M[cols, rows]
+            upper += lower.T
+            lower[...] = upper.T
 
 
 def ridge_inverse(K: Matrix, *, gamma: float) -> Matrix:
@@ -90,7 +92,7 @@ def _inverse_root(M: Matrix) -> bool:
             return False
         M[...] = trtri(R, lower=False, overwrite_c=True)[0]  # a copy, if M is part of a matrix
         return True
-    first, last = slice(n // 2), slice(n // 2, n)
+    first, last = _halves(n)
     A, B, D = M[first, first], M[first, last], M[last, last]
     if not _inverse_root(A):
         return False
@@ -101,6 +103,12 @@ def _inverse_root(M: Matrix) -> bool:
         return False
     B[...] = trmm(1.0, D, trmm(-1.0, A, C, overwrite_b=True), side=1, overwrite_b=True)
     return True
+
+
+def _halves(n: int) -> tuple[slice, slice]:
+    """Two halves of n rows; those of many rows are apart at a multiple of the rows that BLAS computes at once."""
+    half = n // 2 if n < 2 * _STEP else -(-(n // 2) // _STEP) * _STEP
+    return slice(half), slice(half, n)
 
 
 def _indefinite_inverse(K: Matrix, gamma: float) -> Matrix:
@@ -147,12 +155,23 @@ def eigenpairs(M: Matrix, first: int, last: int) -> tuple[Vector, Matrix]:
 
 
 def outer_square(E: Matrix) -> Matrix:
-    """E E' by syrk (n³ flops), mirrored a tile at a time."""
-    (syrk,) = get_blas_funcs(("syrk",), (E,))
-    # BLAS reads Fortran order, which the transpose of a C-ordered matrix has, and fills the upper triangle
-    C = (syrk(1.0, E, lower=0) if E.flags.f_contiguous else syrk(1.0, E.T, trans=1, lower=0)).T
-    _mirror_lower(C)
-    return np.asarray(C)
+    """E E' (n³ flops), exactly symmetric."""
+    C = np.empty((len(E), len(E)), dtype=E.dtype)
+    _fill_outer_square(E, C)
+    return C
+
+
+def _fill_outer_square(E: Matrix, C: Matrix) -> None:
+    """C becomes E E', by halves of the rows: a general product between them is faster than syrk of a large matrix."""
+    n = len(E)
+    if n <= _TILE:
+        np.matmul(E, E.T, out=C)  # numpy calls syrk and mirrors the triangle
+        return
+    first, last = _halves(n)
+    np.matmul(E[last], E[first].T, out=C[last, first])
+    C[first, last] = C[last, first].T
+    _fill_outer_square(E[first], C[first, first])
+    _fill_outer_square(E[last], C[last, last])
 
 
 class SymmetricOperator(LinearOperator):  # type: ignore[misc]
