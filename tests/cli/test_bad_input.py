@@ -170,3 +170,20 @@ def test_labels_that_say_nothing(refused, table):
 
 def test_an_unknown_option_is_a_wrong_use(refused, csv):
     assert "No such option" in refused("cluster", csv, "--clusterz", 3)
+
+
+def test_the_columns_of_a_file_are_named_once_each(refused, csv):
+    said = refused("cluster", csv, "-k", 3, "--drop", "a,b")
+    assert "data.csv has no column 'a,b'; it has 'name', 'a', 'b', 'c', 'd'." in said
+
+
+def test_of_many_columns_the_first_are_named(refused):
+    np.savetxt(
+        "wide.csv",
+        np.random.default_rng(0).normal(size=(9, 20)),
+        delimiter=",",
+        header=",".join("abcdefghijklmnopqrst"),
+        comments="",
+    )
+    said = refused("cluster", "wide.csv", "-k", 3, "--drop", "z")
+    assert said.endswith("'k', 'l' and 8 more.")

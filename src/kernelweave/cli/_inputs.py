@@ -230,7 +230,7 @@ def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
 
 def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
-    held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
+    held = [list(dict.fromkeys([*view.table.columns, *map(str, view.table.frame)])) for view in found.values()]
     coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
     for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
         if not any(column in each for each in held):
