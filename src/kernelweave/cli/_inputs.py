@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array
-from kernelweave.cli._numeric import fitted_columns, usable
+from kernelweave.cli._numeric import fitted_columns, needed, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
@@ -151,7 +151,7 @@ def _inputs_of(
         kind = (mixed or None) if fitted is None else False
         named = view.table.ids is not None
         tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
-        problems += [(source, problem) for problem in wrong]
+        problems += [(source, problem if columns is None else needed(problem)) for problem in wrong]
     if problems:
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)

@@ -15,7 +15,7 @@ from kernelweave.tabular.problems import Problem, Way, need_column, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted_columns", "usable"]
+__all__ = ["fitted_columns", "needed", "usable"]
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
@@ -25,6 +25,11 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
     """Return the columns that a model of numbers was fitted on, in their order."""
     own = list(table)
     return table[[need_column(own, name, source) for name in columns]]
+
+
+def needed(problem: Problem) -> Problem:
+    """Return a problem of a column that a fitted model needs: no option settles it, since none may leave it out."""
+    return Problem(f"{problem.text} The model was fitted on this column: correct the file, or leave the row out.")
 
 
 def usable(
