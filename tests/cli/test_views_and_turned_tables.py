@@ -158,7 +158,7 @@ def test_inspect_shows_every_column_and_what_would_be_done(run, table, tmp_path)
     assert any(line.startswith("kind category 0 3 different: ") and line.endswith("feature") for line in lines)
     assert any(line.startswith("n whole number 0 0 to 59") for line in lines)
     assert any(line.startswith("late boolean 0 ") for line in lines)
-    assert "kernelweave inspect data.csv --drop c" in lines
+    assert "kernelweave inspect data.csv --missing 'c=about 3'" in lines
     assert list(tmp_path.iterdir()) == [tmp_path / "data.csv"]
 
 
