@@ -23,6 +23,7 @@ from kernelweave.tabular.number_text import Style, find_style, numbers_of, uncle
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import find_id, is_unnamed
+from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
@@ -82,8 +83,9 @@ def finished(
 
 
 def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
-    """Return a table whose notes name the numbers that may be codes for missing values."""
-    hints = code_hints(table.frame, wishes.kept)
+    """Return a table whose notes name the numbers that may be codes for missing values, or numbers of the rows."""
+    named = table.ids is not None
+    hints = code_hints(table.frame, wishes.kept) + number_hints(table.frame, wishes.kept, named=named)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 

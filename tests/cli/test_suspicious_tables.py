@@ -1,0 +1,49 @@
+"""Notes about columns and rows that are most likely neither features nor samples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelweave.tabular import read_table
+
+
+def notes_of(frame, path, **options):
+    frame.to_parquet(path, index=False) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return " ".join(read_table(path, **options).notes)
+
+
+@pytest.fixture
+def numbered():
+    """Return 30 samples with numbers from 1000001, in random order, beside two features."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"Kunden-Nr": 1000001 + rng.permutation(30), "a": rng.normal(size=30), "b": rng.normal(size=30)}
+    )
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+def test_a_column_that_numbers_the_rows_gets_a_hint(tmp_path, numbered, name):
+    said = notes_of(numbered, tmp_path / name)
+    assert "column 'Kunden-Nr' holds the numbers 1000001 to 1000030, each once." in said
+    assert 'pass --id "Kunden-Nr" (id="Kunden-Nr" in Python)' in said
+    assert "each once" not in notes_of(numbered, tmp_path / name, id="Kunden-Nr")
+    assert "each once" not in notes_of(numbered, tmp_path / name, drop=["Kunden-Nr"])
+
+
+def test_beside_names_of_the_samples_a_column_of_row_numbers_is_to_be_dropped(tmp_path, numbered):
+    numbered.insert(0, "name", [f"s{i}" for i in range(30)])
+    assert 'pass --drop "Kunden-Nr" (drop=["Kunden-Nr"] in Python)' in notes_of(numbered, tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize("change", ["gap", "twice", "fraction", "missing", "few"])
+def test_other_columns_of_numbers_get_no_hint_as_row_numbers(tmp_path, numbered, change):
+    column = numbered["Kunden-Nr"].sort_values().reset_index(drop=True).astype(float)
+    column[4] = {
+        "gap": column[29] + 1,
+        "twice": column[3],
+        "fraction": column[3] + 0.5,
+        "missing": np.nan,
+        "few": column[4],
+    }[change]
+    table = numbered.assign(**{"Kunden-Nr": column})[: 9 if change == "few" else 30]
+    assert "each once" not in notes_of(table, tmp_path / "data.csv")
