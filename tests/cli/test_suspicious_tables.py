@@ -47,3 +47,37 @@ def test_other_columns_of_numbers_get_no_hint_as_row_numbers(tmp_path, numbered,
     }[change]
     table = numbered.assign(**{"Kunden-Nr": column})[: 9 if change == "few" else 30]
     assert "each once" not in notes_of(table, tmp_path / "data.csv")
+
+
+@pytest.fixture
+def summed():
+    """Return 20 samples and their sums below them."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(5, 1, 20).round(2), "b": rng.integers(1, 9, 20)})
+    return pd.concat([table, table.sum().to_frame().T], ignore_index=True)
+
+
+def test_a_last_row_of_sums_without_a_name_gets_a_hint(tmp_path, summed):
+    told = "its last row holds the sums of the rows above it. If it is no sample, remove it from the file."
+    assert told in notes_of(summed, tmp_path / "data.csv")
+    named = summed.assign(name=[*(f"s{i}" for i in range(20)), None])
+    assert told in notes_of(named, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 21
+
+
+def test_a_last_row_of_sums_with_a_german_name_is_left_out(tmp_path, summed):
+    summed.insert(0, "name", [*(f"s{i}" for i in range(20)), "Gesamtsumme"])
+    assert "'Gesamtsumme' at its end sums up the other rows, so left out." in notes_of(summed, tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize("change", ["other number", "zero", "one column", "few rows"])
+def test_other_last_rows_get_no_hint(tmp_path, summed, change):
+    if change == "other number":
+        summed.loc[20, "a"] += 0.1
+    elif change == "zero":
+        summed["a"] = 0.0
+    elif change == "one column":
+        summed = summed[["a"]]
+    else:
+        summed = pd.DataFrame({"a": [1, 2, 3, 6], "b": [2, 2, 4, 8]})
+    assert "sums of the rows" not in notes_of(summed, tmp_path / "data.csv")
