@@ -81,3 +81,11 @@ def test_other_last_rows_get_no_hint(tmp_path, summed, change):
     else:
         summed = pd.DataFrame({"a": [1, 2, 3, 6], "b": [2, 2, 4, 8]})
     assert "sums of the rows" not in notes_of(summed, tmp_path / "data.csv")
+
+
+def test_infinite_and_huge_numbers_are_looked_at_without_a_warning(tmp_path):
+    ends = np.tile([-np.inf, np.inf], 10)
+    table = pd.DataFrame(
+        {"a": ends, "b": np.full(20, np.inf), "c": np.full(20, 1e308), "d": np.tile([-1e308, 1e308], 10)}
+    )
+    assert notes_of(table, tmp_path / "data.csv") == ""

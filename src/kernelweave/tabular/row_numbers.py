@@ -21,7 +21,8 @@ def number_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: bo
     if n < _LEAST:
         return []
     numeric = frame.select_dtypes("number")
-    fits = (numeric.max() - numeric.min() == n - 1).to_numpy(dtype=bool, na_value=False)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused elsewhere
+        fits = (numeric.max() - numeric.min() == n - 1).to_numpy(dtype=bool, na_value=False)
     hints = []
     for name in [name for name in numeric.columns[fits] if name not in kept]:
         values = numeric[name].to_numpy(dtype=np.float64, na_value=np.nan)

@@ -60,6 +60,8 @@ def _is_sum(numbers: Any) -> bool:
     last = numbers.iloc[-1].dropna()
     if len(numbers) <= _ABOVE or len(last) < _COLUMNS:
         return False
-    sums = numbers[last.index].iloc[:-1].sum().to_numpy(dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused elsewhere
+        sums = numbers[last.index].iloc[:-1].sum().to_numpy(dtype=np.float64)
     values = last.to_numpy(dtype=np.float64)
-    return bool((np.isfinite(values) & (values != 0) & (np.abs(sums - values) <= _EXACT * np.abs(values))).all())
+    known = np.isfinite(values) & np.isfinite(sums) & (values != 0)
+    return bool(known.all() and (np.abs(sums - values) <= _EXACT * np.abs(values)).all())
