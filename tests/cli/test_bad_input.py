@@ -1,5 +1,6 @@
 """What cannot be used is refused by one sentence that says what to do, with exit code 2, and nothing is written."""
 
+import os
 import pickle
 import shlex
 import zipfile
@@ -223,3 +224,11 @@ def test_of_many_columns_the_first_are_named(refused):
     )
     said = refused("cluster", "wide.csv", "-k", 3, "--drop", "z")
     assert said.endswith("'k', 'l' and 8 more.")
+
+
+def test_standard_input_and_pipes_are_named_as_such(refused, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for source in ("-", "pipe.csv"):
+        assert f"{source}: a table is read several times, so not from standard input or a pipe" in refused(
+            "inspect", source
+        )
