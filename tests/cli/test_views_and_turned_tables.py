@@ -83,6 +83,18 @@ def test_rows_that_look_like_genes_are_hinted_at_and_left_as_they_are(run, expre
     assert any("its 150 rows are taken as samples" in note and "--transpose" in note for note in view["notes"])
 
 
+def test_columns_that_look_like_samples_are_hinted_at_whatever_the_rows_are_called(tmp_path, expression):
+    expression.index = [f"metabolite {i}" for i in range(150)]
+    expression.to_csv(tmp_path / "data.csv")
+    (note,) = [note for note in read_table(tmp_path / "data.csv").notes if "--transpose" in note]
+    assert (
+        "150 rows are taken as samples, but its columns are named like samples ('patient_0', 'patient_1' ...)" in note
+    )
+    expression.index = [f"patient {i}" for i in range(150)]
+    expression.to_csv(tmp_path / "data.csv")
+    assert not any("--transpose" in note for note in read_table(tmp_path / "data.csv").notes)
+
+
 def test_columns_are_the_samples_when_asked(run, expression, tmp_path):
     code, _, err = run("cluster", "genes.csv", "--transpose", "-k", 2)
     assert code == 0, err
