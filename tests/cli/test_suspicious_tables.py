@@ -89,3 +89,23 @@ def test_infinite_and_huge_numbers_are_looked_at_without_a_warning(tmp_path):
         {"a": ends, "b": np.full(20, np.inf), "c": np.full(20, 1e308), "d": np.tile([-1e308, 1e308], 10)}
     )
     assert notes_of(table, tmp_path / "data.csv") == ""
+
+
+@pytest.mark.parametrize("name", ["species", "true_label", "Class", "target"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_feature_that_is_called_like_classes_gets_a_note(run, table, name, numbers):
+    kind = table["kind"].factorize()[0] if numbers else table["kind"]
+    table.drop(columns="kind").assign(**{name: kind}).to_csv("data.csv", index=False)
+    code, _, err = run("cluster", "data.csv", "-k", 3)
+    assert code == 0, err
+    assert f"Column {name!r} is called like known classes, and is a feature" in err
+    for option in ("--drop", "--metadata-columns"):
+        code, _, err = run("cluster", "data.csv", "-k", 3, option, name, "--force")
+        assert code == 0, err
+        assert "known classes" not in err
+
+
+def test_measurements_and_other_names_get_no_note_about_classes(run, table):
+    table.rename(columns={"a": "target", "kind": "colour"}).to_csv("data.csv", index=False)
+    _, _, err = run("cluster", "data.csv", "-k", 3)
+    assert "known classes" not in err
