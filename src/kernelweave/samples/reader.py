@@ -244,6 +244,13 @@ def _is_frame(X: Any) -> bool:
     if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
         raise InvalidInputError(msg)
+    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()].tolist()[0]
+        msg = f"X has several columns of one name ({twice!r}): give every column a name of its own."
+        raise InvalidInputError(msg)
+    if is_frame(X) and 0 in getattr(X, "shape", ())[1:]:
+        msg = f"X has no columns (shape={X.shape}): pass at least one feature."
+        raise InvalidInputError(msg)
     return is_frame(X)
 
 
