@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -215,7 +216,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), _missing_cells(estimator):
         table = validate_data(
             estimator,
             X,
@@ -234,6 +235,19 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     views = Views(parts)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
+
+
+@contextmanager
+def _missing_cells(estimator: BaseEstimator) -> Iterator[None]:
+    """Say how missing cells can be read, where scikit-learn's message names other packages' models."""
+    try:
+        yield
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
+        msg = f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
+        raise InvalidInputError(msg) from error
 
 
 def _is_frame(X: Any) -> bool:
