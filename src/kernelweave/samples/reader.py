@@ -129,6 +129,7 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
     elif form == "several":
         views = Views(cast(Tables, X), readings=estimator.readings_)
     else:
+        _need_views(estimator)
         views = _one_table(estimator, X, None, reset=False)
     if (views.names, views.widths) != (estimator.view_names_, estimator.view_widths_):
         views = _like_fitted(estimator, views)
@@ -140,7 +141,8 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     names, widths = estimator.view_names_, estimator.view_widths_
     if views.names != names:
         if not set(views.names) <= set(names):
-            fitted = "one table" if names == _ONE_VIEW else f"the views {', '.join(names)}"
+            given = tuple(estimator.readings_) or names  # a mixed table is several views, but one of the user's
+            fitted = "one table" if given == _ONE_VIEW else f"the views {', '.join(given)}"
             got = "one table" if views.names == _ONE_VIEW else ", ".join(views.names)
             msg = f"The model was fitted on {fitted}; got {got}."
             raise InvalidInputError(msg)
@@ -151,6 +153,17 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
             msg = f"View {name!r} has {width} features, but {what} is expecting {expected} features."
             raise InvalidInputError(msg)
     return views
+
+
+def _need_views(estimator: BaseEstimator) -> None:
+    """Refuse one table for a model that was fitted on several."""
+    given = tuple(estimator.readings_)
+    if getattr(estimator, "views", None) is None and any(name != _ONE_VIEW[0] for name in given):
+        msg = (
+            f"The model was fitted on the views {', '.join(given)}; got one table: pass a dict of tables, such as "
+            f"{{{given[0]!r}: table}}."
+        )
+        raise InvalidInputError(msg)
 
 
 def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
