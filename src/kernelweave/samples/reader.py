@@ -20,7 +20,7 @@ from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
-from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
+from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
 from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table
 from kernelweave.samples.views import Choices, TableReading, Views
 
@@ -70,6 +70,8 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
+        if hasattr(estimator, "scale"):  # Weave and the SMKL family; some baselines take graphs or distances
+            refuse_distances(stack)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         if column_choices(kernels) is not None:
