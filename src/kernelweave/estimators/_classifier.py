@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
@@ -47,6 +46,8 @@ def _score(self: Any, X: SamplesLike, y: LabelsLike, sample_weight: ArrayLike | 
     float
         The share of right classes among the samples with a label.
     """
+    from sklearn.metrics import accuracy_score  # slow to import, and needed here only
+
     found = self.predict(X)  # first: it says so if the model is not fitted
     need_one_order(X, y)
     if hasattr(y, "reindex"):  # several tables are joined by the names of their samples
