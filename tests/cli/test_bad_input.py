@@ -1,6 +1,8 @@
 """What cannot be used is refused by one sentence that says what to do, with exit code 2, and nothing is written."""
 
+import os
 import pickle
+import shlex
 import zipfile
 
 import numpy as np
@@ -22,8 +24,12 @@ def test_a_missing_value_that_the_kernels_cannot_take_is_named_by_column_and_row
 
 def test_infinity_is_named_by_column_and_row(refused, table):
     table.loc[4, "b"] = np.inf
+    table.loc[6, "b"] = -np.inf
     said = refused("cluster", write(table.drop(columns="kind")), "--id", "name", "-k", 3)
-    assert "column 'b' is infinite in row 5" in said
+    assert "column 'b' is infinite in row 5 and 1 other." in said
+    assert "--missing b=-inf --missing b=inf (take them as missing) or --drop b (leave it out)" in said
+    said = refused("cluster", "data.csv", "--id", "name", "-k", 3, "--kernels", "released-7")
+    assert "--missing" not in said  # these kernels take no missing cell
 
 
 def test_one_word_among_numbers_is_found(refused, table):
@@ -31,7 +37,38 @@ def test_one_word_among_numbers_is_found(refused, table):
     table.loc[7, "b"] = "about 3"
     said = refused("cluster", write(table.drop(columns="kind")), "--id", "name", "-k", 3)
     assert "column 'b' holds 'about 3' in row 8" in said
+    said = said.partition(" Pass ")[2]
+    assert said.startswith(
+        "--missing 'b=about 3' (take it as missing), --drop b (leave it out) or --id b (it names the"
+    )
+    said = refused("cluster", "data.csv", "--id", "name", "-k", 3, "--kernels", "released-7")
+    assert "--missing" not in said
     assert "--drop b (leave it out) or --id b (it names the samples)" in said
+
+
+def test_words_among_numbers_and_infinity_are_settled_by_the_command_that_is_printed(run, table):
+    table["b"] = table["b"].astype(object)
+    table.loc[[7, 9], "b"] = ["about 3", "see note"]
+    table.loc[5, "c"] = np.inf
+    _, _, err = run("cluster", write(table.drop(columns="kind")), "--id", "name", "-k", 3)
+    command = shlex.split(err.strip().splitlines()[-1])
+    assert command[-6:] == ["--missing", "b=about 3", "--missing", "b=see note", "--missing", "c=inf"]
+    code, _, err = run(*command[1:])
+    assert code == 0, err
+    assert "3 cells without a value ('b' 2, 'c' 1), filled with the median of the column." in err
+
+
+def test_numbers_with_fractions_are_not_suggested_as_names(refused, table):
+    table["a"] = (np.arange(60) + 0.5).astype(object)
+    table.loc[7, "a"] = "about 3"
+    said = refused("cluster", write(table[["a", "b"]]), "-k", 3)
+    assert "Pass --missing 'a=about 3' (take it as missing)" in said
+
+
+def test_a_word_among_whole_numbers_that_differ_may_be_a_name(refused, table):
+    table["a"] = np.arange(60).astype(object)
+    table.loc[59, "a"] = "last"
+    assert "Pass --id a (it names the samples) or --drop a" in refused("cluster", write(table[["a", "b"]]), "-k", 3)
 
 
 @pytest.mark.parametrize(
@@ -170,3 +207,28 @@ def test_labels_that_say_nothing(refused, table):
 
 def test_an_unknown_option_is_a_wrong_use(refused, csv):
     assert "No such option" in refused("cluster", csv, "--clusterz", 3)
+
+
+def test_the_columns_of_a_file_are_named_once_each(refused, csv):
+    said = refused("cluster", csv, "-k", 3, "--drop", "a,b")
+    assert "data.csv has no column 'a,b'; it has 'name', 'a', 'b', 'c', 'd'." in said
+
+
+def test_of_many_columns_the_first_are_named(refused):
+    np.savetxt(
+        "wide.csv",
+        np.random.default_rng(0).normal(size=(9, 20)),
+        delimiter=",",
+        header=",".join("abcdefghijklmnopqrst"),
+        comments="",
+    )
+    said = refused("cluster", "wide.csv", "-k", 3, "--drop", "z")
+    assert said.endswith("'k', 'l' and 8 more.")
+
+
+def test_standard_input_and_pipes_are_named_as_such(refused, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for source in ("-", "pipe.csv"):
+        assert f"{source}: a table is read several times, so not from standard input or a pipe" in refused(
+            "inspect", source
+        )

@@ -145,3 +145,15 @@ def test_only_one_file_is_read_in_parts(refused, csv, model, given):
 def test_a_damaged_file_is_named_in_parts_too(refused, model, tmp_path):
     (tmp_path / "new.parquet").write_bytes(b"PAR1 and no more")
     assert "new.parquet cannot be read as .parquet" in refused("predict", model, "new.parquet", "--chunk-rows", 10)
+
+
+@pytest.mark.parametrize(("value", "said"), [(np.nan, "has no value in row 4"), ("much", "holds 'much' in row 4")])
+def test_no_option_is_suggested_that_leaves_out_a_column_of_the_model(refused, table, model, value, said):
+    table = table.drop(columns="kind").astype({"b": object})
+    table.loc[3, "b"] = value
+    table.to_csv("new.csv", index=False)
+    message = refused("predict", model, "new.csv", "--id", "name")
+    assert f"column 'b' {said}" in message
+    assert "The model was fitted on this column: correct the file, or leave the row out." in message
+    assert "--drop" not in message
+    assert "settles" not in message

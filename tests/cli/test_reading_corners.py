@@ -176,3 +176,35 @@ def test_arrays_saved_by_python_2_are_read_without_a_warning(tmp_path, packed):
     else:
         path.write_bytes(old)
     assert read_table(path).frame.to_numpy().tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def write_typed(frame, path):
+    if path.suffix == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_parquet(path, index=False) if path.suffix == ".parquet" else frame.to_feather(path)
+
+
+@pytest.mark.parametrize("name", ["data.xlsx", "data.parquet", "data.feather"])
+def test_texts_with_decimal_commas_are_numbers_in_files_with_types_too(tmp_path, name):
+    crp = [f"{value}".replace(".", ",") for value in PEOPLE["crp"]]
+    write_typed(PEOPLE.assign(crp=crp), tmp_path / name)
+    table = read_table(tmp_path / name)
+    assert table.frame["crp"].tolist() == PEOPLE["crp"].tolist()
+    assert table.frame["age"].tolist() == PEOPLE["age"].tolist()
+    assert any("a comma is the decimal mark ('0,5')" in note for note in table.notes)
+
+
+def test_numbers_among_texts_with_decimal_commas_stay_what_they_are(tmp_path):
+    crp = [0.5, "1,2", 8, "0,7", None, 12.5]
+    write_typed(PEOPLE.assign(crp=pd.Series(crp, dtype=object)), tmp_path / "data.xlsx")
+    crp = read_table(tmp_path / "data.xlsx").frame["crp"]
+    np.testing.assert_array_equal(crp, [0.5, 1.2, 8, 0.7, np.nan, 12.5])
+
+
+def test_texts_whose_comma_may_mean_either_are_refused_in_files_with_types_too(tmp_path):
+    write_typed(PEOPLE.assign(crp="1,234"), tmp_path / "data.xlsx")
+    with pytest.raises(TableError, match=r"'1,234' may be 1\.234 or 1234"):
+        read_table(tmp_path / "data.xlsx")
+    assert (read_table(tmp_path / "data.xlsx", thousands=",").frame["crp"] == 1234).all()
+    assert (read_table(tmp_path / "data.xlsx", decimal=",").frame["crp"] == 1.234).all()

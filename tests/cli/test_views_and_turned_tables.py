@@ -1,6 +1,8 @@
 """Files with several tables, tables with samples as columns, scaling, and what `kernelweave inspect` prints."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -81,6 +83,18 @@ def test_rows_that_look_like_genes_are_hinted_at_and_left_as_they_are(run, expre
     assert any("its 150 rows are taken as samples" in note and "--transpose" in note for note in view["notes"])
 
 
+def test_columns_that_look_like_samples_are_hinted_at_whatever_the_rows_are_called(tmp_path, expression):
+    expression.index = [f"metabolite {i}" for i in range(150)]
+    expression.to_csv(tmp_path / "data.csv")
+    (note,) = [note for note in read_table(tmp_path / "data.csv").notes if "--transpose" in note]
+    assert (
+        "150 rows are taken as samples, but its columns are named like samples ('patient_0', 'patient_1' ...)" in note
+    )
+    expression.index = [f"patient {i}" for i in range(150)]
+    expression.to_csv(tmp_path / "data.csv")
+    assert not any("--transpose" in note for note in read_table(tmp_path / "data.csv").notes)
+
+
 def test_columns_are_the_samples_when_asked(run, expression, tmp_path):
     code, _, err = run("cluster", "genes.csv", "--transpose", "-k", 2)
     assert code == 0, err
@@ -158,8 +172,24 @@ def test_inspect_shows_every_column_and_what_would_be_done(run, table, tmp_path)
     assert any(line.startswith("kind category 0 3 different: ") and line.endswith("feature") for line in lines)
     assert any(line.startswith("n whole number 0 0 to 59") for line in lines)
     assert any(line.startswith("late boolean 0 ") for line in lines)
-    assert "kernelweave inspect data.csv --drop c" in lines
+    assert "kernelweave inspect data.csv --missing 'c=about 3'" in lines
     assert list(tmp_path.iterdir()) == [tmp_path / "data.csv"]
+
+
+def test_inspect_marks_what_it_cuts_off(run):
+    pd.DataFrame({"a": [f"{'word' * 5} {i % 4}" for i in range(30)], "b": range(0, 60, 2)}).to_csv("d.csv", index=False)
+    _, out, _ = run("inspect", "d.csv")
+    line = next(line for line in out.splitlines() if line.startswith("  a "))
+    assert re.search(r"4 different: 'wordwordwordwordword 0', 'wordwordwordwordw\.\.\.  feature$", line)
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_inspect_counts_what_is_true_whatever_the_decimal_mark(run, sep):
+    mark = "." if sep == "," else ","
+    rows = "".join(f"{i}{mark}5{sep}{i % 4 == 0}\n" for i in range(20))
+    Path("d.csv").write_text(f"a{sep}b\n{rows}")
+    _, out, _ = run("inspect", "d.csv")
+    assert re.search(r"b +boolean +0 +5 times True +feature", out)
 
 
 def test_inspect_ends_well_if_nothing_is_in_the_way(run, csv):

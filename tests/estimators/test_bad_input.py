@@ -3,12 +3,14 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import KGLClassifier, KGLClustering, PMKLClustering, SMKLClassifier, SMKLClustering
+from kernelweave import KGLClassifier, KGLClustering, PMKLClustering, SMKLClassifier, SMKLClustering, WeaveClustering
+from kernelweave.baselines import KernelKMeans
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -169,3 +171,14 @@ def test_samples_of_another_width_are_refused():
     model = SMKLClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 features, but SMKLClassifier is expecting 3 features"):
         model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("model", [WeaveClustering(2), SMKLClustering(2), KernelKMeans(2)], ids=repr)
+def test_missing_cells_are_refused_with_the_ways_to_read_them(model):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
+    frame.iloc[3, 1] = np.nan
+    with pytest.raises(InvalidInputError, match="Input X contains NaN: impute the missing cells first") as refused:
+        model.fit(frame)
+    assert ("kernels='mixed'" in str(refused.value)) == hasattr(model, "kernels")
+    if hasattr(model, "kernels"):
+        assert model.set_params(kernels="mixed").fit(frame).labels_.shape == (20,)

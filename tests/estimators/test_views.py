@@ -340,3 +340,18 @@ def test_importance_takes_views_of_columns_gaps_and_kernels_by_view():
 def test_importance_says_what_it_cannot_compare(data, options, message):
     with pytest.raises(InvalidInputError, match=message):
         view_importance(WeaveClustering(3), data, **options)
+
+
+@pytest.mark.parametrize("table", ["frame", "array"])
+def test_one_table_for_a_model_of_several_is_refused_by_the_names_that_were_given(table):
+    rng = np.random.default_rng(0)
+    one = pd.DataFrame(rng.normal(size=(30, 3)), columns=list("abc"))
+    two = pd.DataFrame({"x": rng.normal(size=30), "y": np.tile(["p", "q", "r"], 10)})
+    model = WeaveClustering(2, kernels={"one": "auto", "two": "mixed"}, random_state=0).fit({"one": one, "two": two})
+    message = (
+        r"The model was fitted on the views one, two; got one table: pass a dict of tables, such as {'one': table}"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        model.predict(one if table == "frame" else one.to_numpy())
+    with pytest.raises(InvalidInputError, match=r"was fitted on the views one, two; got three\."):
+        model.predict({"three": one})

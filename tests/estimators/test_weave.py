@@ -306,6 +306,7 @@ def test_the_number_of_clusters_is_found_where_groups_are_far_apart(far_blobs):
 @pytest.mark.parametrize("kind", [WeaveClustering, WeaveClassifier])
 def test_affinities_without_a_diagonal_are_refused(kind):
     K = 1 - np.eye(20)
+    K[0, 1] = K[1, 0] = -1
     with pytest.raises(ValueError, match=r"with trace 0, but k\(x, x\) is positive"):
         kind(kernels="precomputed").fit(K, PARTIAL)
 

@@ -9,7 +9,7 @@ import pytest
 
 import kernelweave
 from kernelweave import KGLClustering
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, ResultsError
 
 MODEL = KGLClustering(4, gamma=2.0)
 
@@ -98,3 +98,8 @@ def test_names_of_very_many_samples_stand_in_arrays_and_come_back(tmp_path):
     found = kernelweave.load(tmp_path / "model.kw").sample_names_
     assert found.dtype == object
     assert (found == model.sample_names_).all()
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ResultsError, match=r"model\.kw cannot be written, since there is no folder .*nowhere: make it"):
+        MODEL.save(tmp_path / "nowhere" / "model.kw")

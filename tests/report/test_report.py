@@ -305,3 +305,8 @@ def test_the_code_of_the_page_imports_the_kernels_that_were_given(blobs):
     namespace = {"X": blobs[0]}
     exec(snippet(model, read_facts(model)), namespace)
     np.testing.assert_array_equal(namespace["model"].labels_, model.labels_)
+
+
+def test_a_page_without_features_does_not_speak_of_them(blobs):
+    one = WeaveClustering(1, random_state=0).fit(blobs[0])
+    assert "The features below" not in model_report(one, X=blobs[0])

@@ -118,6 +118,14 @@ def test_columns_of_one_name_are_refused():
     twice = pd.DataFrame(X, columns=["a", "a", "b"])
     with pytest.raises(InvalidInputError, match="View 'one' has several columns of one name"):
         WeaveClustering(2).fit({"one": twice, "two": X})
+    with pytest.raises(InvalidInputError, match=r"X has several columns of one name \('a'\)"):
+        WeaveClustering(2).fit(twice)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(index=range(3)), pl.DataFrame()], ids=["pandas", "polars"])
+def test_a_data_frame_without_columns_is_refused(frame):
+    with pytest.raises(InvalidInputError, match="X has no columns"):
+        WeaveClustering(2).fit(frame)
 
 
 def test_columns_named_by_numbers_may_be_part_of_a_mixed_table():

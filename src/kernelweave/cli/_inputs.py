@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array
-from kernelweave.cli._numeric import fitted_columns, usable
+from kernelweave.cli._numeric import fitted_columns, needed, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
@@ -151,7 +151,7 @@ def _inputs_of(
         kind = (mixed or None) if fitted is None else False
         named = view.table.ids is not None
         tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
-        problems += [(source, problem) for problem in wrong]
+        problems += [(source, problem if columns is None else needed(problem)) for problem in wrong]
     if problems:
         raise InvalidInputError(refusal(problems))
     _check_overlap(tables, found)
@@ -230,7 +230,7 @@ def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
 
 def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
-    held = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
+    held = [list(dict.fromkeys([*view.table.columns, *map(str, view.table.frame)])) for view in found.values()]
     coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
     for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
         if not any(column in each for each in held):

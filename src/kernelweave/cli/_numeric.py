@@ -15,9 +15,10 @@ from kernelweave.tabular.problems import Problem, Way, need_column, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted_columns", "usable"]
+__all__ = ["fitted_columns", "needed", "usable"]
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
+_MARKS = 3  # different texts among the numbers of a column that a command takes as missing
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
 
 
@@ -25,6 +26,11 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
     """Return the columns that a model of numbers was fitted on, in their order."""
     own = list(table)
     return table[[need_column(own, name, source) for name in columns]]
+
+
+def needed(problem: Problem) -> Problem:
+    """Return a problem of a column that a fitted model needs: no option settles it, since none may leave it out."""
+    return Problem(f"{problem.text} The model was fitted on this column: correct the file, or leave the row out.")
 
 
 def usable(
@@ -47,36 +53,46 @@ def usable(
     if table.columns.empty:
         return table, [Problem("it has no columns of features left: drop fewer.")]
     most = 1.0 if mixed is False else _SLIPS
-    texts = {str(name): _text(table[name], most, ids=ids) for name in table}
+    fills = fill or mixed is True
+    texts = {str(name): _text(table[name], most, ids=ids, fills=fills) for name in table}
     problems = [problem for problem in texts.values() if problem is not None]
     readable = table.drop(columns=[name for name, problem in texts.items() if problem is not None])
     if mixed or (mixed is None and is_mixed(readable)):
         numeric = readable.select_dtypes("number")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
-        return table, problems + _holes(np.zeros(values.shape, dtype=bool), values, list(map(str, numeric)))
+        none = np.zeros(values.shape, dtype=bool)
+        return table, problems + _holes(none, values, list(map(str, numeric)), fills=True)
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
     missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
-    problems += _holes(missing, values, list(map(str, readable)))
+    problems += _holes(missing, values, list(map(str, readable)), fills=fill)
     if not problems and not alike and len(values) > 1 and (values == values[0]).all():
         problems = [Problem(f"all {len(values)} rows are the same: pass samples that differ in some feature.")]
     return pd.DataFrame(values, columns=readable.columns, index=table.index), problems
 
 
-def _holes(missing: Mask, values: Matrix, names: Sequence[str]) -> list[Problem]:
-    """Return the columns in which a value is infinite or missing."""
+def _holes(missing: Mask, values: Matrix, names: Sequence[str], *, fills: bool) -> list[Problem]:
+    """Return the columns in which a value is infinite or missing; `fills` tells whether missing cells are filled."""
     problems = []
     for bad, text in ((np.isinf(values), "is infinite"), (missing, "has no value")):
         for j in np.flatnonzero(bad.any(axis=0)).tolist():
             rows = np.flatnonzero(bad[:, j])
             more = "" if len(rows) == 1 else f" and {counted(len(rows) - 1, 'other')}"
-            way = Way("leave it out", {"drop": names[j]})
-            problems.append(Problem(f"column {names[j]!r} {text} in row {rows[0] + 1}{more}.", (way,)))
+            ways = [Way("leave it out", {"drop": names[j]})]
+            if fills:  # then no cell is a problem for being missing
+                ways.insert(0, _as_missing(names[j], sorted({str(value) for value in values[rows, j]})))
+            problems.append(Problem(f"column {names[j]!r} {text} in row {rows[0] + 1}{more}.", tuple(ways)))
     return problems
 
 
-def _text(column: pd.Series, most: float, *, ids: bool) -> Problem | None:
+def _as_missing(name: str, texts: Sequence[str]) -> Way:
+    return Way(
+        f"take {'it' if len(texts) == 1 else 'them'} as missing", {"missing": tuple(f"{name}={t}" for t in texts)}
+    )
+
+
+def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem | None:
     """Return what is in the way of reading a column as numbers, if at most this share of it are texts, or limits."""
     import pandas as pd
 
@@ -84,15 +100,22 @@ def _text(column: pd.Series, most: float, *, ids: bool) -> Problem | None:
     if pd.api.types.is_bool_dtype(kind) or (pd.api.types.is_numeric_dtype(kind) and kind.kind != "c"):
         return None
     known = column.notna().to_numpy()
+    limits, whole = False, False
     if kind.kind == "c":
         text = known
     else:
-        text = pd.to_numeric(column.astype(object), errors="coerce").isna().to_numpy() & known
+        numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        text = np.isnan(numbers) & known
+        whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
         limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
     said = f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}, which is no number."
     naming, leaving = Way("it names the samples", {"id": name}), Way("leave it out", {"drop": name})
-    different = column.astype(str).nunique() == len(column)
-    return Problem(said, (naming, leaving) if different and not ids else (leaving, naming))
+    marks = sorted(set(column[text].astype(str).str.strip()))
+    if whole and not ids and column.astype(str).nunique() == len(column):
+        return Problem(said, (naming, leaving))
+    if not fills or limits or len(marks) > _MARKS or text.sum() > _SLIPS * known.sum() or any("=" in m for m in marks):
+        return Problem(said, (leaving, naming))
+    return Problem(said, (_as_missing(name, marks), leaving, naming))

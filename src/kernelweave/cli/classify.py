@@ -69,6 +69,7 @@ def _classified(
 ) -> None:
     """Read the samples and their labels, fit the model, check it, and write its results."""
     from kernelweave._plural import counted
+    from kernelweave.cli._alike_classes import say_alike
     from kernelweave.cli._as_fitted import reading_of
     from kernelweave.cli._beside import labels_beside
     from kernelweave.cli._inputs import partial_labels
@@ -84,6 +85,7 @@ def _classified(
         known = inputs.labels or []
         if file is not None:
             known = labels_beside(inputs.ids, file, column, wishes)
+        say_alike(known)
     y, n = partial_labels(known), sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(n, 'label')}", quiet=options.quiet):
         model.fit(inputs.X, y)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +18,13 @@ from kernelweave.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from kernelweave.cli._inputs import Frames
+
 __all__ = ["cluster"]
+
+_CLASSES = re.compile(
+    r"(true|known)?[ _.\-]?(class(es)?|cls|labels?|target|species|diagnosis|clusters?)", re.IGNORECASE
+)
 
 
 @with_groups
@@ -51,6 +59,7 @@ def cluster(
     prepare(model, options, folder, (*FILES, *more))
     with working("Reading", quiet=options.quiet):
         inputs, beside = read_samples(model, options, files, view, wishes)
+        _say_classes(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
         model.file_reading_ = reading_of(wishes, paths, inputs.title)
@@ -91,6 +100,18 @@ def _number(text: str) -> int | Literal["auto"]:
         msg = f"-k must be a positive whole number, or auto; got {text!r}."
         raise InvalidInputError(msg)
     return int(text)
+
+
+def _say_classes(X: Frames) -> None:
+    """Issue a warning for every feature that is called like known classes, and repeats itself as classes do."""
+    for frame in X.values() if isinstance(X, dict) else [X]:
+        for name in filter(_CLASSES.fullmatch, map(str, frame)):
+            if frame[name].nunique() <= len(frame) / 2:
+                msg = (
+                    f"Column {name!r} is called like known classes, and is a feature: the clusters follow it. To "
+                    f'compare it with the clusters instead, pass --metadata-columns "{name}".'
+                )
+                warnings.warn(msg, UserWarning, stacklevel=2)
 
 
 def _name(files: list[Path], views: list[str]) -> str:

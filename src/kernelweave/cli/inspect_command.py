@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 _SHOWN = 40  # columns that are printed
+_WIDTH = 60  # characters of a cell that are printed
 
 
 @with_groups
@@ -124,8 +125,9 @@ def _tell(name: str, understood: dict[str, Any]) -> None:
         (c["name"], c["kind"], str(c["missing"]), f"{c['content']} {c['unit'] or ''}".strip(), c["use"])
         for c in columns[:_SHOWN]
     ]
-    widths = [min(max(len(row[i]) for row in rows), 50) for i in range(5)]
-    for row in rows:
-        typer.echo("  " + "  ".join(cell[:50].ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    lines = [[cell if len(cell) <= _WIDTH else f"{cell[: _WIDTH - 3]}..." for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in lines) for i in range(5)]
+    for row in lines:
+        typer.echo("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if len(columns) > _SHOWN:
         typer.echo(f"  ... and {len(columns) - _SHOWN} more columns")

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.propagation import one_hot, reached
@@ -18,7 +18,7 @@ from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.partial_labels import read_labels
+from kernelweave.samples.partial_labels import labelled_rows, labels_in_order, need_one_order, read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
@@ -27,6 +27,38 @@ from kernelweave.weave.graph_model import Answers, GraphModel
 __all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes"]
 
 _CLASSES = ("classes_", "transduction_", "label_distributions_", "undecided_")
+
+
+def _score(self: Any, X: SamplesLike, y: LabelsLike, sample_weight: ArrayLike | None = None) -> float:
+    """Return the accuracy of `predict` for the samples that have a label.
+
+    Parameters
+    ----------
+    X : samples, as in `fit`
+        As in `predict`.
+    y : array of shape (n_samples,)
+        The true classes. Samples whose label is missing (-1, None, NaN or an empty text) do not count.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the samples.
+
+    Returns
+    -------
+    float
+        The share of right classes among the samples with a label.
+    """
+    from sklearn.metrics import accuracy_score  # slow to import, and needed here only
+
+    found = self.predict(X)  # first: it says so if the model is not fitted
+    need_one_order(X, y)
+    if hasattr(y, "reindex"):  # several tables are joined by the names of their samples
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `predict` has warned
+            samples = self._read_again(X)
+        y = labels_in_order(y, samples.sample_names) if isinstance(samples, Views) else y
+    check_consistent_length(found, y, sample_weight)
+    rows, known = labelled_rows(y)
+    weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+    return float(accuracy_score(known, found[rows], sample_weight=weights))
 
 
 class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
@@ -42,6 +74,8 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     graph_: Graph
     consensus_kernel_: Matrix
     kernel_weights_: Vector
+
+    score = _score
 
     def predict(self, X: SamplesLike) -> Array:
         """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.
@@ -112,6 +146,8 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
     graph_: Matrix
     _seen: Seen
 
+    score = _score
+
     def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Find the classes of the unlabelled samples, and what the model learns with them.
 
@@ -132,7 +168,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         samples = self._read(X)
         if isinstance(samples, Chunks):
             raise self._no_chunks()
-        classes, codes = read_labels(y, samples)
+        classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs):
             bank, H = self._build_kernels(samples)
             Y, labelled = one_hot(codes, len(classes), H.dtype)

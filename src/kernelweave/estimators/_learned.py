@@ -218,7 +218,7 @@ class LearnedClassifier(GraphClassifier):
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
         samples, seen, version, training = _read(self, X)
-        classes, codes = read_labels(y, samples)
+        classes, codes = read_labels(y, samples, X)
         bank, H = self._build_kernels(training)
         if not H.any():
             raise _no_similarity(bank)

@@ -338,7 +338,7 @@ class WeaveClassifier(GraphClassifier):
         if isinstance(samples, Chunks):  # counted while they are read
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
-            classes, codes = read_labels(y, samples)
+            classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs, samples.n_samples):
             choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), self.propagation, self.class_mass)

@@ -17,6 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.explain._groups import Grouped
 from kernelweave.samples import Views
 from kernelweave.samples.reader import view_columns
+from kernelweave.samples.table import as_narwhals, frame_index
 
 __all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
 
@@ -46,12 +47,15 @@ class Column:
 class Columns:
     """Columns of numbers in one or several tables; categories are codes, and what is missing is NaN.
 
-    `tables` hold the rows of the samples that each view has, which `present` (n_views, n_samples) tells.
+    `tables` hold the rows of the samples that each view has, which `present` (n_views, n_samples) tells. `names` are
+    those of the samples, None if they have none. `order` tells where X has each sample, None if X has the same order.
     """
 
     columns: tuple[Column, ...]
     tables: tuple[Samples, ...]
     present: Mask
+    names: Array | None = None
+    order: NDArray[np.intp] | None = None
 
     def in_units(self, units: Mapping[str, str]) -> Columns:
         """Return the columns with their units, which are given by title or by name."""
@@ -106,15 +110,39 @@ class Columns:
         return whole
 
 
-def read_columns(X: Tables, n_samples: int) -> Columns:
-    """Return the columns of one table, or of all views, with one row for each of the model's samples."""
+def read_columns(X: Tables, n_samples: int, names: Array | None = None, *, gaps: bool = False) -> Columns:
+    """Return the columns of one table, or of all views, with one row for each of the model's samples.
+
+    Samples are found by `names`, those of the model's samples, if X has names too. With `gaps`, X may lack some.
+    """
     found = _views(X) if _several(X) else _one(X)
+    if gaps or found.n_samples == n_samples:
+        found = _ordered(found, names, gaps=gaps)
     if found.n_samples != n_samples:
         msg = f"X must hold the model's {counted(n_samples, 'sample')}; got {counted(found.n_samples, 'row')}."
         raise InvalidInputError(msg)
     for table in found.tables:
         _check_magnitude(table.data if sparse.issparse(table) else table)
     return found
+
+
+def _ordered(found: Columns, names: Array | None, *, gaps: bool) -> Columns:
+    """Return columns whose samples are those of the model, in its order, if both have names."""
+    if names is None or found.names is None or np.array_equal(found.names, names):
+        return found
+    place = {name: i for i, name in enumerate(found.names.tolist())}
+    order = np.array([place.get(name, -1) for name in names.tolist()], dtype=np.intp)
+    lacking = names[order < 0].tolist()
+    if len(lacking) == len(names) or (lacking and not gaps):
+        msg = (
+            f"The index of X names {len(names) - len(lacking)} of the model's {counted(len(names), 'sample')}, and not "
+            f"{lacking[0]!r}: name the samples as in fit (model.sample_names_), or pass an array in their order."
+        )
+        raise InvalidInputError(msg)
+    present = found.present[:, order] & (order >= 0)
+    rows = [(np.cumsum(had) - 1)[order[has]] for had, has in zip(found.present, present, strict=True)]
+    tables = tuple(table[at] for table, at in zip(found.tables, rows, strict=True))
+    return replace(found, tables=tables, present=present, names=names, order=order)
 
 
 def _check_magnitude(values: Array) -> None:
@@ -158,7 +186,10 @@ def _several(X: Any) -> bool:
 
 def _one(X: Any) -> Columns:
     table, columns = _encoded(X)
-    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool))
+    frame = as_narwhals(X)
+    index = None if frame is None else frame_index(frame)
+    names = np.asarray(index) if index is not None and index.is_unique and index.nlevels == 1 else None
+    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool), names)
 
 
 def _views(X: Any) -> Columns:
@@ -178,7 +209,7 @@ def _views(X: Any) -> Columns:
         for view, (_, found) in zip(views.names, encoded, strict=True)
         for column in found
     ]
-    return Columns(tuple(columns), tables, views.present)
+    return Columns(tuple(columns), tables, views.present, views.sample_names)
 
 
 def _tables(X: Any) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def held_out_test(
         labels = _refitted(model, _kept(given, widths, parts != part), y, len(names))
         if labels is None:
             continue
+        labels = labels if columns.order is None else labels[columns.order]
         again, match, overlap = _matched(labels, names, codes, by_name=y is not None)
         overlaps.append(overlap)
         tested = np.flatnonzero(parts == part)

@@ -141,8 +141,9 @@ def associate(
     model : fitted estimator, or array of shape (n_samples,)
         A clusterer, a classifier, or the label of every sample.
     metadata : data frame or array of shape (n_samples, n_columns)
-        One row per sample, in the order of the samples. Entries may be missing: such samples are left out of the
-        comparison with that column.
+        One row per sample, in the order of the samples. If the model was fitted on tables with an index
+        (`sample_names_`), a data frame with an index is aligned by it, and may lack samples. Entries may be missing:
+        such samples are left out of the comparison with that column.
     n_permutations : int, default=999
         How often every column is permuted for its p-value, which is 1 / (n_permutations + 1) or more.
     random_state : int or None, default=0
@@ -171,7 +172,7 @@ def associate(
     check_whole(n_permutations, "n_permutations", 1)
     check_seed(random_state)
     kind, names, codes = groups_of(model)
-    columns = read_columns(metadata, len(codes))
+    columns = read_columns(metadata, len(codes), getattr(model, "sample_names_", None), gaps=True)
     rng = np.random.default_rng(random_state)
     values = columns.take(range(len(columns)))
     found = [

@@ -147,8 +147,8 @@ def explain_clusters(
         A clusterer with ``labels_`` or a classifier with ``transduction_``, of this package or of scikit-learn; or
         the label of every sample.
     X : table, list or dict of tables, or Views
-        The samples that the model was fitted on, in the same order. Columns of a data frame may hold numbers, dates
-        (in days since 1970), or categories.
+        The samples that the model was fitted on, in the same order, or with the index that they had if the model has
+        `sample_names_`. Columns of a data frame may hold numbers, dates (in days since 1970), or categories.
     y : array of shape (n_samples,) or None, default=None
         The labels that a classifier was fitted on; needed only for its test.
     n_features : int or None, default=20
@@ -225,7 +225,7 @@ def explain_clusters(
         raise InvalidInputError(msg)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
-    columns = read_columns(X, len(codes)).in_units(units or {})
+    columns = read_columns(X, len(codes), getattr(model, "sample_names_", None)).in_units(units or {})
     effects = measure(columns, codes, len(names))
     tested = None
     if test:

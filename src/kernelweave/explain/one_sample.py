@@ -109,7 +109,8 @@ def explain_sample(
     model : fitted estimator
         A clusterer or classifier of this package.
     X : table, list or dict of tables, or Views
-        The samples that the model was fitted on.
+        The samples that the model was fitted on, in the same order, or with the index that they had if the model has
+        `sample_names_`.
     sample : int
         The position of the sample.
     n_neighbors : int, default=10
@@ -160,7 +161,7 @@ def explain_sample(
     if len(names) < 2:
         msg = f"There is only one {kind}, so that no sample has a runner-up."
         raise InvalidInputError(msg)
-    columns = read_columns(split_views(model, X), n)
+    columns = read_columns(split_views(model, X), n, getattr(model, "sample_names_", None))
     belongs = _memberships(model, sample, codes, names)
     own = int(codes[sample])
     other = int(np.where(np.arange(len(names)) == own, -np.inf, belongs).argmax())

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, ResultsError
 from kernelweave.files.temporary import temporary_path
 
 __all__ = ["replacing"]
@@ -24,6 +24,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     disk before it gets its name, and so is the name when the block has ended.
     """
     mode = _mode(path)
+    if not path.parent.is_dir():
+        msg = (
+            f"{path} cannot be written, since there is no folder {path.parent}: make it first, or choose another path."
+        )
+        raise ResultsError(msg)
     temporary = temporary_path(path.parent)
     try:
         with temporary.open("xb") as file:

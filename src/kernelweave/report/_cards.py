@@ -135,7 +135,7 @@ def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
 
 
 def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:
-    if explanation is None:
+    if explanation is None or not any(card.telling for card in cards):
         return []
     many = plural(facts.kind)
     if explanation.recovered is None:

@@ -15,11 +15,12 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
-__all__ = ["encode_partial_labels", "labels_in_order", "read_labels"]
+__all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
 
 
-def read_labels(y: LabelsLike, samples: Views | KernelStack) -> tuple[Array, NDArray[np.intp]]:
-    """Return the classes, and for every sample the position of its class, -1 if it is unlabelled."""
+def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
+    """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
+    need_one_order(X, y)
     return encode_partial_labels(labels_in_order(y, samples.sample_names), n_samples=samples.n_samples)
 
 
@@ -36,6 +37,39 @@ def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
         raise InvalidInputError(msg)
     ordered: LabelsLike = y.reindex(sample_names)
     return ordered
+
+
+def need_one_order(X: object, y: object) -> None:
+    """Refuse a series of labels whose index has the samples of one data frame in another order.
+
+    Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample. An index
+    that counts rows names no samples.
+    """
+    index, names = _names_of(X), _names_of(y)
+    if index is None or names is None:
+        return
+    if len(index) == len(names) and not index.equals(names) and index.is_unique and names.isin(index).all():
+        msg = (
+            "The index of y has the samples of X in another order: pass y.loc[X.index], or y.to_numpy() if its order "
+            "is that of X."
+        )
+        raise InvalidInputError(msg)
+
+
+def _names_of(thing: object) -> Any:
+    """Return the index of a pandas object if it names samples, else None."""
+    index = getattr(thing, "index", None)
+    return index if hasattr(index, "get_indexer") and type(index).__name__ != "RangeIndex" else None
+
+
+def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
+    """Return the positions of the labels that are not missing, and these labels, all of one type."""
+    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
+    rows = np.flatnonzero(~_unlabelled(labels))
+    if not len(rows):
+        msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
+        raise InvalidInputError(msg)
+    return rows, _known(labels, rows)
 
 
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

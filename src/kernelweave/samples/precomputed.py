@@ -15,7 +15,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
 from kernelweave.samples.magnitudes import cast, check_kernel
 
-__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack"]
+__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_distances"]
 
 DIVIDE = "divide it by its largest value"  # what to do with kernels that are too large or too small
 
@@ -93,6 +93,18 @@ def read_stack(X: object) -> KernelStack:
         msg = "Found a kernel matrix of 1 sample (shape (1, 1)) while a minimum of 2 is required."
         raise InvalidInputError(msg)
     return KernelStack(_stacked(checked), names)
+
+
+def refuse_distances(stack: KernelStack) -> None:
+    """Refuse matrices with a zero diagonal and no negative values, which are distances or graphs, not kernels."""
+    for name, K in zip(stack.names, stack.matrices, strict=True):
+        if not K.diagonal().any() and K.any() and (K >= 0).all():
+            msg = (
+                f"{name!r} has a zero diagonal and no negative values, so it is a matrix of distances or a graph, not "
+                "a kernel. Pass Distances(D) or Graph(S) of kernelweave.samples without 'precomputed', or a kernel of "
+                "the distances, such as np.exp(-((D / np.median(D)) ** 2))."
+            )
+            raise InvalidInputError(msg)
 
 
 def read_cross_stack(X: object, names: tuple[str, ...], n: int) -> KernelStack:

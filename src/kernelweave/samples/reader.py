@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
@@ -20,7 +21,7 @@ from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
-from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack
+from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
 from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table
 from kernelweave.samples.views import Choices, TableReading, Views
 
@@ -70,6 +71,8 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
+        if hasattr(estimator, "scale"):  # Weave and the SMKL family; some baselines take graphs or distances
+            refuse_distances(stack)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         if column_choices(kernels) is not None:
@@ -135,6 +138,7 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
     elif form == "several":
         views = Views(cast(Tables, X), readings=estimator.readings_)
     else:
+        _need_views(estimator)
         views = _one_table(estimator, X, None, reset=False)
     if (views.names, views.widths) != (estimator.view_names_, estimator.view_widths_):
         views = _like_fitted(estimator, views)
@@ -146,7 +150,8 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
     names, widths = estimator.view_names_, estimator.view_widths_
     if views.names != names:
         if not set(views.names) <= set(names):
-            fitted = "one table" if names == _ONE_VIEW else f"the views {', '.join(names)}"
+            given = tuple(estimator.readings_) or names  # a mixed table is several views, but one of the user's
+            fitted = "one table" if given == _ONE_VIEW else f"the views {', '.join(given)}"
             got = "one table" if views.names == _ONE_VIEW else ", ".join(views.names)
             msg = f"The model was fitted on {fitted}; got {got}."
             raise InvalidInputError(msg)
@@ -157,6 +162,17 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
             msg = f"View {name!r} has {width} features, but {what} is expecting {expected} features."
             raise InvalidInputError(msg)
     return views
+
+
+def _need_views(estimator: BaseEstimator) -> None:
+    """Refuse one table for a model that was fitted on several."""
+    given = tuple(estimator.readings_)
+    if getattr(estimator, "views", None) is None and any(name != _ONE_VIEW[0] for name in given):
+        msg = (
+            f"The model was fitted on the views {', '.join(given)}; got one table: pass a dict of tables, such as "
+            f"{{{given[0]!r}: table}}."
+        )
+        raise InvalidInputError(msg)
 
 
 def _check_fitted_on_one_table(estimator: BaseEstimator) -> None:
@@ -222,7 +238,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), _missing_cells(estimator):
         table = validate_data(
             estimator,
             X,
@@ -243,6 +259,19 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     return views
 
 
+@contextmanager
+def _missing_cells(estimator: BaseEstimator) -> Iterator[None]:
+    """Say how missing cells can be read, where scikit-learn's message names other packages' models."""
+    try:
+        yield
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
+        msg = f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
+        raise InvalidInputError(msg) from error
+
+
 def _is_frame(X: Any) -> bool:
     """Return whether X, which has columns, is a data frame; those that scikit-learn would misread are refused."""
     if is_lazy(X):
@@ -250,6 +279,13 @@ def _is_frame(X: Any) -> bool:
         raise InvalidInputError(msg)
     if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
+        raise InvalidInputError(msg)
+    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()].tolist()[0]
+        msg = f"X has several columns of one name ({twice!r}): give every column a name of its own."
+        raise InvalidInputError(msg)
+    if is_frame(X) and 0 in getattr(X, "shape", ())[1:]:
+        msg = f"X has no columns (shape={X.shape}): pass at least one feature."
         raise InvalidInputError(msg)
     return is_frame(X)
 

@@ -212,7 +212,7 @@ def fitted_places(names: Sequence[str], given: Sequence[str], view: str) -> NDAr
     if absent:
         msg = (
             f"View {view!r} lacks {counted(len(absent), 'column')} that the model was fitted on: {_shown(absent)}. Add "
-            'them; kernels="mixed" reads columns that are absent as missing cells.'
+            f'{"it" if len(absent) == 1 else "them"}; kernels="mixed" reads columns that are absent as missing cells.'
         )
         raise InvalidInputError(msg)
     known = set(names)

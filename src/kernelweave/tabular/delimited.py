@@ -23,6 +23,7 @@ from kernelweave.tabular.number_text import Style, find_style, numbers_of, uncle
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import find_id, is_unnamed
+from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
 from kernelweave.tabular.text_source import TextSource, text_source
@@ -44,6 +45,7 @@ __all__ = [
     "refuse_rows",
     "style_of",
     "text_columns",
+    "told_style",
 ]
 
 _LISTED = 5  # rows that a message names
@@ -56,11 +58,11 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     found = find_id(columns_of(layout), layout.body, wishes)
     frame = _parsed(source, layout, wishes, found)
     _check_rows(source, layout, frame)
-    style = style_of(source, layout, frame, wishes, found)
+    style = style_of(path, frame, wishes, found, layout)
     if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
         frame = _parsed(source, layout, wishes, found, texts=True)
     clean = clean_frame(frame, style, wishes, found)
-    said = [*source.notes, *layout.notes, *_repeated_names(layout), *_told(style, frame, clean.frame)]
+    said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
     return finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
 
 
@@ -82,8 +84,9 @@ def finished(
 
 
 def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
-    """Return a table whose notes name the numbers that may be codes for missing values."""
-    hints = code_hints(table.frame, wishes.kept)
+    """Return a table whose notes name the numbers that may be codes for missing values, or numbers of the rows."""
+    named = table.ids is not None
+    hints = code_hints(table.frame, wishes.kept) + number_hints(table.frame, wishes.kept, named=named)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
@@ -231,16 +234,19 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
         raise TableError(str(source.path), [Problem(text)])
 
 
-def style_of(source: TextSource, layout: Layout, frame: pd.DataFrame, wishes: Wishes, found: str | None) -> Style:
-    """Return the decimal and thousands marks of a file; raise `TableError` if they cannot be told."""
+def style_of(path: Path, frame: pd.DataFrame, wishes: Wishes, found: str | None, layout: Layout | None = None) -> Style:
+    """Return the decimal and thousands marks of texts in a file; raise `TableError` if they cannot be told.
+
+    `layout` is that of a text file, whose numbers show its decimal mark; those of other files have none.
+    """
     if wishes.decimal is not None or wishes.thousands is not None:
         decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
         return Style(decimal, wishes.thousands)
     others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
     texts = {str(cell) for name in text_columns(others) for cell in others[name].dropna().unique()}
-    floats = others.select_dtypes("float").to_numpy() if texts else frame.iloc[:0, :0].to_numpy()
+    floats = others.select_dtypes("float").to_numpy() if texts and layout is not None else np.empty((0, 0))
     style, unclear = find_style(texts, points=bool((floats[np.isfinite(floats)] % 1 != 0).any()))
-    if unclear is None and style == Style() and layout.sep == ";":
+    if unclear is None and style == Style() and layout is not None and layout.sep == ";":
         unclear = unclear_points(cell for row in layout.body for cell in row)
         style = Style(",", ".") if unclear else style
     if unclear is None:
@@ -249,7 +255,7 @@ def style_of(source: TextSource, layout: Layout, frame: pd.DataFrame, wishes: Wi
     fraction, whole = unclear.replace(",", "."), unclear.replace(mark, "")
     ways = (Way(f"{unclear} is {fraction}", {"decimal": mark}), Way(f"{unclear} is {whole}", {"thousands": mark}))
     text = f"{unclear!r} may be {fraction} or {whole}, and no other number of the file tells which."
-    raise TableError(str(source.path), [Problem(text, ways, choice=True)])
+    raise TableError(str(path), [Problem(text, ways, choice=True)])
 
 
 def text_columns(frame: pd.DataFrame) -> list[str]:
@@ -307,7 +313,8 @@ def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[A
     return frame, notes
 
 
-def _told(style: Style, before: Any, after: Any) -> list[str]:
+def told_style(style: Style, before: Any, after: Any) -> list[str]:
+    """Return a note about the marks in numbers, with an example."""
     changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
     if not changed:
         return []

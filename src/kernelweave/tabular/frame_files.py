@@ -10,7 +10,15 @@ from typing import Any
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
-from kernelweave.tabular.delimited import clean_frame, distinct_names, finished, hinted
+from kernelweave.tabular.delimited import (
+    clean_frame,
+    distinct_names,
+    finished,
+    hinted,
+    style_of,
+    text_columns,
+    told_style,
+)
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
@@ -62,17 +70,29 @@ def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = (
     if ids is None and not wishes.id == title is not None:
         return _found_ids(frame, path, wishes, notes)
     columns = (*frame, *([] if title is None else [title]))
-    clean = clean_frame(frame.assign(**{_NAMES: ids}), _style(wishes), wishes, _NAMES)  # rows with a name stay
+    style, frame = _styled(path, frame, wishes, None)
+    clean = clean_frame(frame.assign(**{_NAMES: ids}), style, wishes, _NAMES)  # rows with a name stay
     if clean.problems:
         raise TableError(str(path), clean.problems)
-    said = tuple(f"{path}: {note}." for note in (*notes, *clean.notes))
+    said = tuple(f"{path}: {note}." for note in (*notes, *told_style(style, frame, clean.frame), *clean.notes))
     rest = clean.frame.drop(columns=_NAMES)
     table = TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units))
     return hinted(named_rows(table, path, wishes), path, wishes)
 
 
-def _style(wishes: Wishes) -> Style:
-    return Style(wishes.decimal or ".", wishes.thousands)
+def _styled(path: Path, frame: Any, wishes: Wishes, found: str | None) -> tuple[Style, Any]:
+    """Return the marks of numbers that are texts, and the table, whose numbers among texts are written with them."""
+    style = style_of(path, frame, wishes, found)
+    if style.decimal == ".":
+        return style, frame
+    texts = [name for name in text_columns(frame) if name not in wishes.named | {found}]
+    written = {
+        name: frame[name].map(
+            lambda cell: f"{cell}".replace(".", ",") if isinstance(cell, float) else cell, na_action="ignore"
+        )
+        for name in texts
+    }
+    return style, frame.assign(**written)
 
 
 def _found_ids(
@@ -82,8 +102,10 @@ def _found_ids(
     texts = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
     body = frame[texts].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
     found = find_id(texts, body.to_numpy().tolist(), wishes)
-    clean = clean_frame(frame, _style(wishes), wishes, found)
-    return finished(replace(clean, units={**(units or {}), **clean.units}), path, _style(wishes), wishes, found, notes)
+    style, frame = _styled(path, frame, wishes, found)
+    clean = clean_frame(frame, style, wishes, found)
+    said = [*notes, *told_style(style, frame, clean.frame)]
+    return finished(replace(clean, units={**(units or {}), **clean.units}), path, style, wishes, found, said)
 
 
 def read_excel(path: Path, wishes: Wishes) -> TableFile:

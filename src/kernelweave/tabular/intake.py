@@ -232,7 +232,9 @@ def _suffix(path: Path) -> str:
 
 
 def _need_file(path: Path) -> None:
-    if not path.exists():
+    if str(path) == "-" or path.is_fifo() or path.is_char_device():
+        msg = f"{path}: a table is read several times, so not from standard input or a pipe: write it to a file first."
+    elif not path.exists():
         msg = f"{path}: there is no such file."
     elif path.is_dir():
         msg = f"{path} is a folder: name the file in it."

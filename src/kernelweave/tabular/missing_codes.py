@@ -82,7 +82,7 @@ def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
     times = (finite == top).sum(axis=0)
     second = np.where(finite < top, finite, -np.inf).max(axis=0)
     low = np.where(np.isfinite(values), values, np.inf).min(axis=0)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         gap, spread = top - second, second - low
     known = np.isfinite(values).sum(axis=0)
     usual = np.isin(np.abs(top), [abs(code) for code in _USUAL]) & (times >= _USUAL_TIMES) & (gap >= spread)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.packages import pandas
+from kernelweave.tabular.row_labels import examples
 from kernelweave.tabular.table_file import TableFile
 
 __all__ = ["hint", "transposed"]
@@ -38,18 +39,22 @@ def transposed(table: TableFile) -> TableFile:
 
 
 def hint(table: TableFile, source: str) -> str | None:
-    """Return a sentence if the rows look like genes and the columns like samples, None if they do not."""
+    """Return a sentence if the rows are named like genes, or the columns alone like samples; None if they are not."""
     n, d = table.frame.shape
     if table.ids is None or d < 2 or n < _MANY or n < _TIMES * d:
         return None
     # symbols that differ in their number only, such as L001, L002, are those of a list of samples
     pattern = re.compile(_ACCESSION, re.ASCII) if _are_counted(table.ids) else _GENE
-    genes, columns = _share(pattern, table.ids), list(map(str, table.frame))
-    if genes < 0.8 and not (_share(_SAMPLE, columns) > 0.8 and genes > 0.3):
+    columns = list(map(str, table.frame))
+    if _share(pattern, table.ids) >= 0.8:
+        told = f"they are named like genes ({examples(table.ids)})"
+    elif _share(_SAMPLE, columns) > 0.8 and _share(_SAMPLE, table.ids) < 0.2:
+        told = f"its columns are named like samples ({examples(columns)})"
+    else:
         return None
     return (
-        f"{source}: its {n} rows are taken as samples, but they are named like genes ({table.ids[0]!r}, "
-        f"{table.ids[1]!r} ...). If its {d} columns are the samples, pass --transpose (transpose=True in Python)."
+        f"{source}: its {n} rows are taken as samples, but {told}. If its {d} columns are the samples, pass "
+        "--transpose (transpose=True in Python)."
     )
 
 

@@ -65,7 +65,6 @@ def shown_names(names: Sequence[object], most: int = 3) -> str:
 def need_column(columns: Sequence[str], column: str, source: str) -> str:
     """Return the name of a column; raise if the table has no such column."""
     if column not in columns:
-        known = ", ".join(map(repr, columns[:12])) + (" ..." if len(columns) > 12 else "")
-        msg = f"{source} has no column {column!r}; it has {known}."
+        msg = f"{source} has no column {column!r}; it has {shown_names(columns, 12)}."
         raise InvalidInputError(msg)
     return column

@@ -15,6 +15,7 @@ from kernelweave.tabular.wishes import Wishes
 
 __all__ = [
     "chosen_ids",
+    "examples",
     "find_id",
     "index_ids",
     "is_unnamed",

@@ -41,7 +41,9 @@ def _summary(name: str, column: Any) -> ColumnSummary:
     if known.empty:
         return ColumnSummary(name, "empty", missing, "")
     if code == "b" or set(map(str, known.head(1000).unique())) <= {"True", "False"}:
-        return ColumnSummary(name, "boolean", missing, f"{counted(int(known.astype(bool).sum()), 'time')} True")
+        return ColumnSummary(
+            name, "boolean", missing, f"{counted(int((known.astype(str) == 'True').sum()), 'time')} True"
+        )
     if code in "iuf":
         low, high = known.min(), known.max()
         whole = bool((known % 1 == 0).all())

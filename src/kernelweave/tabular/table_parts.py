@@ -43,14 +43,14 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     layout = find_layout(source, wishes)
     found = find_id(columns_of(layout), layout.body, wishes)
     head = next(parsed_parts(source, layout, wishes, found, rows, texts=False))
-    style = style_of(source, layout, head, wishes, found)
+    style = style_of(path, head, wishes, found, layout)
     texts = style.decimal == "," or style.thousands == "."  # a point is no decimal mark then
     short = False
     for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts):
         if not short and frame.iloc[:, -1].isna().any():
             short = True  # all rows of the file have been looked at
             refuse_rows(source, layout)
-        own = style_of(source, layout, frame, wishes, found)
+        own = style_of(path, frame, wishes, found, layout)
         if own.thousands is not None and own.decimal != style.decimal:
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
             text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."

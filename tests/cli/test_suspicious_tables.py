@@ -1,0 +1,111 @@
+"""Notes about columns and rows that are most likely neither features nor samples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kernelweave.tabular import read_table
+
+
+def notes_of(frame, path, **options):
+    frame.to_parquet(path, index=False) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return " ".join(read_table(path, **options).notes)
+
+
+@pytest.fixture
+def numbered():
+    """Return 30 samples with numbers from 1000001, in random order, beside two features."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"Kunden-Nr": 1000001 + rng.permutation(30), "a": rng.normal(size=30), "b": rng.normal(size=30)}
+    )
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+def test_a_column_that_numbers_the_rows_gets_a_hint(tmp_path, numbered, name):
+    said = notes_of(numbered, tmp_path / name)
+    assert "column 'Kunden-Nr' holds the numbers 1000001 to 1000030, each once." in said
+    assert 'pass --id "Kunden-Nr" (id="Kunden-Nr" in Python)' in said
+    assert "each once" not in notes_of(numbered, tmp_path / name, id="Kunden-Nr")
+    assert "each once" not in notes_of(numbered, tmp_path / name, drop=["Kunden-Nr"])
+
+
+def test_beside_names_of_the_samples_a_column_of_row_numbers_is_to_be_dropped(tmp_path, numbered):
+    numbered.insert(0, "name", [f"s{i}" for i in range(30)])
+    assert 'pass --drop "Kunden-Nr" (drop=["Kunden-Nr"] in Python)' in notes_of(numbered, tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize("change", ["gap", "twice", "fraction", "missing", "few"])
+def test_other_columns_of_numbers_get_no_hint_as_row_numbers(tmp_path, numbered, change):
+    column = numbered["Kunden-Nr"].sort_values().reset_index(drop=True).astype(float)
+    column[4] = {
+        "gap": column[29] + 1,
+        "twice": column[3],
+        "fraction": column[3] + 0.5,
+        "missing": np.nan,
+        "few": column[4],
+    }[change]
+    table = numbered.assign(**{"Kunden-Nr": column})[: 9 if change == "few" else 30]
+    assert "each once" not in notes_of(table, tmp_path / "data.csv")
+
+
+@pytest.fixture
+def summed():
+    """Return 20 samples and their sums below them."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(5, 1, 20).round(2), "b": rng.integers(1, 9, 20)})
+    return pd.concat([table, table.sum().to_frame().T], ignore_index=True)
+
+
+def test_a_last_row_of_sums_without_a_name_gets_a_hint(tmp_path, summed):
+    told = "its last row holds the sums of the rows above it. If it is no sample, remove it from the file."
+    assert told in notes_of(summed, tmp_path / "data.csv")
+    named = summed.assign(name=[*(f"s{i}" for i in range(20)), None])
+    assert told in notes_of(named, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 21
+
+
+def test_a_last_row_of_sums_with_a_german_name_is_left_out(tmp_path, summed):
+    summed.insert(0, "name", [*(f"s{i}" for i in range(20)), "Gesamtsumme"])
+    assert "'Gesamtsumme' at its end sums up the other rows, so left out." in notes_of(summed, tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize("change", ["other number", "zero", "one column", "few rows"])
+def test_other_last_rows_get_no_hint(tmp_path, summed, change):
+    if change == "other number":
+        summed.loc[20, "a"] += 0.1
+    elif change == "zero":
+        summed["a"] = 0.0
+    elif change == "one column":
+        summed = summed[["a"]]
+    else:
+        summed = pd.DataFrame({"a": [1, 2, 3, 6], "b": [2, 2, 4, 8]})
+    assert "sums of the rows" not in notes_of(summed, tmp_path / "data.csv")
+
+
+def test_infinite_and_huge_numbers_are_looked_at_without_a_warning(tmp_path):
+    ends = np.tile([-np.inf, np.inf], 10)
+    table = pd.DataFrame(
+        {"a": ends, "b": np.full(20, np.inf), "c": np.full(20, 1e308), "d": np.tile([-1e308, 1e308], 10)}
+    )
+    assert notes_of(table, tmp_path / "data.csv") == ""
+
+
+@pytest.mark.parametrize("name", ["species", "true_label", "Class", "target"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_feature_that_is_called_like_classes_gets_a_note(run, table, name, numbers):
+    kind = table["kind"].factorize()[0] if numbers else table["kind"]
+    table.drop(columns="kind").assign(**{name: kind}).to_csv("data.csv", index=False)
+    code, _, err = run("cluster", "data.csv", "-k", 3)
+    assert code == 0, err
+    assert f"Column {name!r} is called like known classes, and is a feature" in err
+    for option in ("--drop", "--metadata-columns"):
+        code, _, err = run("cluster", "data.csv", "-k", 3, option, name, "--force")
+        assert code == 0, err
+        assert "known classes" not in err
+
+
+def test_measurements_and_other_names_get_no_note_about_classes(run, table):
+    table.rename(columns={"a": "target", "kind": "colour"}).to_csv("data.csv", index=False)
+    _, _, err = run("cluster", "data.csv", "-k", 3)
+    assert "known classes" not in err
