@@ -53,7 +53,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         samples = self._read(X)
         if isinstance(samples, Chunks):
             raise self._no_chunks()
-        with threads(self.n_jobs):
+        with threads(self.n_jobs, samples.n_samples):
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)

@@ -56,7 +56,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             raise self._no_chunks()
         need_every_sample(type(self).__name__, samples)
         self._check_size(samples)
-        with threads(self.n_jobs):
+        with threads(self.n_jobs, samples.n_samples):
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep({**bank_attributes(bank_of(self._one_kernel(), samples)), **found}, samples)

@@ -33,7 +33,8 @@ class GFHF(TransductiveClassifier):
         Whether to scale the scores of every class so that their sum over the unlabelled samples fits the class's share
         among the labelled ones. It helps where labels are few, if these shares are right.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

@@ -35,7 +35,8 @@ class LaplaceLearning(NeighbourClassifier):
     n_neighbors : int, default=10
         How many neighbours a sample is joined to, before the graph is made symmetric.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

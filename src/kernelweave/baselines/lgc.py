@@ -36,7 +36,8 @@ class LGC(TransductiveClassifier):
         Whether samples are not similar to themselves, as in the paper and in scikit-learn. The figures published with
         SMKL fit keeping the diagonal.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

@@ -59,7 +59,8 @@ class LMVSC(TableClusterer):
     random_state : int, RandomState or None, default=None
         Seed of the anchors and of k-means.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

@@ -45,7 +45,8 @@ class PoissonLearning(NeighbourClassifier):
         The expected share of every class in the order of `classes_`, if known: scores are multiplied by it and divided
         by the share of the class among the labels. None leaves the scores as they are.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

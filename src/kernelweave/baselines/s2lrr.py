@@ -53,7 +53,8 @@ class S2LRR(SelfExpressiveClassifier):
         ADMM stops when its relative residuals, primal and dual, fall to it. From 500 samples on, ADMM runs in single
         precision unless this is below 1e-4.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

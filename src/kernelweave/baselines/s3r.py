@@ -46,7 +46,8 @@ class S3R(SelfExpressiveClassifier):
     code_tol : float, default=1e-4
         The most by which codes may violate the conditions of optimality, in units of the l1 norm's weight.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

@@ -59,7 +59,8 @@ class SCAN(TransductiveClassifier):
     tol : float, default=1e-5
         Stop when the labels' relative change falls to it.
     n_jobs : int or None, default=None
-        Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+        Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
+        -1 takes every core.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         if isinstance(samples, Chunks):
             raise self._no_chunks()
         classes, codes = read_labels(y, samples, X)
-        with threads(self.n_jobs):
+        with threads(self.n_jobs, samples.n_samples):
             bank, H = self._build_kernels(samples)
             Y, labelled = one_hot(codes, len(classes), H.dtype)
             F, found = self._classify(H, Y, labelled)

@@ -97,7 +97,8 @@ random_state : int, RandomState or None, default=None
 """,
     "run": """
 n_jobs : int or None, default=None
-    Threads of BLAS and OpenMP during `fit`: None leaves them as they are, -1 takes every core.
+    Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples, where more would mostly wait for each
+    other, and else leaves them as they are; -1 takes every core.
 verbose : int, default=0
     1 writes the scaling and a line per iteration to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None

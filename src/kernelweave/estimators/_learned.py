@@ -116,8 +116,9 @@ class LearnedClusterer(GraphClusterer):
         self
         """
         self._check_parameters()
-        with threads(self.n_jobs):
-            self._learn(self._prepare(X))
+        given = self._prepare(X)
+        with threads(self.n_jobs, given.problem.n):
+            self._learn(given)
         return self
 
     def labels_for(self, random_state: RandomStateLike) -> NDArray[np.int32]:
@@ -144,7 +145,8 @@ class LearnedClusterer(GraphClusterer):
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
         samples, seen, version, training = _read(self, X)
-        bank, H = self._build_kernels(training)
+        with threads(self.n_jobs, samples.n_samples):
+            bank, H = self._build_kernels(training)
         if not H.any():
             raise _no_similarity(bank)
         return Learnable(samples, seen, version, training, bank, Problem(H, self.n_clusters))
@@ -211,15 +213,17 @@ class LearnedClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        with threads(self.n_jobs):
-            self._learn(self._prepare(X, y))
+        given = self._prepare(X, y)
+        with threads(self.n_jobs, given.problem.n):
+            self._learn(given)
         return self
 
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
         samples, seen, version, training = _read(self, X)
         classes, codes = read_labels(y, samples, X)
-        bank, H = self._build_kernels(training)
+        with threads(self.n_jobs, samples.n_samples):
+            bank, H = self._build_kernels(training)
         if not H.any():
             raise _no_similarity(bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))

@@ -64,15 +64,14 @@ def smkl_path(
     settings = _settings(model, grid)
     first = clone(model).set_params(**settings[0])
     first._check_parameters()
-    with threads(first.n_jobs):
-        given = first._prepare(X, y)
+    given = first._prepare(X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
     for _, block in groupby(settings, key=_without_alpha):
         before = head
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
             fitted._check_parameters()
-            with threads(fitted.n_jobs):
+            with threads(fitted.n_jobs, given.problem.n):
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
             yield fitted

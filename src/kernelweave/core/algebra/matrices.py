@@ -30,6 +30,7 @@ _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
 _SMALL = 64  # rows: halves are not faster than LAPACK up to here
 _STEP = 16  # rows: products of matrices whose sizes are multiples of it are a few per cent faster
+_THREADED_FROM = 2000  # columns: scipy's BLAS, which may have more threads than numpy's, is worth a copy
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -168,8 +169,12 @@ def _fill_outer_square(E: Matrix, C: Matrix) -> None:
         np.matmul(E, E.T, out=C)  # numpy calls syrk and mirrors the triangle
         return
     first, last = _halves(n)
-    np.matmul(E[last], E[first].T, out=C[last, first])
-    C[first, last] = C[last, first].T
+    if E.shape[1] >= _THREADED_FROM and E.flags.c_contiguous:
+        (gemm,) = get_blas_funcs(("gemm",), (E,))
+        C[first, last] = gemm(1.0, E[first].T, E[last].T, trans_a=True)
+    else:
+        np.matmul(E[first], E[last].T, out=C[first, last])
+    C[last, first] = C[first, last].T
     _fill_outer_square(E[first], C[first, first])
     _fill_outer_square(E[last], C[last, last])
 
