@@ -219,7 +219,7 @@ def test_clusters_of_one_shape_count_where_they_describe_the_samples_best():
     assert found.runners_up == (6,)
     assert found.words == (
         "5 clusters stand out: Gaussian ones of one shape describe the samples better than any of different shapes "
-        "(log Bayes factor 20); 6 would be nearly as good"
+        "(log odds 20); 6 would be nearly as good"
     )
     assert_allclose(found.shared_shape, [-30, np.nan, 6, 20.2, 16, np.nan, np.nan])
 
@@ -247,7 +247,7 @@ def test_a_mixture_shows_structure_only_beside_valleys():
 def test_the_factors_of_a_mixture_are_drawn_if_it_decided():
     found = by_valleys({2: 0.9}, {2: 0.9}, {2: -300.0, 4: 6.0, 5: 20.0})
     ((name, values, enough),) = found.curves
-    assert (name, enough, found.measured) == ("clusters of one shape", 0, "log Bayes factor")
+    assert (name, enough, found.measured) == ("clusters of one shape", 0, "log odds")
     assert_allclose(values, [-20, np.nan, 6, 20, np.nan, np.nan, np.nan])
     assert by_valleys({2: 0.9}, {2: 0.9}).measured == "depth of valleys"
     assert weighed(flat(0.4), [spectrum(3, 1.1)]).measured == "gap"

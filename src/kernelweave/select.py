@@ -31,9 +31,9 @@ _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is thi
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
 DEEP = 0.65  # valleys between peaks of density that show structure; those of noise are rarely deeper than 0.6
 SHOWN = 0.4  # the same if a mixture of clusters of one shape shows structure too
-VALLEY = 0.1  # the depth of valleys, in a fifth of the graphs, that speaks for a number if there is structure
+VALLEY = 0.1  # the depth of valleys, less their error, in a fifth of the graphs: enough if there is structure
 _MANY = 0.8  # quantile of the graphs: a fifth of them is enough, since not every graph suits the data
-_NEARLY_AS_LIKELY = 5.0  # below the largest log Bayes factor
+_NEARLY_AS_LIKELY = 5.0  # below the largest log odds
 _DRAWN = (-1.0, 3.0)  # the smallest and the largest depth that is drawn
 _MOST = 50
 _FEWEST_MEMBERS = 8  # samples per cluster, on average, below which a number is not tried
@@ -73,16 +73,16 @@ class ClusterEvidence:
         What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found.
     depth : array of shape (n_candidates,), or None
         How deep the shallowest valley between two clusters is: the logarithm of how much denser samples lie within the
-        clusters than where they touch, 10 where no clusters touch. A fifth of the graphs have at least this depth. It
-        is measured in two to nine columns, and None otherwise.
+        clusters than where they touch, less one standard error, and 10 where no clusters touch. A fifth of the graphs
+        have at least this depth. It is measured in two to nine columns, and None otherwise.
     peak_depth : array of shape (n_candidates,), or None
-        The same of the partition by as many peaks of the density of the samples; NaN where there are fewer peaks, or
-        where one of the clusters would be smaller than a tenth of the mean size.
+        The same of the partition by as many peaks of the density of the samples, without the standard error; NaN where
+        there are fewer peaks, or where one of the clusters would be smaller than a tenth of the mean size.
     shared_shape : array of shape (n_candidates,), or None
         How much better a mixture of Gaussians with a common covariance describes the samples than any with single ones:
-        about the logarithm of a Bayes factor, half the difference of BIC. Components without a valley of depth 0.1
-        between them are one cluster. NaN where no mixture has as many clusters, or where the samples of its clusters
-        have other tails than Gaussians. It is measured where `depth` is.
+        about the logarithm of a Bayes factor, half the difference of BIC, less 1 for every further cluster. NaN where
+        no mixture has as many clusters, or where the samples of its clusters have other tails than Gaussians. It is
+        measured where `depth` is.
     """
 
     n_clusters: npt.NDArray[np.intp]
@@ -103,7 +103,7 @@ class ClusterEvidence:
         """The other numbers that are nearly as good, the best first, at most three.
 
         These are peaks of the gap at least half as clear as needed if a gap decided, other numbers with valleys between
-        the clusters, the largest first, if valleys decided, numbers with a log Bayes factor at most 5 below the largest
+        the clusters, the largest first, if valleys decided, numbers with log odds at most 5 below the largest
         if a mixture decided, or peaks of the score within a tenth of the best.
         """
         if self.found == "mixture" and self.shared_shape is not None:
@@ -126,7 +126,7 @@ class ClusterEvidence:
     def curves(self) -> tuple[tuple[str, npt.NDArray[Any], float], ...]:
         """What decides, for drawing: names, values by number of clusters, and the value that is enough.
 
-        Depths are drawn between -1 and 3, log Bayes factors as far below 0 as the largest is above it; both are NaN
+        Depths are drawn between -1 and 3, log odds as far below 0 as the largest is above it; both are NaN
         where there are none.
         """
         if self.found == "mixture" and self.shared_shape is not None:
@@ -141,7 +141,7 @@ class ClusterEvidence:
     def measured(self) -> str:
         """What the curves measure."""
         if self.found == "mixture":
-            return "log Bayes factor"
+            return "log odds"
         return "gap" if self.depth is None else "depth of valleys"
 
     @property
@@ -165,7 +165,7 @@ class ClusterEvidence:
         if self.found == "mixture" and self.shared_shape is not None:
             return (
                 f"{self.chosen} clusters stand out: Gaussian ones of one shape describe the samples better than any of "
-                f"different shapes (log Bayes factor {self.shared_shape[place]:.0f}){also}"
+                f"different shapes (log odds {self.shared_shape[place]:.0f}){also}"
             )
         if self.depth is not None and self.peak_depth is not None:
             return f"{self.chosen} clusters {_apart(float(np.fmax(self.depth, self.peak_depth)[place]))}{also}"
@@ -214,7 +214,7 @@ def cluster_evidence(
     peak_depths : mapping of number of clusters to float, or None
         The same in partitions by peaks of density, for the numbers that have one.
     shared_shapes : mapping of number of clusters to float, or None
-        Log Bayes factors of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
+        Log odds of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
 
     Returns
     -------

@@ -61,6 +61,29 @@ def test_the_depth_is_the_shallowest_over_all_pairs_of_clusters(seed):
     assert depth(Relief(h, near), z) == pytest.approx(min(valleys))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_standard_errors_are_those_of_as_many_neighbours_as_samples_touch(seed):
+    rng = np.random.default_rng(seed)
+    h, near, z = rng.normal(size=60), rng.integers(60, size=(60, 3)), rng.integers(3, size=60)
+    near[:40] = np.arange(40)[:, None]  # these touch no others
+    valleys = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        pairs = [(i, j) for i in range(60) for j in near[i] if {z[i], z[j]} == {a, b}]
+        lower = min(h[z == a].mean(), h[z == b].mean())
+        valleys.append((lower - h[np.array(pairs)].mean(), len({i for pair in pairs for i in pair})))
+    assert {t > 10 for _, t in valleys} == {True}
+    for errors in (0.0, 1.0, 2.5):
+        expected = min(deep - errors / np.sqrt(t) for deep, t in valleys)
+        assert depth(Relief(h, near), z, errors) == pytest.approx(expected)
+
+
+def test_the_standard_error_is_at_most_that_of_ten_neighbours_and_none_between_clusters_apart():
+    touching, apart = np.array([[1], [0]]), np.array([[0], [1]])
+    h, z = np.zeros(2), np.array([0, 1])
+    assert depth(Relief(h, touching), z, 1.0) == pytest.approx(-1 / np.sqrt(10))
+    assert depth(Relief(h, apart), z, 1.0) == APART
+
+
 def test_a_valley_is_at_most_as_deep_as_between_clusters_apart():
     near = np.array([[1], [0]])
     assert depth(Relief(np.array([0.0, 0.0]), near), np.array([0, 1])) == 0

@@ -12,7 +12,7 @@ from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.core.partitions.agreement import modularity, rand_index
 from kernelweave.samples.scaling import Scaling, Version, fit_by_view, fit_scaling
-from kernelweave.select import CLEAR, VALLEY
+from kernelweave.select import CLEAR
 from kernelweave.weave import cluster_number, clusters, graph_partitions
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.cluster_number import count_clusters
@@ -284,11 +284,11 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
     seen = {}
     monkeypatch.setattr(cluster_number, "candidate_numbers", lambda n: [2, 4])
     monkeypatch.setattr(cluster_number, "peak_partitions", lambda of, numbers: seen["peaks"])
-    monkeypatch.setattr(cluster_number, "depth", lambda of, z: float(np.bincount(z).min()))
+    monkeypatch.setattr(cluster_number, "depth", lambda of, z, errors=0.0: float(np.bincount(z).min()) - errors)
     monkeypatch.setattr(
         cluster_number, "cluster_evidence", lambda *a, **more: seen.update(more) or SimpleNamespace(words="x")
     )
-    monkeypatch.setattr(cluster_number, "shared_shape", lambda X, valley: {2: X.sum() + valley})
+    monkeypatch.setattr(cluster_number, "shared_shape", lambda X: {2: X.sum()})
     table = np.ones((40, 2))
     for sizes, kept in (((38, 2), True), ((39, 1), False)):
         seen["peaks"] = {2: np.repeat([0, 1], sizes), 4: np.repeat([0, 1, 2, 3], [37, 1, 1, 1])}
@@ -297,8 +297,8 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
         assert seen["peak_depths"] == ({2: 2.0, 4: 1.0} if kept else {4: 1.0})
         assert list(seen["depths"]) == [2, 4]
         assert all(len(depths) == 2 for depths in seen["depths"].values())
-        assert seen["depths"][2] == [20.0, 20.0]
-        assert seen["shared_shapes"] == {2: 80 + VALLEY}
+        assert seen["depths"][2] == [19.0, 19.0]  # one standard error less
+        assert seen["shared_shapes"] == {2: 80}
 
 
 # density

@@ -45,6 +45,13 @@ def test_plain_toys_are_counted_exactly_or_one_off_but_never_as_one(name):
     assert abs(found.chosen - n_classes(y)) <= 1
 
 
+@pytest.mark.parametrize("seed", [1004, 1005])
+def test_moons_are_not_divided_where_their_samples_are_sparse_by_chance(seed):
+    X, _ = make_moons(600, noise=0.08, random_state=seed)
+    found = WeaveClustering("auto", random_state=0).fit(X).cluster_evidence_
+    assert (found.chosen, found.found) == (2, "valleys")
+
+
 @pytest.mark.parametrize(("c", "seed"), [(4, 0), (6, 0), (7, 0), (8, 0)])
 def test_blobs_that_overlap_a_little_are_counted_too(c, seed):
     X, _ = make_blobs(300, centers=c, random_state=seed)

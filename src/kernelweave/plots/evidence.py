@@ -44,7 +44,7 @@ def plot_evidence(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     -----
     The agreement of different graphs is drawn beside that of samples without structure, if these were compared. The gap
     has an axis of its own; one above the dashed line decides. In few columns the depth of valleys takes its place, each
-    with a dashed line for how deep they must be, or the log Bayes factor of clusters of one shape, if these decided.
+    with a dashed line for how deep they must be, or the log odds of clusters of one shape, if these decided.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -97,10 +97,10 @@ def _evidence(model: BaseEstimator, facts: Facts) -> Figure | None:
         alt = f"Agreement and depth of valleys of {counted(len(evidence.n_clusters), 'number')} of clusters"
         reading = (
             f"There is structure if valleys between peaks of the density are {DEEP:g} deep or more. Then it is the "
-            f"largest number whose valleys are {VALLEY:g} deep in a fifth of the graphs, or the number of peaks with "
-            "the deepest valleys, whichever is larger. If Gaussian clusters of one shape describe the samples better "
-            f"than any of different shapes (one shape above 0), valleys of {SHOWN:g} are enough, and it is the number "
-            "that describes them best."
+            f"largest number whose valleys are {VALLEY:g} deep in a fifth of the graphs, less one standard error, or "
+            "the number of peaks with the deepest valleys, whichever is larger. If Gaussian clusters of one shape "
+            "describe the samples better than any of different shapes (one shape above 0), valleys of "
+            f"{SHOWN:g} are enough, and it is the number that describes them best."
         )
     rows = tuple(
         (str(int(k)), *("-" if np.isnan(value) else f"{value:.3f}" for value in rest))

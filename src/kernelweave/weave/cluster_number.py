@@ -17,7 +17,7 @@ from kernelweave.core.partitions.density_peaks import peak_partitions
 from kernelweave.core.partitions.mixtures import shared_shape
 from kernelweave.core.partitions.valleys import depth, relief
 from kernelweave.samples.prepared import NullKind
-from kernelweave.select import CLEAR, VALLEY, ClusterEvidence, candidate_numbers, cluster_evidence
+from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import Spectra, spectra, unit_partitions
 from kernelweave.weave.woven import SeveralGraphs
 
@@ -27,6 +27,7 @@ _DOUBT = 1.3  # times more or less than a clear gap
 _MORE_DRAWS = 4  # of samples without structure, if in doubt; fewer of many samples, which differ less
 _DRAWN = 2000  # samples in all of these draws
 _STARTS = 3  # of k-means; there are many numbers to try
+_ERRORS = 1.0  # standard errors: of many cuts through one cluster, some run through sparse places by chance
 _SMALL = 10  # a peak with fewer samples than the mean divided by this may be a few outliers
 _EVERY_UP_TO, _STEP = 10, 4  # clusters; above, every fourth number is tried on samples without structure
 
@@ -73,9 +74,9 @@ def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
     peaks = peak_partitions(of, list(found))
     least = len(of.height) / _SMALL
     return {
-        "depths": {k: [depth(of, labels) for labels in z] for k, z in found.items()},
+        "depths": {k: [depth(of, labels, _ERRORS) for labels in z] for k, z in found.items()},
         "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
-        "shared_shapes": shared_shape(X, VALLEY),
+        "shared_shapes": shared_shape(X),
     }
 
 

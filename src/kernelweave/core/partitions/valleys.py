@@ -61,11 +61,13 @@ def _dimension(squares: Matrix, copies: Mask) -> float:
     return len(longer) / total if total > 0 else 1.0
 
 
-def depth(of: Relief, z: Labels) -> float:
+def depth(of: Relief, z: Labels, errors: float = 0.0) -> float:
     """Return the depth of the shallowest valley between two clusters that touch, at most 10.
 
     Clusters touch where a sample of one is among the seven nearest neighbours of a sample of the other. The depth is
-    the mean height of the lower cluster, less the mean height of the pairs of samples that touch.
+    the mean height of the lower cluster, less the mean height of the pairs of samples that touch, less `errors`
+    standard errors. The density at one sample is counted from ten neighbours, so that its logarithm has the standard
+    error 1/sqrt(10). That of t samples side by side, which share neighbours, is counted from about t: 1/sqrt(t).
     """
     c = int(z.max()) + 1
     mean = np.bincount(z, of.height, c) / np.maximum(np.bincount(z, minlength=c), 1)
@@ -76,4 +78,6 @@ def depth(of: Relief, z: Labels) -> float:
     touching, place, count = np.unique(pairs, return_inverse=True, return_counts=True)
     between = np.bincount(place, (of.height[i] + of.height[j]) / 2, len(touching)) / count
     lower = np.minimum(mean[touching // c], mean[touching % c])
-    return float((lower - between).min(initial=APART))
+    samples = np.unique(np.r_[place, place] * len(z) + np.r_[i, j])
+    t = np.bincount(samples // len(z), minlength=len(touching))
+    return float((lower - between - errors / np.sqrt(np.maximum(t, _FOR_HEIGHT))).min(initial=APART))
