@@ -78,3 +78,37 @@ def test_copies_of_a_sample_have_the_same_edges(S):
     W = strongest_edges(S[np.ix_(twice, twice)], 4)
     others = np.delete(np.arange(30), 7)
     assert_allclose(W[7, others], W[30, others], rtol=1e-12)
+
+
+@pytest.fixture
+def binary(rng):
+    """Return the share of equal features of 60 samples with 12 features of 0 or 1 and 20 copies, in random order."""
+    X = rng.integers(0, 2, size=(60, 12))
+    X = np.concatenate([X, X[:20]])[rng.permutation(80)]
+    S = (X[:, None] == X).mean(axis=2) ** 4
+    assert len(np.unique(S)) < 13
+    return S
+
+
+@pytest.fixture
+def chain():
+    """Return three groups of five copies each, joined by equal weak edges."""
+    group = np.arange(15) // 5
+    return np.array([1, 1e-3, 0])[abs(group[:, None] - group)]
+
+
+@pytest.mark.parametrize("table", ["binary", "chain"])
+@pytest.mark.parametrize(("dtype", "noise"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_rounding_does_not_choose_the_edges(request, rng, table, dtype, noise):
+    S = request.getfixturevalue(table)
+    E = noise * rng.normal(size=S.shape)
+    kept = strongest_edges(S, 4)
+    assert_array_equal(strongest_edges((S * (1 + E + E.T)).astype(dtype), 4) > 0, kept > 0)
+
+
+@pytest.mark.parametrize("table", ["binary", "chain"])
+def test_the_edges_do_not_depend_on_the_order_of_the_samples(request, rng, table):
+    S = request.getfixturevalue(table)
+    order = rng.permutation(len(S))
+    W = strongest_edges(S, 4)
+    assert_array_equal(strongest_edges(S[np.ix_(order, order)], 4), W[np.ix_(order, order)])

@@ -37,7 +37,7 @@ MOST = {  # functions, files, changes of room
     "landmark": (123, 29, 30),
     "predict": (153, 33, 28),
     "smkl": (149, 31, 22),
-    "classify": (181, 38, 27),
+    "classify": (181, 38, 28),
 }
 
 

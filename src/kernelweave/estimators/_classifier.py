@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
+from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
@@ -242,12 +243,11 @@ def class_attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes of a classifier from label scores.
 
-    Samples that no label reaches get the uniform distribution, and are marked.
+    Samples that no label reaches get the uniform distribution, and are marked. Of classes with equal scores, the first
+    is chosen.
     """
-    F = np.maximum(F, 0)
-    undecided = undecided | (F.sum(axis=1) == 0)  # scores may underflow at the end of a chain of weak edges
-    F[undecided] = 1
-    P = F / F.sum(axis=1, keepdims=True)
+    # scores may underflow at the end of a chain of weak edges: such samples are undecided too
+    P, undecided = distributions(np.where(undecided[:, None], 0, np.maximum(F, 0)))
     if undecided.any():
         _warn_undecided(undecided, advice)
     found: dict[str, Any] = {

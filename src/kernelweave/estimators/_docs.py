@@ -118,7 +118,7 @@ margin_ : array of shape (n_samples,)
 classes_ : array of shape (n_classes,)
     The class labels.
 transduction_ : array of shape (n_samples,)
-    The class of every sample of `fit`, given or inferred.
+    The class of every sample of `fit`, given or inferred; the first of those whose probabilities are equal.
 label_distributions_ : array of shape (n_samples, n_classes)
     The probability of every class for every sample of `fit`.
 undecided_ : array of bool of shape (n_samples,)

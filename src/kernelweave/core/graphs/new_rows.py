@@ -13,6 +13,7 @@ from scipy import sparse
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import largest_columns
+from kernelweave.core.algebra.ties import level_ties
 from kernelweave.core.graphs.affinity import Affinity, RowPart, neighbour_scales, row_blocks, self_tuned, top_rows
 
 __all__ = [
@@ -118,9 +119,13 @@ def harmonic_rows(S: Graph, P: Matrix) -> tuple[Matrix, Mask]:
 
 
 def distributions(F: Matrix, power: float = 1.0) -> tuple[Matrix, Mask]:
-    """Scale the rows of F^power to sum to one, in place, and return F and which rows were 0; these become uniform."""
+    """Scale the rows of F^power to sum to one, in place, and return F and which rows were 0; these become uniform.
+
+    Groups that share the largest score of a row but for rounding have equal entries: argmax finds the first of them.
+    """
     empty = F.sum(axis=1) <= 0
     F[empty] = 1
+    level_ties(F)
     if power != 1:
         F /= F.max(axis=1, keepdims=True)  # so that no row underflows
         F **= power

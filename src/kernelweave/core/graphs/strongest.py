@@ -8,11 +8,11 @@ from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import average_with_transpose
+from kernelweave.core.algebra.ties import tie_of
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
 _ROWS = 128
-_TIE = 1e-9  # relative difference of equal entries, such as those of two copies of a sample
 
 
 def strongest_edges(S: Matrix, k: int) -> Matrix:
@@ -41,11 +41,11 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     n = S.shape[1]
     if k >= n:
         return S
-    kept = np.zeros_like(S)
+    kept, equal = np.zeros_like(S), 1 - tie_of(S.dtype)
     for i in range(0, len(S), _ROWS):  # some rows at a time: products and sorted entries take memory
         compared = S[i : i + _ROWS] * factors
         least = np.partition(compared, n - k, axis=1)[:, n - k, None]
-        np.copyto(kept[i : i + _ROWS], S[i : i + _ROWS], where=compared >= (1 - _TIE) * least)
+        np.copyto(kept[i : i + _ROWS], S[i : i + _ROWS], where=compared >= equal * least)
     return kept
 
 
@@ -56,15 +56,20 @@ def cosine_factors(S: Matrix) -> Vector:
 
 
 def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
-    """Add to W the largest edge of Z out of every piece but the largest, in place; return whether there was one."""
+    """Add to W the largest edge of Z out of every piece and all equal to it, in place; return whether there was one.
+
+    The largest piece is left out, as the others are tied to it, unless another one has its size: then none is.
+    """
     _, piece = connected_components(sparse.csr_array(W), directed=False)
     sizes = np.bincount(piece)
+    alone = np.count_nonzero(sizes == sizes.max()) == 1
     found = False
-    for number in np.flatnonzero(np.arange(len(sizes)) != sizes.argmax()):
+    for number in np.flatnonzero((sizes < sizes.max()) | (not alone)):
         rows = np.flatnonzero(piece == number)
         outside = np.where(piece == number, 0, Z[rows])
-        row, j = np.unravel_index(outside.argmax(), outside.shape)
-        if outside[row, j] > 0:
-            W[rows[row], j] = W[j, rows[row]] = outside[row, j]
+        largest = outside.max()
+        if largest > 0:
+            i, j = np.nonzero(outside >= (1 - tie_of(Z.dtype)) * largest)
+            W[rows[i], j] = W[j, rows[i]] = outside[i, j]
             found = True
     return found

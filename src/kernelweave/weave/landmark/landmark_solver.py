@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import HasShape, Labels
+from kernelweave.core.algebra.ties import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
@@ -138,7 +139,7 @@ class Landmark:
 def _part_clusters(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
     """Return labels, memberships and coordinates of one chunk."""
     M, P = model.memberships(Views.of_table(read(part, None)))
-    return M.argmax(axis=1).astype(np.int32)[:, None], M.astype(np.float32), P.astype(np.float32)
+    return level_ties(M).argmax(axis=1).astype(np.int32)[:, None], M.astype(np.float32), P.astype(np.float32)
 
 
 def _part_scores(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
