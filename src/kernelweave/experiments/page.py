@@ -80,8 +80,8 @@ The text of the paper, the program released with it and this library differ:
 - **Ties.** In BA the 39 pictures of the letter O are those of the digit 0, and labels at the same positions are those
   of the same pictures. In GFHF, LGC, SCAN and SMKL many samples score the same for the two classes but for rounding.
   The first class, the digit, is chosen, so that the figures do not depend on the processor; of two copies one is right.
-  The figures of S3R and S2LRR on BA still depend on the processor, by a tenth of a point: they write a sample by others,
-  and the weights of two copies are not unique.
+  The figures of S3R and S2LRR on BA still depend on the processor, by a tenth of a point: they write a sample by
+  others, and the weights of two copies are not unique.
 - **Data.** YEAST is the yeast data set of UCI with the sequence name one-hot encoded. Sizes that differ from the
   published ones are listed with Table 1.
 """
