@@ -117,7 +117,7 @@ class LearnedClusterer(GraphClusterer):
         """
         self._check_parameters()
         given = self._prepare(X)
-        with threads(self.n_jobs, given.problem.n):
+        with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
         return self
 
@@ -214,7 +214,7 @@ class LearnedClassifier(GraphClassifier):
         """
         self._check_parameters()
         given = self._prepare(X, y)
-        with threads(self.n_jobs, given.problem.n):
+        with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
         return self
 

@@ -71,7 +71,7 @@ def smkl_path(
         for place, setting in enumerate(block):
             fitted = clone(model).set_params(**setting)
             fitted._check_parameters()
-            with threads(fitted.n_jobs, given.problem.n):
+            with threads(fitted.n_jobs, given.samples.n_samples):
                 before = _learn(fitted, given, before)
             head = before if place == 0 else head
             yield fitted

@@ -28,7 +28,6 @@ __all__ = [
     "Consensus",
     "VersionKernels",
     "Weighed",
-    "asked_shares",
     "combine",
     "given_weights",
     "kernel_attributes",
@@ -191,9 +190,8 @@ def weigh(
     bank = bank_of(kernels, samples)
     check = partial(check_stack, names=bank.names)
     tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
-    asked = asked_shares(weights, bank.names)
-    if asked is not None:
-        return Weighed(bank, tiles, asked)
+    if not (isinstance(weights, str) and weights == "self"):
+        return Weighed(bank, tiles, given_weights(weights, bank.names))
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
     if isinstance(samples, KernelStack) or len(samples.names) == 1:
         return Weighed(bank, tiles, median_weights(*kernel_moments(single)))
@@ -226,15 +224,10 @@ def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> V
     return trust
 
 
-def asked_shares(weights: WeightsLike, names: tuple[str, ...]) -> Vector | None:
-    """Return the shares that a user asked for, given or equal ones; None if they are to be learned."""
-    if isinstance(weights, str):
-        return np.full(len(names), 1 / len(names)) if weights == "uniform" else None
-    return given_weights(weights, names)
-
-
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
-    """Return a user's weights, checked, as shares that sum to one."""
+    """Return the weights that a user asked for, equal ones or his own, checked, as shares that sum to one."""
+    if isinstance(weights, str):  # "uniform"
+        return np.full(len(names), 1 / len(names))
     try:
         p = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -132,10 +132,11 @@ def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
     built: list[_Built] = []
     for one in compared:
         version, samples = one
+        kinds = _kinds(version, plan)
+        any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
         consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
-            any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
-            families = several_cuts(consensus.matrix, _kinds(version, plan), plan.rule.gamma, any_shape=any_shape)
+            families = several_cuts(consensus.matrix, kinds, plan.rule.gamma, any_shape=any_shape)
         else:
             families = [one_graph(consensus.matrix, plan.rule)]
         built.append((version, consensus, families))

@@ -38,7 +38,7 @@ from kernelweave.kernels.view_bank import KernelsLike, as_bank
 from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import asked_shares
+from kernelweave.weave.consensus_kernel import given_weights
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.plan import LabelTask, Reading
 
@@ -233,9 +233,10 @@ def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     tiles = KernelTiles(
         bank.fit_tiles(weighed), len(bank.names), weighed.shape[0], partial(check_stack, names=bank.names)
     )
-    weights = asked_shares(settings.weights, bank.names)
-    if weights is None:
+    if isinstance(settings.weights, str) and settings.weights == "self":
         weights = median_weights(*kernel_moments(tiles.of(np.dtype(np.float32))))
+    else:
+        weights = given_weights(settings.weights, bank.names)
     del tiles  # they hold the products between samples
     landmarks = _landmarks(settings, m, scaled, version.scalings["X"], rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
