@@ -73,11 +73,11 @@ plt.show()
 # %%
 # 3. Graphs
 # ---------
-# Seven graphs of each version, as of all tables of two or three columns: the affinities of the ridge representation
-# with 15 neighbours, and with 10 and 30 and weights by shared neighbours; self-tuned similarities of 5 and 15
+# Eight graphs of each version, as of all tables of two or three columns: the affinities of the ridge representation
+# with 10 and 15 neighbours, and with 10 and 30 and weights by shared neighbours; self-tuned similarities of 5 and 15
 # neighbours, and of 10 and 20 with weights by shared neighbours. Three of each are shown, all drawn at the z-scores,
 # whatever they were built from.
-cuts = ["ridge 15", "ridge 10, shared", "ridge 30, shared"]
+cuts = ["ridge 10", "ridge 15", "ridge 10, shared", "ridge 30, shared"]
 cuts += ["neighbours 5", "neighbours 15", "neighbours 10, shared", "neighbours 20, shared"]
 graphs, titles, prior = [], [], []
 for (version, _), consensus in zip(compared, found, strict=True):
@@ -99,7 +99,7 @@ def draw_graph(ax, S, title):
 
 
 fig, axes = plt.subplots(2, 3, figsize=(11, 5.6), layout="constrained")
-for ax, g in zip(axes.flat, (0, 3, 5, 7, 10, 12), strict=True):
+for ax, g in zip(axes.flat, (1, 4, 6, 9, 12, 14), strict=True):
     draw_graph(ax, graphs[g], titles[g])
 plt.show()
 
@@ -142,7 +142,7 @@ weights = np.array(prior) * [trusted(a, few_columns=True) for a in agreement]
 weights /= weights.sum()
 
 fig, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-ax.barh(titles, weights, color=["C1"] * 7 + ["C0"] * 7)
+ax.barh(titles, weights, color=["C1"] * 8 + ["C0"] * 8)
 for i, (weight, a) in enumerate(zip(weights, agreement, strict=True)):
     ax.text(weight, i, f"  {weight:.1%} (agreement {a:.2f})", va="center", size=8)
 ax.invert_yaxis()

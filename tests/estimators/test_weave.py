@@ -126,7 +126,7 @@ def test_progress_is_written_to_the_error_stream_when_asked_for(far_blobs, capsy
     assert said.out == ""
     assert "scale: direction, share " in said.err
     assert "scale: zscore, share " in said.err
-    assert "graph 14 of 14: agreement of 5 partitions" in said.err
+    assert "graph 16 of 16: agreement of 5 partitions" in said.err
 
 
 def test_the_choice_of_a_number_is_told_when_asked_for(far_blobs, capsys):

@@ -57,7 +57,7 @@ class WeaveClustering(GraphClusterer):
 
     with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
     scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
-    versions of the samples are compared, with four to seven graphs each, and every graph is clustered in five ways. A
+    versions of the samples are compared, with four to eight graphs each, and every graph is clustered in five ways. A
     graph counts by how well its five partitions agree (the eighth power of their mean adjusted Rand index), and the
     clusters are what all partitions agree on, by average linkage of their weighted co-association.
 

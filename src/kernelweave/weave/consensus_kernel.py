@@ -225,8 +225,8 @@ def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> V
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
-    """Return the weights that a user asked for, equal ones or his own, checked, as shares that sum to one."""
-    if isinstance(weights, str):  # "uniform"
+    """Return the weights that a user asked for, equal or given ones, checked, as shares that sum to one."""
+    if isinstance(weights, str) and weights == "uniform":
         return np.full(len(names), 1 / len(names))
     try:
         p = np.asarray(weights, dtype=np.float64)

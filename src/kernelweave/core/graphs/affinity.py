@@ -341,11 +341,8 @@ _CUTS: dict[Kind, tuple[Cut, ...]] = {
     "ridge": (Cut(10), Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
     "tuned": (Cut(5), Cut(15)),
 }
-# rings and arcs: single samples between two of them share few neighbours with either
-_CUTS_OF_SHAPES: dict[Kind, tuple[Cut, ...]] = {
-    "ridge": (Cut(15), Cut(10, shared=True), Cut(30, shared=True)),
-    "tuned": (Cut(5), Cut(15), Cut(10, shared=True), Cut(20, shared=True)),
-}
+# for rings and arcs: single samples between two of them share few neighbours with either
+_CUTS_OF_SHAPES: dict[Kind, tuple[Cut, ...]] = {"ridge": (), "tuned": (Cut(10, shared=True), Cut(20, shared=True))}
 _KEPT: dict[Kind, int] = {"ridge": 15, "tuned": 15}  # entries per row for new samples
 
 
@@ -369,11 +366,11 @@ class Family(NamedTuple):
 def several_cuts(K: Matrix, kinds: tuple[Kind, ...], gamma: float, *, any_shape: bool = False) -> list[Family]:
     """Return for each kind of affinity its graphs with different numbers of neighbours, each in one piece.
 
-    If groups may have `any_shape`, more of the graphs have weights by shared neighbours.
+    If groups may have `any_shape`, there are two more graphs with weights by shared neighbours.
     """
     found = []
     for kind in kinds:
-        cuts = (_CUTS_OF_SHAPES if any_shape else _CUTS)[kind]
+        cuts = _CUTS[kind] + (_CUTS_OF_SHAPES[kind] if any_shape else ())
         affinity = KernelAffinities(K, gamma)(kind)
         graphs = cut_graphs(affinity, cuts, len(K))
         plain = graphs[cuts.index(Cut(_KEPT[kind]))]
