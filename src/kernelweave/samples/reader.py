@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from copy import copy
 from os import PathLike
 from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
@@ -238,17 +237,22 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
-    with np.errstate(over="ignore", invalid="ignore"), _missing_cells(estimator):
-        table = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",  # sums, and so results, do not depend on the order in memory
-            ensure_all_finite=True if columns is None else "allow-nan",
-            ensure_min_samples=2 if reset else 1,
-        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            table = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                order="C",  # sums, and so results, do not depend on the order in memory
+                ensure_all_finite=True if columns is None else "allow-nan",
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            if "contains NaN" in str(error):
+                raise _no_missing_cells(estimator) from error
+            raise
     if columns is None:
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     parts = _parts(
@@ -259,17 +263,12 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     return views
 
 
-@contextmanager
-def _missing_cells(estimator: BaseEstimator) -> Iterator[None]:
-    """Say how missing cells can be read, where scikit-learn's message names other packages' models."""
-    try:
-        yield
-    except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
-        msg = f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
-        raise InvalidInputError(msg) from error
+def _no_missing_cells(estimator: BaseEstimator) -> InvalidInputError:
+    """Return the error of missing cells; that of scikit-learn names models of other packages."""
+    way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
+    return InvalidInputError(
+        f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
+    )
 
 
 def _is_frame(X: Any) -> bool:
