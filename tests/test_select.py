@@ -189,7 +189,7 @@ def test_valleys_in_graphs_show_no_structure_without_peaks_that_stand_out():
 
 def test_so_few_distinct_samples_that_nothing_can_be_found_are_said_to_be_too_few():
     told = "no structure was found: 15 distinct samples are too few to tell clusters apart"
-    for given in ({"depths": dict.fromkeys(NUMBERS, [0.0])}, {"by_chance": [flat(0.9)]}):
+    for given in ({"depths": {k: [0.0] for k in NUMBERS}}, {"by_chance": [flat(0.9)]}):
         few = weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=15, **given)
         assert (few.chosen, few.found, few.words) == (1, "too few", told)
         assert weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=16, **given).found == "nothing"
