@@ -293,7 +293,9 @@ def test_values_of_clustering_that_are_not_allowed_are_refused(options, allowed)
 
 
 def test_more_clusters_than_samples_are_refused():
-    with pytest.raises(InvalidInputError, match="n_clusters=21 is more than the n_samples=20"):
+    with pytest.raises(
+        InvalidInputError, match="n_clusters=21 is more than the n_samples=20 given: lower n_clusters, or pass more"
+    ):
         WeaveClustering(21).fit(SOME)
 
 
