@@ -187,6 +187,18 @@ def test_valleys_in_graphs_show_no_structure_without_peaks_that_stand_out():
         assert found.words.startswith("no structure was found: wherever clusters would touch")
 
 
+def test_so_few_distinct_samples_that_nothing_can_be_found_are_said_to_be_too_few():
+    told = "no structure was found: 15 distinct samples are too few to tell clusters apart"
+    for given in ({"depths": {k: [0.0] for k in NUMBERS}}, {"by_chance": [flat(0.9)]}):
+        few = weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=15, **given)
+        assert (few.chosen, few.found, few.words) == (1, "too few", told)
+        assert weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=16, **given).found == "nothing"
+
+
+def test_clusters_that_stand_out_among_few_samples_are_not_said_to_be_too_few():
+    assert weighed(flat(0.9), [spectrum(3, 5.0)], n_distinct=12).found == "gap"
+
+
 def test_peaks_with_the_deepest_valleys_count_where_no_graph_shows_them():
     found = by_valleys({}, {2: 0.9, 3: 1.4, 4: 0.8})
     assert found.chosen == 3

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kernelweave._plural import counted
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.valleys import APART
 
@@ -23,7 +24,7 @@ __all__ = [
     "cluster_evidence",
 ]
 
-Found: TypeAlias = Literal["gap", "agreement", "valleys", "mixture", "nothing"]
+Found: TypeAlias = Literal["gap", "agreement", "valleys", "mixture", "nothing", "too few"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
 _MORE = 0.2  # agreement above that of samples without structure which counts as structure; noise was at most 0.17
@@ -69,8 +70,9 @@ class ClusterEvidence:
         0.65. But if a `peak_depth` reaches 0.4, and clusters of one shape describe the samples better than clusters of
         any shapes, it is the number with the largest `shared_shape`. Where no valleys are measured, it is the smallest
         number whose gap is within 10 % of the largest.
-    found : {"gap", "agreement", "valleys", "mixture", "nothing"}
-        What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found.
+    found : {"gap", "agreement", "valleys", "mixture", "nothing", "too few"}
+        What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found, and
+        "too few" that none was found in so few distinct samples that two clusters would have fewer than 8 each.
     depth : array of shape (n_candidates,), or None
         How deep the shallowest valley between two clusters is: the logarithm of how much denser samples lie within the
         clusters than where they touch, less one standard error, and 10 where no clusters touch. A fifth of the graphs
@@ -83,6 +85,8 @@ class ClusterEvidence:
         about the logarithm of a Bayes factor, half the difference of BIC, less 1 for every further cluster. NaN where
         no mixture has as many clusters, or where the samples of its clusters have other tails than Gaussians. It is
         measured where `depth` is.
+    n_distinct : int or None
+        The number of distinct samples, None if it is not known.
     """
 
     n_clusters: npt.NDArray[np.intp]
@@ -97,6 +101,7 @@ class ClusterEvidence:
     depth: npt.NDArray[Any] | None = None
     peak_depth: npt.NDArray[Any] | None = None
     shared_shape: npt.NDArray[Any] | None = None
+    n_distinct: int | None = None
 
     @property
     def runners_up(self) -> tuple[int, ...]:
@@ -149,6 +154,9 @@ class ClusterEvidence:
         """Why this number was chosen, and how sure it is, as a sentence."""
         others = " or ".join(map(str, self.runners_up))
         also = f"; {others} would be nearly as good" if others else ""
+        if self.found == "too few" and self.n_distinct is not None:
+            distinct = counted(self.n_distinct, "distinct sample")
+            return f"no structure was found: {distinct} are too few to tell clusters apart"
         if self.found == "nothing" and self.depth is not None:
             return "no structure was found: wherever clusters would touch, samples are about as dense as within them"
         if self.found == "nothing":
@@ -193,6 +201,7 @@ def cluster_evidence(
     depths: Mapping[int, Sequence[float]] | None = None,
     peak_depths: Mapping[int, float] | None = None,
     shared_shapes: Mapping[int, float] | None = None,
+    n_distinct: int | None = None,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
 
@@ -215,6 +224,8 @@ def cluster_evidence(
         The same in partitions by peaks of density, for the numbers that have one.
     shared_shapes : mapping of number of clusters to float, or None
         Log odds of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
+    n_distinct : int or None
+        The number of distinct samples, None if it is not known. If it is small, this is why nothing was found.
 
     Returns
     -------
@@ -228,16 +239,18 @@ def cluster_evidence(
     chance = np.array([_chance(by_chance, k) for k in numbers])
     score = np.maximum(np.where(np.isnan(chance), a, a - chance), 0) * np.maximum(m, 0)
     clear = CLEAR if without is not None else 2 * CLEAR
+    nothing: Found = "nothing" if n_distinct is None or n_distinct >= 2 * _FEWEST_MEMBERS else "too few"
     if depths is not None:
         depth = np.array([np.quantile(depths[k], _MANY) for k in numbers])
         peak_depth = np.array([float((peak_depths or {}).get(int(k), np.nan)) for k in numbers])
         shape = np.array([float((shared_shapes or {}).get(int(k), np.nan)) for k in numbers])
         which = numbers[_with_valleys(depth, peak_depth)]
-        chosen, found = (int(which[-1]), "valleys") if len(which) else (1, "nothing")
+        chosen, found = (int(which[-1]), "valleys") if len(which) else (1, nothing)
         likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
         if likely and numbers[np.nanargmax(shape)] != chosen:
             chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
-        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, depth, peak_depth, shape)
+        measured = (depth, peak_depth, shape, n_distinct)
+        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, *measured)
     if gap.max() >= clear:
         chosen, found = int(numbers[gap.argmax()]), "gap"
     else:
@@ -245,8 +258,8 @@ def cluster_evidence(
         enough = not a[place] < chance[place] + _MORE  # true where there is nothing to compare with
         if few_columns and without is not None:
             place = int(np.argmax(gap >= (1 - _NEARLY_LARGEST) * gap.max()))
-        chosen, found = (int(numbers[place]), "agreement") if enough else (1, "nothing")
-    return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found)
+        chosen, found = (int(numbers[place]), "agreement") if enough else (1, nothing)
+    return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, n_distinct=n_distinct)
 
 
 def _with_valleys(depth: npt.NDArray[Any], peak_depth: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

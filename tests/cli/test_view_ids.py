@@ -30,8 +30,17 @@ def test_ids_that_only_some_tables_have_are_counted_in_a_note(run, table):
     write(table.tail(50), "cd", "two.csv")
     code, _, err = run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
     assert code == 0
-    assert "Note: 40 of 60 samples are in all 2 views (one has 50, two has 50); the others are in some of them" in err
+    assert "Note: 40 of 60 samples are in both views (one has 50, two has 50); the others are in one of them" in err
     assert "Note" not in run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3, "--quiet", "--force")[2]
+
+
+def test_the_views_of_a_note_are_counted_if_there_are_more_than_two(run, table):
+    for part, columns in ((table.head(50), "ab"), (table.tail(50), "cd"), (table, "ad")):
+        write(part, columns, f"{columns}.csv")
+    _, _, err = run("cluster", "ab.csv", "cd.csv", "ad.csv", "--id", "name", "-k", 3)
+    assert (
+        "40 of 60 samples are in all 3 views (ab has 50, cd has 50, ad has 60); the others are in some of them" in err
+    )
 
 
 def test_tables_with_the_same_ids_need_no_note(run, table):

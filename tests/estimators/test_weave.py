@@ -293,7 +293,9 @@ def test_values_of_clustering_that_are_not_allowed_are_refused(options, allowed)
 
 
 def test_more_clusters_than_samples_are_refused():
-    with pytest.raises(InvalidInputError, match="n_clusters=21 is more than the n_samples=20"):
+    with pytest.raises(
+        InvalidInputError, match="n_clusters=21 is more than the n_samples=20 given: lower n_clusters, or pass more"
+    ):
         WeaveClustering(21).fit(SOME)
 
 
@@ -301,6 +303,17 @@ def test_the_number_of_clusters_is_found_where_groups_are_far_apart(far_blobs):
     model = WeaveClustering("auto", random_state=0).fit(far_blobs[0])
     assert model.n_clusters_ == model.cluster_evidence_.chosen == 3
     assert clustering_accuracy(far_blobs[1], model.labels_) == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "n_distinct"),
+    [(SOME[:2], 2), (SOME[:5], 5), (np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0), 2)],
+    ids=["two", "five", "copies"],
+)
+def test_too_few_distinct_samples_for_clusters_are_counted_without_copies(X, n_distinct):
+    evidence = WeaveClustering("auto", random_state=0).fit(X).cluster_evidence_
+    assert (evidence.chosen, evidence.found, evidence.n_distinct) == (1, "too few", n_distinct)
+    assert evidence.words.endswith(f"{n_distinct} distinct samples are too few to tell clusters apart")
 
 
 @pytest.mark.parametrize("kind", [WeaveClustering, WeaveClassifier])

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kernelweave
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import associate, explain_clusters, explain_sample
@@ -84,3 +85,73 @@ def test_other_names_are_refused(model):
 def test_an_index_that_counts_rows_is_no_name(model):
     expected = explain_clusters(model, ONE).features
     pd.testing.assert_frame_equal(explain_clusters(model, ONE.reset_index(drop=True)).features, expected)
+
+
+# models of one table
+
+INDEXES = {
+    "texts": IDS,
+    "numbers": pd.Index(np.arange(N)[::-1] * 3),
+    "dates": pd.date_range("2020-01-01", periods=N, freq="h"),
+    "dates with a zone": pd.date_range("2020-01-01", periods=N, freq="D", tz="Europe/Berlin"),
+    "categories": pd.CategoricalIndex(IDS),
+    "two levels": pd.MultiIndex.from_arrays([IDS, np.arange(N)]),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("mixed", [False, True], ids=["numbers", "mixed"])
+def test_one_table_is_explained_by_its_index_in_any_order_also_by_a_loaded_model(index, mixed, tmp_path):
+    table = ONE.set_axis(index)
+    table = table.assign(kind=np.array(["p", "q"])[GROUP]) if mixed else table
+    fitted = WeaveClustering(2, kernels="mixed" if mixed else "auto", random_state=0).fit(table)
+    fitted.save(tmp_path / "model.kw")
+    expected = explain_clusters(fitted, table).features
+    turned, known = table.sample(frac=1, random_state=0), KNOWN.set_axis(index)[::-1]
+    for model in (fitted, kernelweave.load(tmp_path / "model.kw")):
+        pd.testing.assert_frame_equal(explain_clusters(model, turned).features, expected)
+        pd.testing.assert_frame_equal(
+            explain_sample(model, turned, 7).features, explain_sample(model, table, 7).features
+        )
+        assert associate(model, known).table.set_index("column").loc["group", "value"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("series", [False, True], ids=["array", "series"])
+def test_the_test_of_one_table_takes_labels_in_the_order_of_fit(series):
+    y = pd.Series(GROUP, index=IDS) if series else GROUP
+    model = WeaveClassifier().fit(ONE, y)
+    turned = ONE.iloc[np.r_[1:N, 0]]  # every row has a label of the other class there
+    expected, found = (explain_clusters(model, X, y=y, test=True, n_splits=2) for X in (ONE, turned))
+    assert min(found.recovered) == 1
+    pd.testing.assert_frame_equal(found.features, expected.features)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [None, ["a"] * N, [None, *IDS[1:]]],
+    ids=["counts rows", "not unique", "with a gap"],
+)
+def test_an_index_that_names_no_samples_is_not_kept(index):
+    table = ONE.reset_index(drop=True) if index is None else ONE.set_axis(pd.Index(index))
+    assert WeaveClustering(2, random_state=0).fit(table).sample_names_ is None
+
+
+def test_the_index_of_one_table_does_not_align_labels_or_predictions():
+    model = WeaveClassifier().fit(ONE, GROUP)
+    assert model.sample_names_.tolist() == IDS.tolist()
+    other = ONE.rename(index=str.upper)[::-1]
+    assert model.predict(other).tolist() == GROUP[::-1].tolist()
+    assert model.score(other, GROUP[::-1]) == 1
+
+
+def test_rows_that_are_counted_are_refused_where_fit_had_the_same_numbers_in_another_order():
+    table = ONE.reset_index(drop=True)
+    shuffled = table.sample(frac=1, random_state=0)
+    model = WeaveClustering(2, random_state=0).fit(shuffled)
+    expected = explain_clusters(model, shuffled).features
+    for call in (explain_clusters, associate):
+        with pytest.raises(
+            InvalidInputError, match=r"counted from 0, but .* pass X.loc\[model.sample_names_\], or X.to"
+        ):
+            call(model, table)
+    pd.testing.assert_frame_equal(explain_clusters(model, table.loc[model.sample_names_]).features, expected)

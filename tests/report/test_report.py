@@ -151,6 +151,14 @@ def test_clusters_are_numbered_by_size_and_told_by_their_features(clusterer, blo
     np.testing.assert_array_equal(order[codes], clusterer.labels_)
 
 
+def test_labels_are_those_in_the_files_only_where_a_command_wrote_files(clusterer):
+    first = f"label {np.bincount(clusterer.labels_).argmax()}"
+    of_python, of_command = model_report(clusterer), model_report(clusterer, command="kernelweave cluster blobs.csv")
+    assert f'<span class="size">{first}</span>' in of_python
+    assert "in the files" not in of_python
+    assert f'<span class="size">{first} in the files</span>' in of_command
+
+
 def test_pictures_and_wheel_have_the_numbers_of_the_page(clusterer):
     (wheel,) = [each["wheel"] for each in data_of(model_report(clusterer))["maps"] if each["wheel"]]
     assert [name for name, *_ in wheel] == ["1", "2", "3"]

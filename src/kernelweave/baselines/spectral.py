@@ -32,7 +32,8 @@ class KernelSpectralClustering(SpectralClusterer):
         "precomputed": then `fit` takes an (n, n) matrix. None is ``Gaussian(t=1)``.
     laplacian : {"unnormalized", "njw"}, default="unnormalized"
         The first problem, which is the SC of the paper's Table 2; or the second, of Ng, Jordan and Weiss, where
-        samples are not similar to themselves. The second is much stronger on the same kernels.
+        samples are not similar to themselves. The second is much stronger on the same kernels: take it for data of
+        your own. It is closer to scikit-learn's SpectralClustering, whose Laplacian is normalised too.
     init : {"k-means++", "released"}, default="k-means++"
         How k-means starts; "released" is the k-means behind the published figures: from random rows, keeping the
         start with the least sum of distances (not of squared ones).

@@ -295,8 +295,9 @@ def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile
     counts = Counter(sample for index in indexes.values() for sample in index)
     everywhere = sum(count == len(tables) for count in counts.values())
     if everywhere < len(counts):
-        text = f"{everywhere} of {counted(len(counts), 'sample')} are in all {len(tables)} views ({sizes}); "
-        warnings.warn(f"{text}the others are in some of them.", UserWarning, stacklevel=2)
+        views, some = ("both views", "one") if len(tables) == 2 else (f"all {len(tables)} views", "some")
+        text = f"{everywhere} of {counted(len(counts), 'sample')} are in {views} ({sizes}); "
+        warnings.warn(f"{text}the others are in {some} of them.", UserWarning, stacklevel=2)
 
 
 def _joined(

@@ -152,7 +152,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         samples = read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
         c, n = getattr(self, "n_clusters", "auto"), samples.n_samples
         if not isinstance(c, str) and n is not None and c > n:
-            msg = f"n_clusters={c} is more than the n_samples={n} given."
+            msg = f"n_clusters={c} is more than the n_samples={n} given: lower n_clusters, or pass more samples."
             raise InvalidInputError(msg)
         return samples
 

@@ -17,7 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.explain._groups import Grouped
 from kernelweave.samples import Views
 from kernelweave.samples.reader import view_columns
-from kernelweave.samples.table import as_narwhals, frame_index
+from kernelweave.samples.table import counts_rows, names_of_rows, plain_names
 
 __all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
 
@@ -116,6 +116,7 @@ def read_columns(X: Tables, n_samples: int, names: Array | None = None, *, gaps:
     Samples are found by `names`, those of the model's samples, if X has names too. With `gaps`, X may lack some.
     """
     found = _views(X) if _several(X) else _one(X)
+    _refuse_row_numbers(X, names)
     if gaps or found.n_samples == n_samples:
         found = _ordered(found, names, gaps=gaps)
     if found.n_samples != n_samples:
@@ -128,9 +129,12 @@ def read_columns(X: Tables, n_samples: int, names: Array | None = None, *, gaps:
 
 def _ordered(found: Columns, names: Array | None, *, gaps: bool) -> Columns:
     """Return columns whose samples are those of the model, in its order, if both have names."""
-    if names is None or found.names is None or np.array_equal(found.names, names):
+    if names is None or found.names is None:
         return found
-    place = {name: i for i, name in enumerate(found.names.tolist())}
+    names, own = plain_names(names), plain_names(found.names)
+    if np.array_equal(own, names):
+        return found
+    place = {name: i for i, name in enumerate(own.tolist())}
     order = np.array([place.get(name, -1) for name in names.tolist()], dtype=np.intp)
     lacking = names[order < 0].tolist()
     if len(lacking) == len(names) or (lacking and not gaps):
@@ -143,6 +147,23 @@ def _ordered(found: Columns, names: Array | None, *, gaps: bool) -> Columns:
     rows = [(np.cumsum(had) - 1)[order[has]] for had, has in zip(found.present, present, strict=True)]
     tables = tuple(table[at] for table, at in zip(found.tables, rows, strict=True))
     return replace(found, tables=tables, present=present, names=names, order=order)
+
+
+def _refuse_row_numbers(X: Any, names: Array | None) -> None:
+    """Refuse a table whose rows are counted if the model's samples are named by the same numbers in another order.
+
+    It may be the table from which the samples were shuffled, or the shuffled one with a new index.
+    """
+    index: Any = getattr(X, "index", None)
+    if names is None or names.dtype.kind not in "iu" or not counts_rows(index):
+        return
+    rows = np.arange(len(index))
+    if np.array_equal(np.sort(names), rows) and not np.array_equal(names, rows):
+        msg = (
+            "The rows of X are counted from 0, but the samples of fit were the same numbers in another order: pass "
+            "X.loc[model.sample_names_], or X.to_numpy() if its order is that of fit."
+        )
+        raise InvalidInputError(msg)
 
 
 def _check_magnitude(values: Array) -> None:
@@ -186,10 +207,7 @@ def _several(X: Any) -> bool:
 
 def _one(X: Any) -> Columns:
     table, columns = _encoded(X)
-    frame = as_narwhals(X)
-    index = None if frame is None else frame_index(frame)
-    names = np.asarray(index) if index is not None and index.is_unique and index.nlevels == 1 else None
-    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool), names)
+    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool), names_of_rows(X))
 
 
 def _views(X: Any) -> Columns:

@@ -56,13 +56,16 @@ def held_out_test(
     names, codes = groups
     parts = _parts(columns, n_splits, rng)
     given, widths = _given(X)
+    order = columns.order
+    if order is not None and hasattr(given, "iloc"):  # one data frame, whose labels y have the order of fit
+        given, order = given.iloc[order], None
     found = np.full((len(names), len(columns)), np.nan)
     overlaps = []
     for part in range(int(parts.max()) + 1):
         labels = _refitted(model, _kept(given, widths, parts != part), y, len(names))
         if labels is None:
             continue
-        labels = labels if columns.order is None else labels[columns.order]
+        labels = labels if order is None else labels[order]
         again, match, overlap = _matched(labels, names, codes, by_name=y is not None)
         overlaps.append(overlap)
         tested = np.flatnonzero(parts == part)

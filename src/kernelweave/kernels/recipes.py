@@ -84,7 +84,10 @@ def recipe(name: str, n_columns: int | None = None) -> KernelBank:
     kernel = plugin_kernel(name)
     if kernel is None:
         known = ", ".join(RECIPES)
-        msg = f"Unknown kernel recipe {name!r}: choose one of {known}, or pass a list of kernels."
+        msg = (
+            f"Unknown kernel recipe {name!r}: choose one of {known}, {AUTO}, or pass a list of kernels. Estimators "
+            "also take 'mixed', for data frames with categories, and 'precomputed', for kernel matrices."
+        )
         if name == AUTO:
             msg = f"The recipe 'auto' depends on the number of columns: give n_columns, or choose one of {known}."
         raise InvalidInputError(msg)

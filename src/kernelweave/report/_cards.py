@@ -41,7 +41,7 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One group: its label in the files, and the features that set it apart."""
+    """One group: its label in the model, and the features that set it apart."""
 
     group: Group
     label: str

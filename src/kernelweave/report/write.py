@@ -156,6 +156,7 @@ def model_report(
         "comparison": comparison,
         "beside": draw_beside(numbered, labels, explanation, metadata, comparison),
         "code": command or _words.snippet(model, facts),
+        "from_files": command is not None,
         "notes": notes,
     }
     content |= _of_model(model, numbered, facts) | _of_samples(numbered, facts, labels, shown, tables, spread=spread)

@@ -21,7 +21,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
-from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table
+from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table, names_of_rows
 from kernelweave.samples.views import Choices, TableReading, Views
 
 __all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
@@ -88,7 +88,8 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         "n_features_in_": views.shape[1],
         "view_names_": views.names,
         "view_widths_": views.widths,
-        "sample_names_": views.sample_names,
+        # labels of one table are taken by position, as in scikit-learn; its names are for `explain` alone
+        "sample_names_": names_of_rows(X) if form == "table" else views.sample_names,
         "readings_": dict(views.readings),
         **{name: vars(estimator)[name] for name in _FEATURES if form == "table" and hasattr(estimator, name)},
     }

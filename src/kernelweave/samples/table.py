@@ -20,6 +20,7 @@ __all__ = [
     "NamedColumns",
     "Table",
     "as_narwhals",
+    "counts_rows",
     "fitted_places",
     "frame_index",
     "in_fitted_order",
@@ -27,6 +28,8 @@ __all__ = [
     "is_lazy",
     "is_plain",
     "is_table",
+    "names_of_rows",
+    "plain_names",
     "read_table",
 ]
 
@@ -120,7 +123,7 @@ def is_plain(frame: Any) -> bool:
 def _read_frame(thing: Any, name: str) -> Table:
     if is_plain(thing):
         dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
-        index = None if _counts_rows(thing.index) else thing.index
+        index = None if counts_rows(thing.index) else thing.index
         return Table(np.ascontiguousarray(thing.to_numpy(dtype)), index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
@@ -150,10 +153,28 @@ def _read_frame(thing: Any, name: str) -> Table:
 def frame_index(frame: Any) -> Any:
     """Return the index of a narwhals frame if it names the samples, else None."""
     index = nw.maybe_get_index(frame)
-    return None if index is None or _counts_rows(index) else index
+    return None if index is None or counts_rows(index) else index
 
 
-def _counts_rows(index: Any) -> bool:
+def names_of_rows(thing: Any) -> Array | None:
+    """Return the names of the rows of one table: its index, None if this is missing or not unique."""
+    frame = as_narwhals(thing)
+    index = None if frame is None else frame_index(frame)
+    if index is None or not index.is_unique or (index.nlevels == 1 and index.hasnans):
+        return None
+    return plain_names(np.asarray(index))
+
+
+def plain_names(names: Array) -> Array:
+    """Return names as numbers or texts, which model files hold; dates and other objects become texts."""
+    if names.dtype.kind in "biufSU" or (names.dtype.kind == "O" and all(isinstance(name, str) for name in names)):
+        return names
+    if names.dtype.kind == "M":
+        names = names.astype("datetime64[ns]")  # the text depends on the unit
+    return np.array([str(name) for name in names], dtype=object)
+
+
+def counts_rows(index: Any) -> bool:
     """Return whether an index is 0, 1, 2, ..., which does not name samples."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
