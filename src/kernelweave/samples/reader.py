@@ -89,7 +89,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         "view_names_": views.names,
         "view_widths_": views.widths,
         # labels of one table are taken by position, as in scikit-learn; its names are for `explain` alone
-        "sample_names_": names_of_rows(X) if form == "table" else views.sample_names,
+        "sample_names_": names_of_rows(X) if form == "table" and hasattr(X, "columns") else views.sample_names,
         "readings_": dict(views.readings),
         **{name: vars(estimator)[name] for name in _FEATURES if form == "table" and hasattr(estimator, name)},
     }
