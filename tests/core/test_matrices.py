@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg
 
+from kernelweave.core.algebra import matrices
 from kernelweave.core.algebra.matrices import (
     average_with_transpose,
     definite_inverse,
@@ -58,6 +59,17 @@ def test_outer_square_is_the_product_with_the_transpose(rng, n, dtype, order):
     E = rng.normal(size=(n, n)).astype(dtype, order=order)
     assert outer_square(E).dtype == dtype
     assert_allclose(outer_square(E), E @ E.T, atol=50 * n * np.finfo(dtype).eps)
+    assert_allclose(outer_square(E), outer_square(E).T, atol=0)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_outer_square_of_many_rows_is_the_same(rng, dtype, order, monkeypatch):
+    E = np.asarray(rng.normal(size=(150, 150)), dtype=dtype, order=order)
+    by_halves = outer_square(E)
+    monkeypatch.setattr(matrices, "_THREADED_FROM", 150)
+    assert outer_square(E).dtype == dtype
+    assert_allclose(outer_square(E), by_halves, atol=50 * 150 * np.finfo(dtype).eps)
     assert_allclose(outer_square(E), outer_square(E).T, atol=0)
 
 

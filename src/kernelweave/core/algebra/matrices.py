@@ -30,7 +30,7 @@ _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
 _DENSE_BELOW, _ROUGH_BELOW = 200, 60  # LAPACK is faster than ARPACK for smaller matrices; if a norm may be rough
 _SMALL = 64  # rows: halves are not faster than LAPACK up to here
 _STEP = 16  # rows: products of matrices whose sizes are multiples of it are a few per cent faster
-_THREADED_FROM = 2000  # columns: scipy's BLAS, which may have more threads than numpy's, is worth a copy
+_THREADED_FROM = 2000  # rows: fits of more have the threads of scipy's BLAS, but one of numpy's
 _NARROW = 8  # times k columns, below which a row is sorted as it is
 _VECTORS = 8  # Lanczos vectors for a norm that need not be accurate: the default of 20 takes 20 products
 
@@ -156,25 +156,27 @@ def eigenpairs(M: Matrix, first: int, last: int) -> tuple[Vector, Matrix]:
 
 
 def outer_square(E: Matrix) -> Matrix:
-    """E E' (n³ flops), exactly symmetric."""
-    C = np.empty((len(E), len(E)), dtype=E.dtype)
-    _fill_outer_square(E, C)
-    return C
+    """E E' (n³ flops), exactly symmetric; of many rows by syrk of scipy, whose BLAS may have several threads."""
+    if len(E) < _THREADED_FROM:
+        C = np.empty((len(E), len(E)), dtype=E.dtype)
+        _fill_outer_square(E, C)
+        return C
+    (syrk,) = get_blas_funcs(("syrk",), (E,))
+    # BLAS reads Fortran order, which the transpose of a C-ordered matrix has, and fills the upper triangle
+    C = (syrk(1.0, E, lower=0) if E.flags.f_contiguous else syrk(1.0, E.T, trans=1, lower=0)).T
+    _mirror_lower(C)
+    return np.asarray(C)
 
 
 def _fill_outer_square(E: Matrix, C: Matrix) -> None:
-    """C becomes E E', by halves of the rows: a general product between them is faster than syrk of a large matrix."""
+    """C becomes E E', by halves of the rows: a general product between them is faster than syrk of all of them."""
     n = len(E)
     if n <= _TILE:
         np.matmul(E, E.T, out=C)  # numpy calls syrk and mirrors the triangle
         return
     first, last = _halves(n)
-    if E.shape[1] >= _THREADED_FROM and E.flags.c_contiguous:
-        (gemm,) = get_blas_funcs(("gemm",), (E,))
-        C[first, last] = gemm(1.0, E[first].T, E[last].T, trans_a=True)
-    else:
-        np.matmul(E[first], E[last].T, out=C[first, last])
-    C[last, first] = C[first, last].T
+    np.matmul(E[last], E[first].T, out=C[last, first])
+    C[first, last] = C[last, first].T
     _fill_outer_square(E[first], C[first, first])
     _fill_outer_square(E[last], C[last, last])
 
