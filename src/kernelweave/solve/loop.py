@@ -156,7 +156,6 @@ class Leaps:
         """Take one iteration, from an extrapolated K or from the state as it is; None if it would change nothing."""
         iteration = self._leap() if len(self.kernels) == 3 else None
         if iteration is None:
-            self.run.state = replace(self.run.state, M=None)  # the first step replaces it: its memory is free for it
             iteration = self.run.sweep(enough=self.run.tol if self.last_change < self.run.tol else 0.0)
             if iteration is None:
                 return None
