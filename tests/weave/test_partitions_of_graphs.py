@@ -209,7 +209,7 @@ def test_agreement_and_modularity_are_means_weighted_by_the_priors(monkeypatch):
         assert found.a[k] == pytest.approx(expected)
         assert found.w[k] == pytest.approx(sum(priors[i] * modularity((S, T, S)[i], parts[i]) for i in range(3)))
     assert [len(values) for values in found.v] == [4, 4, 4]
-    assert found.m == {"few_columns": True}
+    assert found.m == {"few_columns": True, "n_distinct": 18}
     assert given == [3]
     assert said[-1] == "number of clusters: x"
 
@@ -231,7 +231,7 @@ def beside_chance(monkeypatch):
             compared.append((value, most))
             return Spectra([np.full(3, float(value))], [np.zeros((n, 1))], [np.arange(n)])
 
-        def weigh(agreement, within, values, without=None, chance=None, *, few_columns):
+        def weigh(agreement, within, values, without=None, chance=None, *, few_columns, n_distinct):
             weighed.append((without, chance))
             return SimpleNamespace(chosen=chosen, words="x")
 

@@ -16,7 +16,6 @@ from kernelweave.core.partitions.agreement import Partitions, modularity, rand_i
 from kernelweave.core.partitions.density_peaks import peak_partitions
 from kernelweave.core.partitions.mixtures import shared_shape
 from kernelweave.core.partitions.valleys import depth, relief
-from kernelweave.samples.digests import Seen
 from kernelweave.samples.prepared import NullKind
 from kernelweave.select import CLEAR, ClusterEvidence, candidate_numbers, cluster_evidence
 from kernelweave.weave.graph_partitions import Spectra, spectra, unit_partitions
@@ -57,14 +56,13 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         k: float(np.average([modularity(*pair) for pair in zip(graphs, z, strict=True)], weights=priors))
         for k, z in found.items()
     }
-    n_distinct = graphs[0].shape[0] if several.samples is None else Seen(several.samples.digests()).n_distinct
     weigh = partial(
         cluster_evidence,
         _agreement(found, priors),
         within,
         of.values,
         few_columns=several.few_columns,
-        n_distinct=n_distinct,
+        n_distinct=len(np.unique(several.copies)),
     )
     table = several.table()
     if table is not None:
