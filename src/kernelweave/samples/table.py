@@ -156,7 +156,7 @@ def frame_index(frame: Any) -> Any:
     return None if index is None or counts_rows(index) else index
 
 
-def names_of_rows(thing: Any) -> Array | None:
+def names_of_rows(thing: object) -> Array | None:
     """Return the names of the rows of one table: its index, None if this is missing or not unique."""
     frame = as_narwhals(thing)
     index = None if frame is None else frame_index(frame)
@@ -174,9 +174,10 @@ def plain_names(names: Array) -> Array:
     return np.array([str(name) for name in names], dtype=object)
 
 
-def counts_rows(index: Any) -> bool:
+def counts_rows(index: object) -> bool:
     """Return whether an index is 0, 1, 2, ..., which does not name samples."""
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    steps = getattr(index, "start", None), getattr(index, "step", None)
+    return type(index).__name__ == "RangeIndex" and steps == (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
