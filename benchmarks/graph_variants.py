@@ -18,7 +18,7 @@ from benchmarks._graphs import top_graph
 from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
 from kernelweave.core.graphs.affinity import Affinity, KernelAffinities, join_pieces, ridge_affinity
-from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, unit_rows
 from kernelweave.metrics import clustering_accuracy
 
 Graph = sparse.csr_array
@@ -83,7 +83,7 @@ VARIANTS: dict[str, Callable[[Affinities, int], np.ndarray]] = {
     "ridge": lambda g, c: rows(g.ridge(), c),
     "ridge, unit rows": lambda g, c: rows(g.ridge(), c, "unit"),
     "ridge, commute rows": lambda g, c: rows(g.ridge(), c, "commute"),
-    "ridge, soft rows": lambda g, c: soft_rows(rows(g.ridge(), c)),
+    "ridge, soft rows": lambda g, c: unit_rows(rows(g.ridge(), c), 0.5),
     "plain neighbours": lambda g, c: rows(g.plain(), c),
     "plain neighbours, unit rows": lambda g, c: rows(g.plain(), c, "unit"),
     "ridge + plain": lambda g, c: rows(g.mixed(0.5), c),

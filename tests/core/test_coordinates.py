@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
-from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, laplacian, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, laplacian, unit_rows
 
 
 def cut(Z, k):
@@ -71,7 +71,7 @@ def test_soft_rows_have_the_root_of_their_length_and_unit_rows_length_one(rng):
     P = rng.normal(size=(6, 3))
     P[2] = 0
     lengths = np.linalg.norm(P, axis=1)
-    assert_allclose(np.linalg.norm(soft_rows(P), axis=1), np.sqrt(lengths))
+    assert_allclose(np.linalg.norm(unit_rows(P, 0.5), axis=1), np.sqrt(lengths))
     assert_allclose(np.linalg.norm(unit_rows(P), axis=1), lengths > 0)
 
 

@@ -112,7 +112,7 @@ def test_a_slow_run_holds_no_more_than_is_estimated_before_a_fit():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert solution.n_iter > 10  # long enough for leaps
-    assert peak + problem.H.nbytes <= SMKLClustering.estimate_memory(problem.n, n_kernels=problem.r)
+    assert peak + problem.H.nbytes <= SMKLClustering.estimate_memory(problem.n, n_kernels=len(problem.H))
 
 
 def test_watching_sees_every_iteration_in_order(clustering, scheme):
@@ -125,7 +125,7 @@ def test_watching_sees_every_iteration_in_order(clustering, scheme):
 def test_the_history_holds_the_figures_of_every_iteration(clustering, scheme):
     history = solve(clustering, scheme).history
     assert_allclose(history.objective, sum(history.terms.values()))
-    assert history.weights.shape == (len(history), clustering.r)
+    assert history.weights.shape == (len(history), len(clustering.H))
     assert (history.seconds > 0).all()
     assert history[-1].objective == history.objective[-1]
     assert len(history[:2]) == 2

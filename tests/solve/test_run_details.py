@@ -48,7 +48,7 @@ def rng():
 def state(clustering, rng):
     n = clustering.n
     S = rng.normal(scale=0.1, size=(n, n))
-    return State(S=S, K=clustering.H.mean(axis=0), w=np.ones(clustering.r), P=np.linalg.qr(rng.normal(size=(n, 3)))[0])
+    return State(S=S, K=clustering.H.mean(axis=0), w=np.ones(len(clustering.H)), P=np.linalg.qr(rng.normal(size=(n, 3)))[0])
 
 
 def test_outcomes_are_converged_failed_or_neither():
@@ -62,7 +62,7 @@ def test_outcomes_are_converged_failed_or_neither():
 def test_a_problem_knows_its_sizes_and_floors(clustering, classification):
     H = clustering.H
     norms = [np.linalg.norm(Hi) for Hi in H]
-    assert (clustering.r, clustering.n) == H.shape[:2]
+    assert clustering.n == H.shape[1]
     assert clustering.size == pytest.approx(max(norms))
     assert clustering.floor == pytest.approx(1e-10 * max(norms))
     assert clustering.safeguarded_floor == pytest.approx(1e-6 * max(norms))
@@ -120,7 +120,7 @@ def test_every_start_has_its_graph_and_its_labels(clustering, classification):
     mean = clustering.H.mean(axis=0)
 
     def first(problem):
-        return problem.H.mean(axis=0), np.full(problem.r, 0.5)
+        return problem.H.mean(axis=0), np.full(len(problem.H), 0.5)
 
     n, work = clustering.n, Workspace()
     rng = np.random.default_rng(3)
@@ -146,7 +146,7 @@ def test_every_start_has_its_graph_and_its_labels(clustering, classification):
     assert_array_equal(K, clustering.H[0])
     assert_array_equal(w, [1])
     K, theta = uniform_theta(clustering)
-    assert_allclose(theta, 1 / clustering.r**2)
+    assert_allclose(theta, 1 / len(clustering.H)**2)
     assert_allclose(K, combine(clustering.H, theta))
 
 
@@ -230,7 +230,7 @@ def test_the_safe_consensus_is_the_optimum_or_on_its_bound(clustering, state):
     assert_allclose(strong.d, consensus_distances(clustering.H, strong.K), rtol=1e-5)
     assert_allclose(strong.w, 0.5 / strong.d, rtol=1e-5)
     M = residual_of(state)
-    least = np.linalg.norm(M) / clustering.r  # below it the objective has no minimum
+    least = np.linalg.norm(M) / len(clustering.H)  # below it the objective has no minimum
     weak = PerturbSafely(Beta(beta=least), gamma)(clustering, replace(state, d=None), Workspace())
     assert weak.on_bound
     w = 0.5 / np.maximum(consensus_distances(clustering.H, state.K), clustering.safeguarded_floor)

@@ -39,7 +39,7 @@ def test_every_scheme_gives_a_nonnegative_graph_and_a_symmetric_kernel(model, ve
     assert not solution.outcome.failed
     assert state.S.min() >= 0
     assert_allclose(state.K, state.K.T, atol=1e-12)
-    assert state.w.shape == (problem.r,)
+    assert state.w.shape == (len(problem.H),)
     assert state.P.shape == (problem.n, problem.c)
     assert len(solution.history) == solution.n_iter
     assert {"fit", "ridge", "smoothness"} <= set(solution.history[0].terms)

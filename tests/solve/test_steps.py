@@ -127,7 +127,7 @@ def test_the_safeguarded_start_has_no_graph_and_the_known_labels_only(clustering
 
 def test_smoother_labels_replace_none_but_not_smoother_ones(clustering):
     S = clustering.H.mean(axis=0)
-    given = State(S=S, K=S, w=np.ones(clustering.r), P=clustering.known)
+    given = State(S=S, K=S, w=np.ones(len(clustering.H)), P=clustering.known)
     first = SmootherLabels(embed)(clustering, given, Workspace())
     assert_array_equal(first.P, embed(clustering, S))
     smooth = replace(given, P=np.full((clustering.n, 3), 1.0))  # constant: q = 0
@@ -135,8 +135,8 @@ def test_smoother_labels_replace_none_but_not_smoother_ones(clustering):
 
 
 def test_a_consensus_below_half_of_gamma_is_projected_on_the_bound(clustering):
-    state = State(S=np.zeros((clustering.n, clustering.n)), K=clustering.H[0], w=np.ones(clustering.r), P=None)
-    beta = Beta(beta=1.001 * np.sqrt(clustering.n) / clustering.r)  # barely enough for an optimum over all K
+    state = State(S=np.zeros((clustering.n, clustering.n)), K=clustering.H[0], w=np.ones(len(clustering.H)), P=None)
+    beta = Beta(beta=1.001 * np.sqrt(clustering.n) / len(clustering.H))  # barely enough for an optimum over all K
     free = PerturbSafely(beta, 1e6)(clustering, state, Workspace())
     least = np.linalg.eigvalsh(free.K)[0]
     assert least < 0
@@ -154,7 +154,7 @@ def test_the_uniform_weights_of_a_parametrised_kernel_are_feasible(clustering):
     K, theta = uniform_theta(clustering)
     assert np.sqrt(theta).sum() == pytest.approx(1)
     assert_array_equal(theta, theta[0])
-    assert np.allclose(K, clustering.H.mean(axis=0) / clustering.r)
+    assert np.allclose(K, clustering.H.mean(axis=0) / len(clustering.H))
 
 
 def test_labels_are_smooth_on_the_graph_they_were_inferred_on_alone(clustering):

@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.coordinates import commute_rows, embedded, row_order, soft_rows, unit_rows
+from kernelweave.core.graphs.coordinates import commute_rows, embedded, row_order, unit_rows
 from kernelweave.core.partitions.agreement import merge, trusted
 from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.metrics import clustering_accuracy
@@ -49,7 +49,7 @@ def as_several(*graphs, **options):
         "graphs": graphs,
         "priors": np.full(len(graphs), 1 / len(graphs)),
         "few_columns": False,
-        "weave": lambda weights: WovenGraph(graphs[0], None, Seen(views.digests()), {"weights": weights}),
+        "weave": lambda weights, S: WovenGraph(S, None, Seen(views.digests()), {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
         "table": lambda: None,
@@ -93,7 +93,13 @@ def test_every_embedding_finds_groups_that_hang_together_by_few_edges(groups, em
 
 @pytest.mark.parametrize(
     ("embedding", "rows"),
-    [("raw", lambda P: P), ("soft", soft_rows), ("unit", unit_rows), ("merged", lambda P: P), ("auto", lambda P: P)],
+    [
+        ("raw", lambda P: P),
+        ("soft", lambda P: unit_rows(P, 0.5)),
+        ("unit", unit_rows),
+        ("merged", lambda P: P),
+        ("auto", lambda P: P),
+    ],
 )
 def test_the_embedding_holds_the_rows_that_were_clustered(groups, embedding, rows):
     graph, _ = groups

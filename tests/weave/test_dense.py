@@ -358,10 +358,10 @@ def test_versions_count_by_their_share_and_by_how_far_labels_agree_in_them(monke
     def trust(K, task):
         return trusts.setdefault(K.tobytes(), 1 / 2 ** len(trusts))
 
-    def woven(prepared, built, shares, plan):
+    def woven(prepared, built, shares, S, plan):
         seen["expected"] = [version.share * trust(consensus.matrix, None) for version, consensus, _ in built]
         seen["shares"] = shares
-        return real(prepared, built, shares, plan)
+        return real(prepared, built, shares, S, plan)
 
     monkeypatch.setattr(dense, "_label_trust", trust)
     monkeypatch.setattr(dense, "_woven", woven)

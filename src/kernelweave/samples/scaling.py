@@ -288,14 +288,21 @@ def fit_scaling(X: Samples, method: str) -> Scaling:
     Returns
     -------
     Scaling
-        With `method`, `reason` and `transform`.
+        With `method`, `reason` and `transform`; the deviation of a constant column is 1.
     """
     if method != "zscore":
         return Scaling(method, "it was asked for")
     unit = _size_of(X).unit
     extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
     table = _in_unit(X, unit) if unit is not None and extreme else X
-    return Scaling(method, "it was asked for", *_moments(table), unit if extreme else None)
+    if sparse.issparse(table):
+        table = table.astype(np.float64)
+        mean = np.asarray(table.mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(np.asarray(table.multiply(table).mean(axis=0)).ravel() - mean**2, 0))
+    else:
+        mean, deviation = table.mean(axis=0, dtype=np.float64), table.std(axis=0, dtype=np.float64)
+    constant = deviation <= 10 * np.finfo(table.dtype).eps * np.abs(mean)
+    return Scaling(method, "it was asked for", mean, np.where(constant, 1.0, deviation), unit if extreme else None)
 
 
 def scale_methods(names: Sequence[str], scale: Scale | Mapping[str, Scale]) -> Mapping[str, Scale]:
@@ -363,18 +370,6 @@ def _methods_in_words(version: Version) -> str:
     if len(views) == 1:
         return next(iter(views))
     return ", ".join(f"{', '.join(names)} {words}" for words, names in views.items())
-
-
-def _moments(X: Samples) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return mean and deviation of every column; constant columns have deviation 1."""
-    if sparse.issparse(X):
-        X = X.astype(np.float64)
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        deviation = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0))
-    else:
-        mean, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
-    return mean, np.where(constant, 1.0, deviation)
 
 
 def _dense(X: Samples) -> npt.NDArray[Any]:

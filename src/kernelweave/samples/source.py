@@ -21,9 +21,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.numbers import as_samples
-from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
+from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shrunk
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -247,12 +246,11 @@ def sample_of(source: Source, rows: Rows, run: Run, scale: Scale | Mapping[str, 
     sample = _take(source, rows, run)
     direction = np.random.default_rng(0).standard_normal(sample.shape[1])
     order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
-    sample = sample[order]
-    version = shrunk(fit_by_view(Views.of_table(sample), scale))
-    scaling = version.scalings["X"]
+    views = Views.of_table(sample[order])
+    version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
-    precision = np.dtype(dtype or (sample.dtype if scaling.method == "none" else np.float32))
-    return Sample(rows[order], cast(scaling.transform(sample), precision, "X", copy=False), version)
+    precision = np.dtype(dtype or (views.dtype if version.scalings["X"].method == "none" else np.float32))
+    return Sample(rows[order], scaled(views, version.scalings, precision).tables[0], version)
 
 
 def _take(source: Source, rows: Rows, run: Run) -> Samples:

@@ -27,11 +27,6 @@ class Problem:
     labelled: Mask | None = None  # (n,)
 
     @property
-    def r(self) -> int:
-        """The number of kernels."""
-        return len(self.H)
-
-    @property
     def n(self) -> int:
         """The number of samples."""
         return len(self.H[0])
@@ -54,7 +49,7 @@ class Problem:
 
         Distances are at least a hundredth of the kernel's norm: a single kernel is at distance 0 from its mean.
         """
-        HH, ones = self.products, np.ones(self.r)
+        HH, ones = self.products, np.ones(len(self.H))
         d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
         return float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
 

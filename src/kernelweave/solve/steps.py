@@ -107,7 +107,7 @@ def single_kernel(problem: Problem) -> tuple[Matrix, Vector]:
 
 def uniform_theta(problem: Problem) -> tuple[Matrix, Vector]:
     """PMKL's uniform feasible weights, √θ_i = 1/r, and K = Σ θ_i H_i."""
-    theta = np.full(problem.r, 1 / problem.r**2)
+    theta = np.full(len(problem.H), 1 / len(problem.H) ** 2)
     return combine(problem.H, theta), theta
 
 

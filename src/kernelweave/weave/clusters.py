@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
+from kernelweave.core.graphs.affinity import weighted_sum
 from kernelweave.core.graphs.coordinates import embedded, shrinkage
 from kernelweave.core.partitions.agreement import merge, trusted
 from kernelweave.weave.clarity import Clarity
@@ -47,10 +48,11 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         parts.append(z)
     weights /= weights.sum()
     labels, M = merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c)
-    woven = several.weave(weights)
-    values, V, _ = spectrum(woven.graph, q + 1, firm=q, start=best, say=plan.say)
+    S = weighted_sum(several.graphs, weights)
+    values, V, _ = spectrum(S, q + 1, firm=q, start=best, say=plan.say)
     P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
-    coordinates, votes = P / shrinkage(woven.graph, P), np.eye(M.shape[1], dtype=M.dtype)[labels]
+    coordinates, votes = P / shrinkage(S, P), np.eye(M.shape[1], dtype=M.dtype)[labels]
+    woven = several.weave(weights, S)
     labels, M, P = labels[several.copies], M[several.copies], P[several.copies]
     model = GraphModel(
         woven.joiner,

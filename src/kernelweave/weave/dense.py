@@ -70,10 +70,10 @@ class Dense:
         versions = [version for version, _, _ in built]
         priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
         several = SeveralGraphs(
-            _graphs(built),
+            tuple(S for _, _, families in built for one in families for S in one.graphs),
             priors / priors.sum(),
             any(version.few_columns for version in versions),
-            lambda weights: _woven(prepared, built, weights, plan),
+            lambda weights, S: _woven(prepared, built, weights, S, plan),
             lambda: _perturbed(built, plan),
             None if views is None else partial(_null, views, versions, plan),
             partial(few_columns_of, views, versions[-1].scalings),
@@ -93,7 +93,9 @@ class Dense:
             consensus = combine(compared, plan.kernels, plan.weights, plan.say, labelled=True)
             built.append((compared.version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
-        woven = _woven(prepared, built, shares / shares.sum(), plan)
+        weights = shares / shares.sum()
+        S = weighted_sum(tuple(one.graphs[0] for _, _, (one,) in built), weights)
+        woven = _woven(prepared, built, weights, S, plan)
         return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
 
 
@@ -113,12 +115,8 @@ def _null(
 ) -> tuple[sparse.csr_array, ...]:
     """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
     found = _built(compared_again(versions, without_structure(views, rng, kind)), plan.silent())
-    graphs = _graphs(found)
+    graphs = tuple(S for _, _, families in found for one in families for S in one.graphs)
     return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
-
-
-def _graphs(built: Sequence[_Built]) -> tuple[sparse.csr_array, ...]:
-    return tuple(S for _, _, families in built for family in families for S in family.graphs)
 
 
 def _perturbed(built: Sequence[_Built], plan: Plan) -> list[sparse.csr_array]:
@@ -152,14 +150,13 @@ def _kinds(version: Version, plan: Plan) -> tuple[Kind, ...]:
     return ("ridge", "tuned") if version.few_columns or version.name == "zscore" else ("ridge",)
 
 
-def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, plan: Plan) -> WovenGraph:
-    """Return the sum of the graphs with these weights, and what the model keeps of them."""
+def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: sparse.csr_array, plan: Plan) -> WovenGraph:
+    """Return S, the sum of the graphs with these weights, and what the model keeps of it."""
     shares, parts = row_shares(built, weights)
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
     attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
-    S = weighted_sum(_graphs(built), weights)
     plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():
         plan.say(f"scale: {version.name}, share {version.share:.0%}")

@@ -55,8 +55,8 @@ class SeveralGraphs:
         How much each counts before its clusters are known.
     few_columns : bool
         Whether the samples have few columns, so that their neighbours matter more.
-    weave : function of weights (n_graphs,)
-        Returns the graph that the model keeps, with these weights.
+    weave : function of weights (n_graphs,) and a graph, their sum with these weights
+        Returns the graph with what the model keeps of it.
     perturbed : function without arguments
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
@@ -74,7 +74,7 @@ class SeveralGraphs:
     graphs: tuple[sparse.csr_array, ...]
     priors: Vector
     few_columns: bool
-    weave: Callable[[Vector], WovenGraph]
+    weave: Callable[[Vector, sparse.csr_array], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
     table: Callable[[], Matrix | None]

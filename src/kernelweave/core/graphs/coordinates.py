@@ -30,7 +30,6 @@ __all__ = [
     "nearness",
     "row_order",
     "shrinkage",
-    "soft_rows",
     "unit_rows",
     "votes",
 ]
@@ -43,6 +42,7 @@ _DENSE_BELOW = 400  # LAPACK is faster than a factorisation and ARPACK for small
 TOL, _MAX_ITER = 1e-4, 30  # of filters that can be replaced by a factorisation
 _MAX_DEGREE = 60  # of such filters; graphs that need more, as those of few columns, have sparse factors
 _ARPACK_TOL = 1e-9
+_POWERS: dict[EmbeddingKind, float] = {"unit": 1.0, "soft": 0.5}  # of the norms that rows are divided by
 _QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
 _UNCONNECTED = 1e-6  # eigenvalue below which two parts are not connected at all, in units of the mean degree
 _SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
@@ -126,18 +126,12 @@ def embedded(values: Vector, V: Matrix, kind: EmbeddingKind, q: int) -> Matrix:
     if kind == "commute":  # without the constant eigenvector, whose eigenvalue is 0
         return commute_rows(values[: q + 1], V[:, : q + 1])
     P = V[:, :q] if q > 1 else V[:, 1:2]  # the first eigenvector is constant
-    return unit_rows(P) if kind == "unit" else soft_rows(P) if kind == "soft" else np.asarray(P)
+    return unit_rows(P, _POWERS[kind]) if kind in _POWERS else np.asarray(P)
 
 
-def unit_rows(P: Matrix) -> Matrix:
-    """P_i / ||P_i||; a row of zeros is not changed."""
-    norms = np.linalg.norm(P, axis=1, keepdims=True)
-    return np.asarray(np.divide(P, norms, out=np.zeros_like(P), where=norms > 0))
-
-
-def soft_rows(P: Matrix) -> Matrix:
-    """P_i / ||P_i||^½: half way between rows as they are and rows of unit length."""
-    norms = np.sqrt(np.linalg.norm(P, axis=1, keepdims=True))
+def unit_rows(P: Matrix, power: float = 1.0) -> Matrix:
+    """P_i / ||P_i||^power: unit rows, or rows between these and P_i for a power below 1; a row of zeros stays."""
+    norms = np.linalg.norm(P, axis=1, keepdims=True) ** power
     return np.asarray(np.divide(P, norms, out=np.zeros_like(P), where=norms > 0))
 
 

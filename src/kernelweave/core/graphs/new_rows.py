@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import largest_columns
-from kernelweave.core.algebra.ties import level_ties
+from kernelweave.core.algebra.matrices import TIE, largest_columns
 from kernelweave.core.graphs.affinity import Affinity, RowPart, neighbour_scales, row_blocks, self_tuned, top_rows
 
 __all__ = [
@@ -23,6 +22,7 @@ __all__ = [
     "distributions",
     "graph_rows",
     "harmonic_rows",
+    "level_ties",
     "row_sqdist",
     "self_similarities",
 ]
@@ -131,3 +131,15 @@ def distributions(F: Matrix, power: float = 1.0) -> tuple[Matrix, Mask]:
         F **= power
     F /= F.sum(axis=1, keepdims=True)
     return F, empty
+
+
+def level_ties(F: Matrix) -> Matrix:
+    """Raise the entries of every row that equal its maximum but for rounding to the maximum, in place; F >= 0.
+
+    The first of them is then the one that argmax finds. Rounding would choose another one on every machine, for every
+    order of the samples.
+    """
+    largest = F.max(axis=1, keepdims=True)
+    least = (1 - TIE[F.itemsize]) * largest
+    np.copyto(F, largest, where=least <= F)
+    return F

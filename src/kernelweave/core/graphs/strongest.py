@@ -7,8 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.algebra.matrices import average_with_transpose
-from kernelweave.core.algebra.ties import tie_of
+from kernelweave.core.algebra.matrices import TIE, average_with_transpose
 
 __all__ = ["cosine_factors", "strongest_edges", "strongest_entries"]
 
@@ -41,7 +40,7 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
     n = S.shape[1]
     if k >= n:
         return S
-    kept, equal = np.zeros_like(S), 1 - tie_of(S.dtype)
+    kept, equal = np.zeros_like(S), 1 - TIE[S.itemsize]
     for i in range(0, len(S), _ROWS):  # some rows at a time: products and sorted entries take memory
         compared = S[i : i + _ROWS] * factors
         least = np.partition(compared, n - k, axis=1)[:, n - k, None]
@@ -69,7 +68,7 @@ def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
         outside = np.where(piece == number, 0, Z[rows])
         largest = outside.max()
         if largest > 0:
-            i, j = np.nonzero(outside >= (1 - tie_of(Z.dtype)) * largest)
+            i, j = np.nonzero(outside >= (1 - TIE[Z.itemsize]) * largest)
             W[rows[i], j] = W[j, rows[i]] = outside[i, j]
             found = True
     return found

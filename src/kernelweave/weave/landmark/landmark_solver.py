@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelweave._types import HasShape, Labels
-from kernelweave.core.algebra.ties import level_ties
+from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks

@@ -95,7 +95,7 @@ class Local:
                 (woven.graph,),
                 np.ones(1),
                 False,
-                lambda _: woven,
+                lambda weights, graph: woven,
                 perturbed_graphs,
                 None,
                 lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
