@@ -290,6 +290,14 @@ def test_pickle_and_joblib_keep_the_answers(model, fitted, tmp_path):
     assert_array_equal(joblib.load(tmp_path / "model.joblib").predict_proba(NEW), expected)
 
 
+def test_loading_factors_no_matrix(tmp_path):
+    WeaveClustering(3, random_state=0).fit(X).save(tmp_path / "model.kw")
+    loaded = kernelweave.load(tmp_path / "model.kw")
+    assert "_border" not in vars(loaded._graph_model.joiner)
+    loaded.predict(X[:2] + 0.01)
+    assert "_border" in vars(loaded._graph_model.joiner)
+
+
 def test_what_prediction_computed_is_not_in_the_pickle(fitted):
     model = clone(MODELS[6]).fit(X)
     before = len(pickle.dumps(model))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
+from inspect import getattr_static
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -78,8 +79,9 @@ def _plain(value: Any, hint: type) -> bool:
     if hint in (int, float):  # numbers of numpy are numbers too
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
     if getattr(hint, "_is_protocol", False):
-        members = {*vars(hint), *hint.__annotations__}
-        return all(hasattr(value, name) for name in members if not name.startswith("_"))
+        members = [name for name in {*vars(hint), *hint.__annotations__} if not name.startswith("_")]
+        missing = object()  # looked up without being evaluated: some properties take long to compute
+        return all(getattr_static(value, name, missing) is not missing for name in members)
     return isinstance(value, hint)
 
 
