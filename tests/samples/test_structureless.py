@@ -107,3 +107,17 @@ def test_the_seed_decides_and_the_samples_are_not_changed(blobs, kind):
     assert (made(X, kind) != made(X, kind, seed=1)).any()
     assert_array_equal(X, blobs[:60])
     assert made(X.astype(np.float32), kind).dtype == np.float32
+
+
+def test_tables_without_negative_values_may_stay_so_and_others_are_not_changed():
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(50, 4))
+    plain, kept = (
+        without_structure(Views.of_table(X), np.random.RandomState(0), "normal", signs=signs).tables[0]
+        for signs in (False, True)
+    )
+    assert plain.min() < 0
+    assert_array_equal(kept, np.maximum(plain, 0))
+    signed = Views.of_table(X - 1)
+    with_signs = without_structure(signed, np.random.RandomState(0), "normal", signs=True).tables[0]
+    assert_array_equal(with_signs, without_structure(signed, np.random.RandomState(0), "normal").tables[0])

@@ -11,6 +11,9 @@ import kernelweave
 from kernelweave import Views, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.coordinates import margins
+from kernelweave.core.partitions.agreement import rand_index
+from kernelweave.errors import InvalidInputError
+from kernelweave.kernels import Chi2, Gaussian
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.plan import Plan
 
@@ -170,3 +173,31 @@ def test_a_solver_that_does_not_measure_the_clarity_says_so(cloud):
     assert model.confidence_.max() > 0.5
     assert not hasattr(WeaveClustering(3), "clarity_")
     assert not hasattr(WeaveClustering(3), "confidence_")
+
+
+@pytest.fixture(scope="module")
+def histograms():
+    rng = np.random.default_rng(0)
+    means = rng.dirichlet(np.ones(12), 3)
+    return np.vstack([rng.multinomial(80, mean, size=40) for mean in means]).astype(float)
+
+
+def refusing(x, y):
+    assert min(x.min(), y.min()) >= 0
+    return float(np.minimum(x, y).sum())
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+@pytest.mark.parametrize("kernels", [[Chi2()], ["chi2"], {"own": refusing, "wide": Gaussian()}])
+def test_kernels_of_counts_meet_no_negative_values_in_samples_without_structure(histograms, kernels, solver):
+    options = {"kernels": kernels, "scale": "none", "solver": solver, "random_state": 0}
+    model = WeaveClustering(3, **options).fit(histograms)
+    assert model.clarity_ > 0.5
+    assert rand_index(model.labels_, np.repeat([0, 1, 2], 40)) > 0.9
+    assert WeaveClustering("auto", **options).fit(histograms).n_clusters_ in (2, 3)
+
+
+@pytest.mark.parametrize("kernels", [[Chi2()], ["chi2"]])
+def test_kernels_of_counts_refuse_z_scores_and_name_the_way_out(histograms, kernels):
+    with pytest.raises(InvalidInputError, match=r'compares counts or histograms.*scale="none" or scale="unit"'):
+        WeaveClustering(3, kernels=kernels).fit(histograms)

@@ -14,7 +14,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, Pair, as_writable
 from kernelweave.samples.numbers import as_samples
 
-__all__ = ["Pairwise", "is_metric"]
+__all__ = ["Pairwise", "is_metric", "need_counts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,25 @@ class Pairwise(Kernel):
                 "or use a kernel by name."
             )
             raise InvalidInputError(msg)
+        if self.metric in ("chi2", "additive_chi2"):
+            need_counts(str(self), *tables)
 
     def __str__(self) -> str:
         name = self.metric if isinstance(self.metric, str) else getattr(self.metric, "__name__", "callable")
         shown = ", ".join(f"{key}={value}" for key, value in self.params.items())
         return f"{name}({shown})" if shown else name
+
+
+def need_counts(kernel: str, *tables: Samples) -> None:
+    """Refuse samples with negative values for a kernel of counts or histograms."""
+    for X in tables:
+        least = float((X.data if sparse.issparse(X) else X).min(initial=0))
+        if least < 0:
+            msg = (
+                f"{kernel} compares counts or histograms, which are not negative; the smallest value is {least:g}. If "
+                'the table has none, its z-scores have: give the model scale="none" or scale="unit".'
+            )
+            raise InvalidInputError(msg)
 
 
 def is_metric(name: str) -> bool:

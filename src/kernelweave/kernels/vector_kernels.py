@@ -29,6 +29,7 @@ from kernelweave.kernels.base import (
     row_sqnorms,
     with_itself,
 )
+from kernelweave.kernels.pairwise import need_counts
 from kernelweave.samples.numbers import as_samples, equal_samples
 
 __all__ = [
@@ -325,9 +326,7 @@ def _chi2(pair: Pair) -> Matrix:
         if sparse.issparse(X):
             msg = "Chi2 takes dense samples; got a sparse matrix. Pass X.toarray() if it fits, or use Cosine."
             raise InvalidInputError(msg)
-        if X.size and X.min() < 0:
-            msg = f"Chi2 compares counts or histograms, which are not negative; the smallest value is {X.min():g}."
-            raise InvalidInputError(msg)
+    need_counts("Chi2", pair.X, pair.Y)
     return np.asarray(-additive_chi2_kernel(as_writable(pair.X), as_writable(pair.Y)))
 
 

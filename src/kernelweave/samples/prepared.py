@@ -84,16 +84,19 @@ def _few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp]
     return kept, np.searchsorted(kept, first[group])
 
 
-def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind) -> Views:
+def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind, *, signs: bool = False) -> Views:
     """Return samples that look like these, but without clusters.
 
     "normal": random combinations of all samples, which have their means and covariances. Words and other rare entries
     would lose their zeros, and categories their meaning, so that these are permuted. "permuted": every column is
-    permuted by itself, which keeps the distribution of its values. The order of the samples does not matter.
+    permuted by itself, which keeps the distribution of its values. The order of the samples does not matter. With
+    `signs`, tables without negative values stay so, for kernels that take no others.
     """
     seed = rng.randint(np.iinfo(np.int32).max)
     functions = {
-        name: partial(_permuted if kind == "permuted" or own in _NO_MEANS or is_thin(table) else _normal, seed=seed)
+        name: partial(_permuted, seed=seed)
+        if kind == "permuted" or own in _NO_MEANS or is_thin(table)
+        else partial(_normal, seed=seed, signs=signs)
         for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
     }
     fixed, place = np.random.RandomState(0), np.zeros(views.n_samples)
@@ -103,13 +106,17 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind) 
     return views.select(order).map(functions).select(np.argsort(order))
 
 
-def _normal(X: Samples, seed: int) -> Samples:
-    """Return G(X - 1m') + 1m' with G_ij ~ N(0, 1/n); tables of as many rows share G, and with it their correlation."""
+def _normal(X: Samples, seed: int, *, signs: bool) -> Samples:
+    """Return G(X - 1m') + 1m' with G_ij ~ N(0, 1/n); tables of as many rows share G, and with it their correlation.
+
+    With `signs`, negative values become 0 where X has none.
+    """
     table = X.toarray() if sparse.issparse(X) else X
     n = len(table)
     G = np.random.RandomState(seed).standard_normal((n, n)) / np.sqrt(n)
     mean = table.mean(axis=0)
-    return np.asarray(G @ (table - mean) + mean, dtype=X.dtype)
+    found = np.asarray(G @ (table - mean) + mean, dtype=X.dtype)
+    return np.maximum(found, 0, out=found) if signs and table.min() >= 0 else found
 
 
 def _permuted(X: Samples, seed: int) -> Samples:

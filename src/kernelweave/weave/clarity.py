@@ -78,10 +78,11 @@ class Clarity:
         if sample is None or c < 2:
             return 1.0
         chance, gap, beyond = 0.0, np.inf, np.inf
+        signs = not isinstance(self._kernels, str)  # kernels of recipes take any numbers
         with threadpool_limits(1, user_api="blas"):  # the matrices are too small for more
             values, agreement = self._measured(sample, rng)
             for _ in range(_DRAWS):
-                cloud, normal = self._measured(without_structure(sample, rng, "normal"), rng)
+                cloud, normal = self._measured(without_structure(sample, rng, "normal", signs=signs), rng)
                 _, permuted = self._measured(without_structure(sample, rng, "permuted"), rng)
                 gap = min(gap, float(eigenvalue_gaps(values, cloud, np.arange(2, c + 1)).max()))
                 chance = max(chance, normal, permuted)

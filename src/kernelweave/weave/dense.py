@@ -114,7 +114,8 @@ def _null(
     views: Views, versions: Sequence[Version], plan: Plan, rng: np.random.RandomState, kind: NullKind
 ) -> tuple[sparse.csr_array, ...]:
     """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
-    found = _built(compared_again(versions, without_structure(views, rng, kind)), plan.silent())
+    signs = not isinstance(plan.kernels, str)  # kernels of recipes take any numbers
+    found = _built(compared_again(versions, without_structure(views, rng, kind, signs=signs)), plan.silent())
     graphs = tuple(S for _, _, families in found for one in families for S in one.graphs)
     return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
