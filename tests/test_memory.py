@@ -11,6 +11,7 @@ from kernelweave import (
     SMKLClassifier,
     SMKLClustering,
     Views,
+    WeaveClassifier,
     WeaveClustering,
 )
 from kernelweave.errors import KernelweaveError, NotEnoughMemoryError
@@ -59,6 +60,14 @@ def test_the_smkl_family_keeps_every_kernel(monkeypatch):
     for n_kernels in (12, 13):
         SMKLClustering(2)._check_memory(views(n), n_kernels)
     assert needs[1] - needs[0] == 8 * n**2
+
+
+@pytest.mark.parametrize("model", [WeaveClustering, WeaveClassifier])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weave_estimates_the_memory_of_its_dense_solver(model, dtype):
+    samples = views(1000).astype(dtype)
+    assert model.estimate_memory(1000, itemsize=samples.dtype.itemsize) == Dense().memory(samples, 10, 3)
+    assert model.estimate_memory(1000, n_kernels=1) == model.estimate_memory(1000)
 
 
 def test_the_machine_has_some_memory():

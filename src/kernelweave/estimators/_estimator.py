@@ -110,6 +110,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "readings_",
     )
     _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
+    _keeps_kernels: ClassVar[bool] = True  # whether it holds the matrices of all kernels too
 
     n_features_in_: int
     feature_names_in_: Array
@@ -191,14 +192,16 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def estimate_memory(cls, n_samples: int, *, n_kernels: int = 12, itemsize: int = 8) -> int:
-        """Return about how many bytes a fit needs beyond its samples: whole kernel matrices, and what is made of them.
+        """Return about how many bytes a fit needs beyond its samples: kernel matrices, and what is made of them.
+
+        Of WeaveClustering and WeaveClassifier it is that of the solver "dense"; the others need much less.
 
         Parameters
         ----------
         n_samples : int
             The number of samples.
         n_kernels : int, default=12
-            The number of kernels, whose matrices are all kept.
+            The number of kernels, whose matrices are all kept, but by WeaveClustering and WeaveClassifier.
         itemsize : int, default=8
             The bytes of a number, 4 in single precision.
 
@@ -207,7 +210,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         int
             Bytes, a rough figure.
         """
-        return int((cls._matrices + n_kernels) * itemsize * n_samples**2)
+        return int((cls._matrices + n_kernels * cls._keeps_kernels) * itemsize * n_samples**2)
 
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""

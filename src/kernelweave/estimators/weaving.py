@@ -22,6 +22,7 @@ from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
 from kernelweave.weave.clarity import Clarity
+from kernelweave.weave.dense import Dense
 from kernelweave.weave.plan import EmbeddingKind, LabelTask, Plan, Propagation, Reading
 from kernelweave.weave.progress import Reporter
 
@@ -125,6 +126,8 @@ class WeaveClustering(GraphClusterer):
     }
 
     _fitted_always = (*GraphClusterer._fitted_always, "_clarity")
+    _matrices = Dense.matrices
+    _keeps_kernels = False
 
     n_clusters_: int
     cluster_evidence_: ClusterEvidence
@@ -277,6 +280,9 @@ class WeaveClassifier(GraphClassifier):
         "class_mass": ["boolean"],
         "propagation": [StrOptions({"auto", "harmonic", "lgc"})],
     }
+
+    _matrices = Dense.matrices
+    _keeps_kernels = False
 
     scaling_: tuple[Version, ...]
     solver_: SolverChoice

@@ -56,10 +56,11 @@ class Dense:
         {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding"}
     )
     up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
+    matrices: ClassVar[float] = 6.0  # of size n x n that a fit holds at once
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples."""
-        return int(6.0 * samples.dtype.itemsize * samples.n_samples**2)
+        return int(self.matrices * samples.dtype.itemsize * samples.n_samples**2)
 
     def cluster(
         self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
