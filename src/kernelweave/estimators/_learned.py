@@ -34,6 +34,7 @@ from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.scaling import SCALES, Version, fit_by_view, scaled
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
+from kernelweave.solve.steps import RandomStart
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
@@ -127,7 +128,7 @@ class LearnedClusterer(GraphClusterer):
         Parameters
         ----------
         random_state : int, RandomState or None
-            In place of the parameter. Not with the scheme "printed", whose start depends on it too.
+            In place of the parameter. Not with a scheme whose start depends on it too, such as "printed".
 
         Returns
         -------
@@ -135,12 +136,14 @@ class LearnedClusterer(GraphClusterer):
             Clusters of the embedding.
         """
         check_is_fitted(self)
-        if self.scheme == "printed":
-            msg = 'scheme="printed" starts from a random graph, which random_state decides too: fit the model again.'
+        scheme = self._scheme()
+        if isinstance(scheme.start, RandomStart):
+            how = f'scheme="{self.scheme}" starts from a random graph'
+            msg = f"{how}, which random_state decides too: fit the model again."
             raise InvalidInputError(msg)
         rng = check_random_state(random_state)
         rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
-        return _KMEANS[self._scheme().partition](self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
+        return _KMEANS[scheme.partition](self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""

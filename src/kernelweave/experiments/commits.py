@@ -1,11 +1,19 @@
-"""The commit of the source that computes a row."""
+"""What a row is computed with: the commit of the source, and the versions of the libraries."""
 
 from __future__ import annotations
 
+import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 
-__all__ = ["source_commit"]
+import numpy as np
+import scipy
+import sklearn
+
+import kernelweave
+
+__all__ = ["source_commit", "versions"]
 
 _LENGTH = 12
 
@@ -28,3 +36,16 @@ def _git(folder: Path, *arguments: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return what a stored row was computed with: the versions of the libraries, and the commit."""
+    return {
+        "kernelweave": kernelweave.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "sklearn": sklearn.__version__,
+        "python": platform.python_version(),
+        "commit": source_commit(),
+    }

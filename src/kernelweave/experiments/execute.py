@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from time import perf_counter
 
 import numpy as np
-import scipy
-import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import kernelweave
 from kernelweave import smkl_path
 from kernelweave._types import Array, Mask, Samples
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.experiments.choices import Parameters
-from kernelweave.experiments.commits import source_commit
+from kernelweave.experiments.commits import versions
 from kernelweave.experiments.data import LabelledSamples
 from kernelweave.experiments.methods import build, estimator_class
 from kernelweave.experiments.rows import Row
@@ -237,19 +232,7 @@ def _row(task: Task, i: int, seconds: float, found: Row) -> Row:
         "error": "",
         **found,
         "seconds": seconds,
-        **_versions(),
+        **versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": task.row_keys[i],
-    }
-
-
-@cache
-def _versions() -> Row:
-    return {
-        "kernelweave": kernelweave.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "sklearn": sklearn.__version__,
-        "python": platform.python_version(),
-        "commit": source_commit(),
     }

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import warnings
 from datetime import UTC, datetime
-from functools import cache
 from time import process_time
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-import kernelweave
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.experiments.commits import source_commit
+from kernelweave.experiments.commits import versions
 from kernelweave.experiments.rows import Row
 from kernelweave.leaderboard.contest_data import TrialData, prepare, trial_data
 from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, check_limits, limited
@@ -121,19 +116,7 @@ def _row(trial: Trial, data: TrialData, found: Row) -> Row:
         **_NO_FIGURES,
         **found,
         "protocol": trial.protocol.limits,
-        **_versions(),
+        **versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": trial.row_keys[0],
-    }
-
-
-@cache
-def _versions() -> Row:
-    return {
-        "kernelweave": kernelweave.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "sklearn": sklearn.__version__,
-        "python": platform.python_version(),
-        "commit": source_commit(),
     }
