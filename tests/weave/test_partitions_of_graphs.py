@@ -147,11 +147,11 @@ def test_clusters_are_read_before_it_is_asked_whether_they_are_clear(monkeypatch
     assert not found.model.undecided.any()
 
 
-def test_one_cluster_and_clusters_of_kernel_matrices_are_clear_without_a_look(monkeypatch):
+def test_one_cluster_does_not_stand_out_and_those_of_kernel_matrices_do_without_a_look(monkeypatch):
     S, _ = ring_of_cliques(6, 3)
     monkeypatch.setattr(Clarity, "_measured", lambda *given: pytest.fail("looked"))
     several = several_of(S, samples=Views.of_table(np.zeros((18, 1))))
-    assert clustered(several, n_clusters=1).clarity.value == 1
+    assert clustered(several, n_clusters=1).clarity.value == 0
     assert clustered(several_of(S)).clarity.value == 1
 
 

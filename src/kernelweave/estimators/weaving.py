@@ -93,7 +93,8 @@ class WeaveClustering(GraphClusterer):
     clarity_ : float
         How far the clusters stand out from those of samples without structure, from 0 to 1, measured on at most 300
         samples when it, a membership or a confidence is first read. Below 1, memberships are drawn towards equal
-        shares. It is 1 with precomputed kernels, where it is not measured. Not with "landmark".
+        shares. It is 0 for a single cluster, and 1 where it is not measured: with precomputed kernels, and with fewer
+        than 16 samples. Not with "landmark".
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence

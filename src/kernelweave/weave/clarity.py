@@ -40,7 +40,8 @@ class Clarity:
     Parameters
     ----------
     views : Views or None
-        The samples, at most 300 of which are drawn; None for kernel matrices, whose clarity is 1.
+        The samples, at most 300 of which are drawn; None for kernel matrices. Their clarity is not measured, nor that
+        of fewer than 16 samples: it is 1.
     versions : sequence of Version
         How they are scaled.
     plan : Plan
@@ -57,6 +58,7 @@ class Clarity:
         self, views: Views | None, versions: Sequence[Version], plan: Plan, n_clusters: int, rng: np.random.RandomState
     ) -> None:
         self._sample, self._versions, self._n_clusters = None, versions, 1
+        self._single = n_clusters == 1
         self._kernels: KernelsLike = plan.kernels
         self._weights: WeightsLike = plan.weights
         self._gamma = plan.rule.gamma
@@ -68,13 +70,15 @@ class Clarity:
 
     @cached_property
     def value(self) -> float:
-        """From 0 for clusters like those of samples without structure to 1 for clusters that stand out.
+        """From 0 for clusters like those of samples without structure, or a single one, to 1 for those that stand out.
 
         The larger of how far graphs agree on the clusters beyond chance, and how far a gap between eigenvalues, after
         this or a smaller number, exceeds that of one cloud with the same means and covariances. Where the agreement is
         little above chance, samples without structure are drawn again, and the largest chance counts.
         """
         sample, c, rng = self._sample, self._n_clusters, deepcopy(self._rng)
+        if self._single:
+            return 0.0
         if sample is None or c < 2:
             return 1.0
         chance, gap, beyond = 0.0, np.inf, np.inf
