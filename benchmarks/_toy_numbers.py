@@ -1,6 +1,7 @@
 """Toys whose number of clusters is known, for `n_clusters="auto"`: blobs, moons, circles, and noise.
 
 Thresholds were chosen on seeds below 100, on 170, and on seeds from 1000 on.
+Groups apart in one column have their distance in units of the standard deviation of all columns.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ KINDS = (
     "stretched",
     "varied",
     "squares",
+    "apart in one column",
     "real",
     "noise",
     "heavy-tailed noise",
+    "counts without groups",
 )
 
 
@@ -56,8 +59,10 @@ def toys(kind: str) -> Iterator[Toy]:
         "varied": _varied,
         "real": _real,
         "squares": _squares,
+        "apart in one column": _apart,
         "noise": _noise,
         "heavy-tailed noise": _heavy_tails,
+        "counts without groups": _counts,
     }
     return makers[kind]()
 
@@ -116,6 +121,16 @@ def _squares() -> Iterator[Toy]:
             yield Toy(corner + rng.uniform(size=(n, 2)), 3)
 
 
+def _apart() -> Iterator[Toy]:
+    """Two groups that differ in one column of several."""
+    for columns, distance in ((3, 7), (5, 10), (8, 7), (9, 10)):
+        for n in (60, 200):
+            for seed in _SEEDS:
+                X = np.random.default_rng(seed).normal(size=(n, columns))
+                X[: n // 2, 0] += distance
+                yield Toy(X, 2)
+
+
 def _real() -> Iterator[Toy]:
     for load in (datasets.load_wine, datasets.load_iris, datasets.load_breast_cancer):
         X, y = load(return_X_y=True)
@@ -137,3 +152,11 @@ def _heavy_tails() -> Iterator[Toy]:
             yield Toy(rng.standard_t(2, size=(n, columns)), 1)
             yield Toy(rng.standard_t(3, size=(n, columns)), 1)
             yield Toy(rng.lognormal(size=(n, columns)), 1)
+
+
+def _counts() -> Iterator[Toy]:
+    for seed in _SEEDS:
+        for columns in (2, 4, 6, 9):
+            for mean in (0.3, 1.0, 5.0):
+                X = np.random.default_rng(seed).poisson(mean, size=(200, columns))
+                yield Toy(X.astype(np.float64), 1)

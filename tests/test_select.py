@@ -205,6 +205,33 @@ def test_peaks_with_the_deepest_valleys_count_where_no_graph_shows_them():
     assert "4.1 times denser" in found.words
 
 
+def by_gap(gap, peak_depths=None, even=NUMBERS):
+    """Return evidence of a gap after 3 in graphs without valleys but between peaks."""
+    depths = {k: [-0.5] for k in NUMBERS}
+    return weighed(flat(0.9), [spectrum(3, gap)] * 2, depths=depths, peak_depths=peak_depths, even=even)
+
+
+def test_a_wide_gap_shows_clusters_that_have_no_valleys_in_few_columns():
+    found = by_gap(8.0)
+    assert (found.chosen, found.found, found.clear) == (3, "gap", 6.0)
+    assert found.words == "3 clusters stand out (an eigenvalue of the graphs is 8.0 times the eigenvalue before it)"
+    assert found.measured == "gap"
+    ((name, values, enough),) = found.curves
+    assert (name, values.max(), enough) == ("gap", pytest.approx(8), 6)
+    assert by_gap(6.01).chosen == 3
+    assert by_gap(5.99).found == "nothing"
+
+
+def test_a_wide_gap_counts_where_its_number_is_larger_than_that_of_valleys():
+    assert (by_gap(8.0, {2: 1.0}).chosen, by_gap(8.0, {2: 1.0}).found) == (3, "gap")
+    assert (by_gap(8.0, {4: 1.0}).chosen, by_gap(8.0, {4: 1.0}).found) == (4, "valleys")
+
+
+def test_a_gap_that_outliers_make_does_not_count_in_few_columns():
+    assert by_gap(8.0, even=[2, 4]).found == "nothing"
+    assert by_gap(8.0, even=[]).found == "nothing"
+
+
 def test_clusters_that_do_not_touch_lie_apart():
     found = by_valleys({2: 10.0}, {2: 10.0})
     assert found.words == "2 clusters lie apart: no sample has a neighbour in another cluster"

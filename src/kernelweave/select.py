@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ __all__ = [
     "DEEP",
     "SHOWN",
     "VALLEY",
+    "WIDE",
     "ClusterEvidence",
     "Found",
     "candidate_numbers",
@@ -27,6 +28,7 @@ __all__ = [
 Found: TypeAlias = Literal["gap", "agreement", "valleys", "mixture", "nothing", "too few"]
 
 CLEAR = 1.75  # the gap that decides; those of noise were at most 1.7 with 400 samples, but up to 1.93 with 178
+WIDE = 6.0  # the same in few columns, where nothing is compared with it; that of samples along a line is 4
 _MORE = 0.2  # agreement above that of samples without structure which counts as structure; noise was at most 0.17
 _NEARLY_BEST = 0.05  # a smaller number of clusters is taken if its score is this near to the best
 _NEARLY_LARGEST = 0.1  # the same of gaps, in few columns
@@ -50,7 +52,8 @@ class ClusterEvidence:
     n_clusters : array of shape (n_candidates,)
         The numbers that were tried.
     gap : array of shape (n_candidates,)
-        How far the eigenvalue after this number stands out, relative to samples without structure: 1 is nothing.
+        How far the eigenvalue after this number stands out: λ_{k+1}/λ_k, relative to samples without structure, for
+        which it is 1. Where `depth` is measured, or with precomputed kernels, it is the ratio itself.
     agreement : array of shape (n_candidates,)
         How far the partitions of different graphs agree, as the mean adjusted Rand index.
     modularity : array of shape (n_candidates,)
@@ -68,8 +71,10 @@ class ClusterEvidence:
         region is agreed on, so that valleys decide where they are measured: it is the number with the largest
         `peak_depth`, or the largest number with a `depth` of 0.1, whichever is larger; but 1 if no `peak_depth` reaches
         0.65. But if a `peak_depth` reaches 0.4, and clusters of one shape describe the samples better than clusters of
-        any shapes, it is the number with the largest `shared_shape`. Where no valleys are measured, it is the smallest
-        number whose gap is within 10 % of the largest.
+        any shapes, it is the number with the largest `shared_shape`. If the largest gap, of numbers without small
+        clusters, reaches 6, its number is taken where it is larger: clusters that are far apart in one column have no
+        valleys among the neighbours in many. Where no valleys are measured, it is the smallest number whose gap is
+        within 10 % of the largest.
     found : {"gap", "agreement", "valleys", "mixture", "nothing", "too few"}
         What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found, and
         "too few" that none was found in so few distinct samples that two clusters would have fewer than 8 each.
@@ -111,15 +116,15 @@ class ClusterEvidence:
         the clusters, the largest first, if valleys decided, numbers with log odds at most 5 below the largest
         if a mixture decided, or peaks of the score within a tenth of the best.
         """
+        by_gap = self.found == "gap"
         if self.found == "mixture" and self.shared_shape is not None:
             least = max(0.0, float(np.nanmax(self.shared_shape)) - _NEARLY_AS_LIKELY)
             near = np.flatnonzero(self.shared_shape > least)
             likely = self.n_clusters[near[np.argsort(-self.shared_shape[near], kind="stable")]]
             return tuple(int(k) for k in likely if k != self.chosen)[:3]
-        if self.depth is not None and self.peak_depth is not None:
+        if self.depth is not None and self.peak_depth is not None and not by_gap:
             others = self.n_clusters[_with_valleys(self.depth, self.peak_depth)][::-1]
             return tuple(int(k) for k in others if k != self.chosen)[:3]
-        by_gap = self.found == "gap"
         merit = self.gap if by_gap else self.score
         least = (1 + self.clear) / 2 if by_gap else 0.9 * float(merit.max())
         padded = np.r_[-np.inf, merit, -np.inf]
@@ -137,7 +142,7 @@ class ClusterEvidence:
         if self.found == "mixture" and self.shared_shape is not None:
             lowest = -float(np.nanmax(self.shared_shape))
             return (("clusters of one shape", np.maximum(self.shared_shape, lowest), 0.0),)
-        if self.depth is None or self.peak_depth is None:
+        if self.found == "gap" or self.depth is None or self.peak_depth is None:
             return (("gap", self.gap, self.clear),)
         drawn = (("valleys", self.depth, VALLEY), ("valleys between peaks", self.peak_depth, DEEP))
         return tuple((name, np.clip(values, *_DRAWN), enough) for name, values, enough in drawn)
@@ -147,7 +152,7 @@ class ClusterEvidence:
         """What the curves measure."""
         if self.found == "mixture":
             return "log odds"
-        return "gap" if self.depth is None else "depth of valleys"
+        return "gap" if self.found == "gap" or self.depth is None else "depth of valleys"
 
     @property
     def words(self) -> str:
@@ -166,10 +171,10 @@ class ClusterEvidence:
             )
         place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
         if self.found == "gap":
-            return (
-                f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
-                f"samples without structure){also}"
-            )
+            times = f"{self.gap[place]:.1f} times"
+            beside = "that of samples without structure" if self.depth is None else "the eigenvalue before it"
+            what = "the gap between eigenvalues" if self.depth is None else "an eigenvalue of the graphs"
+            return f"{self.chosen} clusters stand out ({what} is {times} {beside}){also}"
         if self.found == "mixture" and self.shared_shape is not None:
             return (
                 f"{self.chosen} clusters stand out: Gaussian ones of one shape describe the samples better than any of "
@@ -201,6 +206,7 @@ def cluster_evidence(
     depths: Mapping[int, Sequence[float]] | None = None,
     peak_depths: Mapping[int, float] | None = None,
     shared_shapes: Mapping[int, float] | None = None,
+    even: Collection[int] = (),
     n_distinct: int | None = None,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
@@ -224,6 +230,8 @@ def cluster_evidence(
         The same in partitions by peaks of density, for the numbers that have one.
     shared_shapes : mapping of number of clusters to float, or None
         Log odds of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
+    even : collection of int
+        The numbers for which no cluster is small; outliers may be the reason of a gap at others. With `depths` only.
     n_distinct : int or None
         The number of distinct samples, None if it is not known. If it is small, this is why nothing was found.
 
@@ -249,8 +257,11 @@ def cluster_evidence(
         likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
         if likely and numbers[np.nanargmax(shape)] != chosen:
             chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
+        widest = np.where(np.isin(numbers, list(even)), gap, 0.0)
+        if widest.max() >= WIDE and numbers[widest.argmax()] > chosen:
+            chosen, found = int(numbers[widest.argmax()]), "gap"
         measured = (depth, peak_depth, shape, n_distinct)
-        return ClusterEvidence(numbers, gap, a, m, score, chance, clear, chosen, found, *measured)
+        return ClusterEvidence(numbers, gap, a, m, score, chance, WIDE, chosen, found, *measured)
     if gap.max() >= clear:
         chosen, found = int(numbers[gap.argmax()]), "gap"
     else:

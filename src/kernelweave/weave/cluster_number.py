@@ -28,7 +28,7 @@ _MORE_DRAWS = 4  # of samples without structure, if in doubt; fewer of many samp
 _DRAWN = 2000  # samples in all of these draws
 _STARTS = 3  # of k-means; there are many numbers to try
 _ERRORS = 1.0  # standard errors: of many cuts through one cluster, some run through sparse places by chance
-_SMALL = 10  # a peak with fewer samples than the mean divided by this may be a few outliers
+_SMALL = 10  # a cluster with fewer samples than the mean divided by this may be a few outliers
 _EVERY_UP_TO, _STEP = 10, 4  # clusters; above, every fourth number is tried on samples without structure
 
 
@@ -36,11 +36,15 @@ _Null: TypeAlias = Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_
 
 
 class _FewColumns(TypedDict):
-    """What few columns show for each number: valleys in every graph, and between peaks, and clusters of one shape."""
+    """What few columns show for each number: valleys in every graph, and between peaks, and clusters of one shape.
+
+    `even` are the numbers without small clusters in most graphs.
+    """
 
     depths: dict[int, list[float]]
     peak_depths: dict[int, float]
     shared_shapes: dict[int, float]
+    even: list[int]
 
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
@@ -76,14 +80,22 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
 
 
 def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
-    """Return how deep valleys between clusters are, in graphs and by peaks, and what clusters of one shape explain."""
+    """Return how deep valleys between clusters are, in graphs and by peaks, and what clusters of one shape explain.
+
+    Copies of a sample count once: where numbers are counts or were rounded, they would be peaks of density.
+    """
+    least = len(X) / _SMALL
+    even = [k for k, z in found.items() if np.median([np.bincount(one, minlength=k).min() for one in z]) >= least / k]
+    first = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    X, found = X[first], {k: z[:, first] for k, z in found.items()}
     of = relief(X)
     peaks = peak_partitions(of, list(found))
-    least = len(of.height) / _SMALL
+    least = len(X) / _SMALL
     return {
         "depths": {k: [depth(of, labels, _ERRORS) for labels in z] for k, z in found.items()},
         "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
         "shared_shapes": shared_shape(X),
+        "even": even,
     }
 
 

@@ -1,0 +1,47 @@
+"""The number of clusters in few columns: clusters apart in one of them, counts, outliers, lines."""
+
+import numpy as np
+import pytest
+
+from kernelweave import WeaveClustering
+
+
+def number(X):
+    return WeaveClustering("auto", random_state=0).fit(X).cluster_evidence_
+
+
+@pytest.mark.parametrize(("columns", "apart", "n"), [(8, 7, 200), (5, 10, 60), (9, 10, 120)])
+def test_clusters_far_apart_in_one_of_several_columns_are_found(columns, apart, n):
+    X = np.random.default_rng(0).normal(size=(n, columns))
+    X[: n // 2, 0] += apart
+    assert number(X).chosen == 2
+    X[: n // 2, 0] -= apart
+    assert number(X).chosen == 1
+
+
+@pytest.mark.parametrize("columns", [2, 4, 6])
+@pytest.mark.parametrize("mean", [0.3, 1.0])
+def test_counts_without_structure_are_one_cluster(columns, mean):
+    X = np.random.default_rng(1).poisson(mean, size=(200, columns)).astype(float)
+    assert number(X).chosen == 1
+
+
+def test_groups_of_counts_are_found():
+    rng = np.random.default_rng(0)
+    means = np.array([[1.0] * 4, [8.0] * 4, [12.0, 1.0] * 2])
+    assert number(rng.poisson(np.repeat(means, 60, axis=0)).astype(float)).chosen == 3
+
+
+def test_copies_of_samples_do_not_change_their_number():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(90, 3)) + 6 * np.repeat(np.eye(3), 30, axis=0)
+    assert number(X).chosen == number(np.vstack([X, X[:25]])).chosen == number(np.repeat(X, 2, axis=0)).chosen == 3
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_outliers_and_lines_are_no_clusters(seed):
+    rng = np.random.default_rng(seed)
+    outliers = number(rng.standard_cauchy(size=(200, 3)))
+    line = number(np.c_[rng.uniform(size=(300, 1)), 1e-3 * rng.normal(size=(300, 3))])
+    assert (outliers.chosen, line.chosen) == (1, 1)
+    assert 3 < line.gap.max() < 6
