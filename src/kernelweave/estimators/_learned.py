@@ -274,7 +274,10 @@ def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Ve
 def _no_similarity(bank: Bank) -> InvalidInputError:
     """Return the error for kernels that are all 0: their weights would be infinite."""
     names = ", ".join(bank.names)
-    return InvalidInputError(f"All values of the kernels {names} are 0 for these samples: no sample is like another.")
+    return InvalidInputError(
+        f"All values of the kernels {names} are 0 for these samples, so that nothing can be learned from them: scale the "
+        "samples, or choose other kernels."
+    )
 
 
 def _solve(

@@ -214,19 +214,15 @@ def class_mass_normalised(F: Matrix, labelled: Mask, shares: Vector | None = Non
     The actual share is that of column j in the unlabelled rows. `shares` are the expected ones; by default those of
     the labelled rows of F, which do not change.
     """
-    expected = F[labelled].sum(axis=0) if shares is None else np.asarray(shares, dtype=F.dtype)
-    F_u = F[~labelled]
-    mass = F_u.sum(axis=0)
-    factors = expected * (mass.sum() / expected.sum())
     normalised = F.copy()
-    # a class without mass among the unlabelled samples stays 0
-    normalised[~labelled] = np.divide(F_u, mass, out=np.zeros_like(F_u), where=mass > 0) * factors
+    normalised[~labelled] *= class_mass_factors(F, labelled, shares)
     return normalised
 
 
-def class_mass_factors(F: Matrix, labelled: Mask) -> Vector:
+def class_mass_factors(F: Matrix, labelled: Mask, shares: Vector | None = None) -> Vector:
     """Return the factors by which `class_mass_normalised` multiplies the columns of F; 1 for a class without mass."""
-    expected, mass = F[labelled].sum(axis=0), F[~labelled].sum(axis=0)
+    expected = F[labelled].sum(axis=0) if shares is None else np.asarray(shares, dtype=F.dtype)
+    mass = F[~labelled].sum(axis=0)
     return np.asarray(np.divide(expected * (mass.sum() / expected.sum()), mass, out=np.ones_like(mass), where=mass > 0))
 
 
