@@ -28,16 +28,16 @@ def known_moments(tiles: Iterable[Tile], present: Mask, view: NDArray[np.intp]) 
         times = 1 if rows == cols else 2
         masks = (present[:, rows, None] & present[:, None, cols]).reshape(len(present), -1)
         for v, mask in enumerate(masks):
-            E = flat if mask.all() else flat[:, mask]
-            G[v] += times * (E @ E.T)
-            counts[v] += times * E.shape[1]
+            known = flat if mask.all() else flat[:, mask]
+            G[v] += times * (known @ known.T)
+            counts[v] += times * known.shape[1]
         off = masks & ~np.eye(H.shape[1], dtype=bool).ravel() if rows == cols else masks
-        M = off[view].astype(np.float64)
-        A = flat * M
-        cross += times * (A @ A.T)
-        first += times * (A @ M.T)
-        second += times * ((A * A) @ M.T)
-        both += times * (M @ M.T)
+        defined = off[view].astype(np.float64)
+        values = flat * defined
+        cross += times * (values @ values.T)
+        first += times * (values @ defined.T)
+        second += times * ((values * values) @ defined.T)
+        both += times * (defined @ defined.T)
     both = np.maximum(both, 1)
     covariance = cross / both - first * first.T / both**2
     variance = np.maximum(second / both - (first / both) ** 2, 0)

@@ -154,10 +154,10 @@ def cut_graphs(affinity: Affinity, cuts: Sequence[Cut], n: int) -> list[sparse.c
 def shared_neighbours(S: sparse.csr_array) -> sparse.csr_array:
     """S_ij · |N_i ∩ N_j| / |N_i ∪ N_j|, N_i the neighbours of i and i itself."""
     edges = sparse.csr_array((np.ones(S.nnz, dtype=np.float32), S.indices, S.indptr), shape=S.shape)
-    A = sparse.csr_array(edges + sparse.eye_array(S.shape[0], format="csr", dtype=np.float32))
-    size = A.sum(axis=1)
+    near = sparse.csr_array(edges + sparse.eye_array(S.shape[0], format="csr", dtype=np.float32))
+    size = near.sum(axis=1)
     i = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    both = sparse.csr_array(A @ A).multiply(edges).tocsr()  # the entries of S, since neighbours share each other
+    both = sparse.csr_array(near @ near).multiply(edges).tocsr()  # the entries of S, since neighbours share each other
     both.sort_indices()
     union = size[i] + size[S.indices] - both.data
     return sparse.csr_array((S.data * (both.data / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)

@@ -93,13 +93,13 @@ def largest_eigenvalue(L: sparse.csr_array, seed: int = 0) -> float:
     v /= np.linalg.norm(v)
     old, alpha, beta = np.zeros_like(v), [], [0.0]
     for _ in range(min(_LANCZOS_STEPS, n)):
-        w = L @ v - L.dtype.type(beta[-1]) * old
-        alpha.append(float(w @ v))
-        w -= L.dtype.type(alpha[-1]) * v
-        beta.append(float(np.linalg.norm(w)))
+        new = L @ v - L.dtype.type(beta[-1]) * old
+        alpha.append(float(new @ v))
+        new -= L.dtype.type(alpha[-1]) * v
+        beta.append(float(np.linalg.norm(new)))
         if beta[-1] <= np.finfo(L.dtype).eps * abs(alpha[0]):
             break
-        old, v = v, w / L.dtype.type(beta[-1])
+        old, v = v, new / L.dtype.type(beta[-1])
     return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[1 : len(alpha)]))[-1]) + beta[-1]
 
 

@@ -22,11 +22,11 @@ def strongest_edges(S: Matrix, k: int) -> Matrix:
     Samples that are connected in S stay connected: where the strongest entries leave a part of S in pieces, the largest
     entries of S between them are added.
     """
-    Z = S.copy()
-    np.fill_diagonal(Z, 0)
-    W = strongest_entries(Z, k, cosine_factors(S))
+    edges = S.copy()
+    np.fill_diagonal(edges, 0)
+    W = strongest_entries(edges, k, cosine_factors(S))
     average_with_transpose(W)
-    while _tie_pieces(W, Z):
+    while _tie_pieces(W, edges):
         pass
     np.fill_diagonal(W, S.diagonal())
     return W
@@ -50,12 +50,12 @@ def strongest_entries(S: Matrix, k: int, factors: Vector) -> Matrix:
 
 def cosine_factors(S: Matrix) -> Vector:
     """1/√S_jj, by which the entries of a row become cosines but for one factor; S_jj is at least the row's maximum."""
-    d = np.maximum(S.diagonal(), S.max(axis=1))
-    return np.asarray(1 / np.sqrt(np.where(d > 0, d, 1)), dtype=S.dtype)
+    largest = np.maximum(S.diagonal(), S.max(axis=1))
+    return np.asarray(1 / np.sqrt(np.where(largest > 0, largest, 1)), dtype=S.dtype)
 
 
-def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
-    """Add to W the largest edge of Z out of every piece and all equal to it, in place; return whether there was one.
+def _tie_pieces(W: Matrix, edges: Matrix) -> bool:
+    """Add to W the largest of the edges out of every piece and all equal to it, in place; return whether there was one.
 
     The largest piece is left out, as the others are tied to it, unless another one has its size: then none is.
     """
@@ -65,10 +65,10 @@ def _tie_pieces(W: Matrix, Z: Matrix) -> bool:
     found = False
     for number in np.flatnonzero((sizes < sizes.max()) | (not alone)):
         rows = np.flatnonzero(piece == number)
-        outside = np.where(piece == number, 0, Z[rows])
+        outside = np.where(piece == number, 0, edges[rows])
         largest = outside.max()
         if largest > 0:
-            i, j = np.nonzero(outside >= (1 - TIE[Z.itemsize]) * largest)
+            i, j = np.nonzero(outside >= (1 - TIE[edges.itemsize]) * largest)
             W[rows[i], j] = W[j, rows[i]] = outside[i, j]
             found = True
     return found
