@@ -88,8 +88,8 @@ class ClusterEvidence:
     shared_shape : array of shape (n_candidates,), or None
         How much better a mixture of Gaussians with a common covariance describes the samples than any with single ones:
         about the logarithm of a Bayes factor, half the difference of BIC, less 1 for every further cluster. NaN where
-        no mixture has as many clusters, or where the samples of its clusters have other tails than Gaussians. It is
-        measured where `depth` is.
+        no mixture has as many clusters, where the samples of its clusters have other tails than Gaussians, or where a
+        column has fewer than ten different values. It is measured where `depth` is.
     n_distinct : int or None
         The number of distinct samples, None if it is not known.
     """

@@ -32,6 +32,15 @@ def test_groups_of_counts_are_found():
     assert number(rng.poisson(np.repeat(means, 60, axis=0)).astype(float)).chosen == 3
 
 
+@pytest.mark.parametrize("n", [60, 200])
+def test_groups_of_answers_from_one_to_five_are_found_and_not_split_by_gaussians(n):
+    rng = np.random.default_rng(0)
+    usual = np.array([[1, 5, 3, 1, 5, 3], [5, 3, 1, 5, 3, 1], [3, 1, 5, 3, 1, 5]])
+    X = np.clip(np.round(usual[np.arange(n) % 3] + 0.6 * rng.normal(size=(n, 6))), 1, 5)
+    assert number(X).chosen == 3
+    assert np.isnan(number(X).shared_shape).all()
+
+
 def test_copies_of_samples_do_not_change_their_number():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(90, 3)) + 6 * np.repeat(np.eye(3), 30, axis=0)

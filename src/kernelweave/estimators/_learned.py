@@ -275,7 +275,7 @@ def _no_similarity(bank: Bank) -> InvalidInputError:
     """Return the error for kernels that are all 0: their weights would be infinite."""
     names = ", ".join(bank.names)
     return InvalidInputError(
-        f"All values of the kernels {names} are 0 for these samples, so that nothing can be learned from them: scale the "
+        f"All values of the kernels {names} are 0 for these samples, so that there is nothing to learn from: scale the "
         "samples, or choose other kernels."
     )
 

@@ -24,6 +24,7 @@ _PATIENCE = {True: 3, False: 8}  # numbers of components without a better one; f
 _PER_PARAMETER = 2  # samples
 _SMALL = 10  # no component is smaller than the mean divided by this
 _FLOOR = {True: 1e-6, False: 1e-3}  # of the variance, added to common covariances, and to single ones
+_VALUES = 10  # a column with fewer different values, such as answers from 1 to 5, is not Gaussian
 _NORMAL = 2.0  # standard errors: tails that are shorter or longer are not those of Gaussians
 _PRIOR = 1.0  # log odds against every further cluster: a curved cluster can be covered by many small ones of one shape
 
@@ -40,12 +41,12 @@ def shared_shape(X: Matrix) -> dict[int, float]:
     """Return for numbers of clusters how much better a mixture with a common covariance is than any with single ones.
 
     The value is half the difference of BIC, about the logarithm of a Bayes factor, less 1 for every further cluster.
-    There are no numbers if the distances to the means are not those of Gaussians. The order of samples does not matter,
-    nor does the unit of a column.
+    There are no numbers if the distances to the means are not those of Gaussians, or a column has fewer than ten
+    different values. The order of samples does not matter, nor does the unit of a column.
     """
     Y = X[np.lexsort(X.T)][:: -(-len(X) // _MOST)]
     Y = Y[:, np.ptp(Y, axis=0) > 0]
-    if not Y.size:
+    if not Y.size or min(len(np.unique(column)) for column in Y.T) < _VALUES:
         return {}
     Y = (Y - Y.mean(axis=0)) / Y.std(axis=0)
     # Ward's clusters are round, so those of stretched groups are sought again in units of the common covariance
