@@ -205,10 +205,10 @@ def test_peaks_with_the_deepest_valleys_count_where_no_graph_shows_them():
     assert "4.1 times denser" in found.words
 
 
-def by_gap(gap, peak_depths=None, even=NUMBERS):
-    """Return evidence of a gap after 3 in graphs without valleys but between peaks."""
+def by_gap(gap, peak_depths=None, even=None):
+    """Return evidence of a gap after 3 in ten graphs without valleys but between peaks."""
     depths = {k: [-0.5] for k in NUMBERS}
-    return weighed(flat(0.9), [spectrum(3, gap)] * 2, depths=depths, peak_depths=peak_depths, even=even)
+    return weighed(flat(0.9), [spectrum(3, gap)] * 10, depths=depths, peak_depths=peak_depths, even=even)
 
 
 def test_a_wide_gap_shows_clusters_that_have_no_valleys_in_few_columns():
@@ -227,9 +227,13 @@ def test_a_wide_gap_counts_where_its_number_is_larger_than_that_of_valleys():
     assert (by_gap(8.0, {4: 1.0}).chosen, by_gap(8.0, {4: 1.0}).found) == (4, "valleys")
 
 
-def test_a_gap_that_outliers_make_does_not_count_in_few_columns():
-    assert by_gap(8.0, even=[2, 4]).found == "nothing"
-    assert by_gap(8.0, even=[]).found == "nothing"
+def test_a_gap_counts_in_graphs_without_small_clusters_alone():
+    every, none, some = ({k: [k != 3] * (10 - few) + [True] * few for k in NUMBERS} for few in (10, 0, 3))
+    assert by_gap(8.0, even=every).chosen == by_gap(8.0, even=some).chosen == 3
+    assert by_gap(8.0, even=none).found == "nothing"
+    wide = [spectrum(3, 5.0)] * 10
+    assert weighed(flat(0.4), wide, even=every).found == "gap"
+    assert weighed(flat(0.4), wide, even=none).gap.max() == pytest.approx(1.1)
 
 
 def test_clusters_that_do_not_touch_lie_apart():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -53,7 +53,8 @@ class ClusterEvidence:
         The numbers that were tried.
     gap : array of shape (n_candidates,)
         How far the eigenvalue after this number stands out: λ_{k+1}/λ_k, relative to samples without structure, for
-        which it is 1. Where `depth` is measured, or with precomputed kernels, it is the ratio itself.
+        which it is 1. Where `depth` is measured, or with precomputed kernels, it is the ratio itself. Graphs in which
+        one of the clusters is smaller than a tenth of the mean size, which may be a few outliers, have none.
     agreement : array of shape (n_candidates,)
         How far the partitions of different graphs agree, as the mean adjusted Rand index.
     modularity : array of shape (n_candidates,)
@@ -71,10 +72,9 @@ class ClusterEvidence:
         region is agreed on, so that valleys decide where they are measured: it is the number with the largest
         `peak_depth`, or the largest number with a `depth` of 0.1, whichever is larger; but 1 if no `peak_depth` reaches
         0.65. But if a `peak_depth` reaches 0.4, and clusters of one shape describe the samples better than clusters of
-        any shapes, it is the number with the largest `shared_shape`. If the largest gap, of numbers without small
-        clusters, reaches 6, its number is taken where it is larger: clusters that are far apart in one column have no
-        valleys among the neighbours in many. Where no valleys are measured, it is the smallest number whose gap is
-        within 10 % of the largest.
+        any shapes, it is the number with the largest `shared_shape`. If the largest gap reaches 6, its number is taken
+        where it is larger: clusters that are far apart in one column have no valleys among the neighbours in many.
+        Where no valleys are measured, it is the smallest number whose gap is within 10 % of the largest.
     found : {"gap", "agreement", "valleys", "mixture", "nothing", "too few"}
         What decided, "valleys" where a mixture has the same number; "nothing" means that no structure was found, and
         "too few" that none was found in so few distinct samples that two clusters would have fewer than 8 each.
@@ -206,7 +206,7 @@ def cluster_evidence(
     depths: Mapping[int, Sequence[float]] | None = None,
     peak_depths: Mapping[int, float] | None = None,
     shared_shapes: Mapping[int, float] | None = None,
-    even: Collection[int] = (),
+    even: Mapping[int, Sequence[bool]] | None = None,
     n_distinct: int | None = None,
 ) -> ClusterEvidence:
     """Weigh the evidence for each number of clusters.
@@ -230,8 +230,8 @@ def cluster_evidence(
         The same in partitions by peaks of density, for the numbers that have one.
     shared_shapes : mapping of number of clusters to float, or None
         Log odds of mixtures of clusters of one shape, for the numbers that have one; 1 may be among them.
-    even : collection of int
-        The numbers for which no cluster is small; outliers may be the reason of a gap at others. With `depths` only.
+    even : mapping of number of clusters to sequence of bool, or None
+        Whether no cluster is small in the partition of each graph: only such graphs have a gap.
     n_distinct : int or None
         The number of distinct samples, None if it is not known. If it is small, this is why nothing was found.
 
@@ -242,7 +242,8 @@ def cluster_evidence(
     numbers = np.array(sorted(agreement))
     chosen: int
     found: Found
-    gap = eigenvalue_gaps(eigenvalues, without, numbers)
+    counted_in = None if even is None else np.array([even[k] for k in numbers]).T
+    gap = eigenvalue_gaps(eigenvalues, without, numbers, counted_in)
     a, m = (np.array([float(found[k]) for k in numbers]) for found in (agreement, modularity))
     chance = np.array([_chance(by_chance, k) for k in numbers])
     score = np.maximum(np.where(np.isnan(chance), a, a - chance), 0) * np.maximum(m, 0)
@@ -257,9 +258,8 @@ def cluster_evidence(
         likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
         if likely and numbers[np.nanargmax(shape)] != chosen:
             chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
-        widest = np.where(np.isin(numbers, list(even)), gap, 0.0)
-        if widest.max() >= WIDE and numbers[widest.argmax()] > chosen:
-            chosen, found = int(numbers[widest.argmax()]), "gap"
+        if gap.max() >= WIDE and numbers[gap.argmax()] > chosen:
+            chosen, found = int(numbers[gap.argmax()]), "gap"
         measured = (depth, peak_depth, shape, n_distinct)
         return ClusterEvidence(numbers, gap, a, m, score, chance, WIDE, chosen, found, *measured)
     if gap.max() >= clear:

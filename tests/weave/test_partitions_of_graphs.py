@@ -209,7 +209,8 @@ def test_agreement_and_modularity_are_means_weighted_by_the_priors(monkeypatch):
         assert found.a[k] == pytest.approx(expected)
         assert found.w[k] == pytest.approx(sum(priors[i] * modularity((S, T, S)[i], parts[i]) for i in range(3)))
     assert [len(values) for values in found.v] == [4, 4, 4]
-    assert found.m == {"few_columns": True, "n_distinct": 18}
+    even = {2: [True, True, False], 3: [True, False, True]}  # others have an empty cluster
+    assert found.m == {"even": even, "few_columns": True, "n_distinct": 18}
     assert given == [3]
     assert said[-1] == "number of clusters: x"
 
@@ -231,7 +232,7 @@ def beside_chance(monkeypatch):
             compared.append((value, most))
             return Spectra([np.full(3, float(value))], [np.zeros((n, 1))], [np.arange(n)])
 
-        def weigh(agreement, within, values, without=None, chance=None, *, few_columns, n_distinct):
+        def weigh(agreement, within, values, without=None, chance=None, *, even, few_columns, n_distinct):
             weighed.append((without, chance))
             return SimpleNamespace(chosen=chosen, words="x")
 
@@ -289,7 +290,7 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
         cluster_number, "cluster_evidence", lambda *a, **more: seen.update(more) or SimpleNamespace(words="x")
     )
     monkeypatch.setattr(cluster_number, "shared_shape", lambda X: {2: X.sum()})
-    table = np.ones((40, 2))
+    table = np.arange(80.0).reshape(40, 2)
     for sizes, kept in (((38, 2), True), ((39, 1), False)):
         seen["peaks"] = {2: np.repeat([0, 1], sizes), 4: np.repeat([0, 1, 2, 3], [37, 1, 1, 1])}
         several = several_of(S, S, table=lambda: table)
@@ -298,7 +299,7 @@ def test_peaks_of_density_of_few_samples_are_not_counted(monkeypatch):
         assert list(seen["depths"]) == [2, 4]
         assert all(len(depths) == 2 for depths in seen["depths"].values())
         assert seen["depths"][2] == [19.0, 19.0]  # one standard error less
-        assert seen["shared_shapes"] == {2: 80}
+        assert seen["shared_shapes"] == {2: table.sum()}
 
 
 # density

@@ -36,15 +36,11 @@ _Null: TypeAlias = Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_
 
 
 class _FewColumns(TypedDict):
-    """What few columns show for each number: valleys in every graph, and between peaks, and clusters of one shape.
-
-    `even` are the numbers without small clusters in most graphs.
-    """
+    """What few columns show for each number: valleys in every graph, and between peaks, and clusters of one shape."""
 
     depths: dict[int, list[float]]
     peak_depths: dict[int, float]
     shared_shapes: dict[int, float]
-    even: list[int]
 
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
@@ -60,11 +56,14 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         k: float(np.average([modularity(*pair) for pair in zip(graphs, z, strict=True)], weights=priors))
         for k, z in found.items()
     }
+    least = graphs[0].shape[0] / _SMALL
+    even = {k: [bool(np.bincount(one, minlength=k).min() >= least / k) for one in z] for k, z in found.items()}
     weigh = partial(
         cluster_evidence,
         _agreement(found, priors),
         within,
         of.values,
+        even=even,
         few_columns=several.few_columns,
         n_distinct=len(np.unique(several.copies)),
     )
@@ -72,7 +71,7 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
     if table is not None:
         evidence = weigh(**_few_columns(table, found))
     elif several.null is not None:
-        evidence = _beside_chance(several.null, of.values, numbers, weigh, priors, rng)
+        evidence = _beside_chance(several.null, of.values, even, weigh, priors, rng)
     else:
         evidence = weigh()
     say(f"number of clusters: {evidence.words}")
@@ -84,8 +83,6 @@ def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
 
     Copies of a sample count once: where numbers are counts or were rounded, they would be peaks of density.
     """
-    least = len(X) / _SMALL
-    even = [k for k, z in found.items() if np.median([np.bincount(one, minlength=k).min() for one in z]) >= least / k]
     first = np.sort(np.unique(X, axis=0, return_index=True)[1])
     X, found = X[first], {k: z[:, first] for k, z in found.items()}
     of = relief(X)
@@ -95,14 +92,13 @@ def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
         "depths": {k: [depth(of, labels, _ERRORS) for labels in z] for k, z in found.items()},
         "peak_depths": {k: depth(of, z) for k, z in peaks.items() if np.bincount(z).min() >= least / k},
         "shared_shapes": shared_shape(X),
-        "even": even,
     }
 
 
 def _beside_chance(
     null: _Null,
     values: list[Vector],
-    numbers: list[int],
+    even: dict[int, list[bool]],
     weigh: Callable[..., ClusterEvidence],
     priors: Vector,
     rng: np.random.RandomState,
@@ -112,8 +108,9 @@ def _beside_chance(
     How far graphs of such samples agree is measured for numbers about as large as the one that would be chosen without
     it, and for smaller ones: no others are compared, and larger ones take most of the time.
     """
+    numbers = list(even)
     cloud = spectra(null(rng, "normal"), numbers[-1])
-    without = _surer(cloud, values, numbers, null, rng)
+    without = _surer(cloud, values, even, null, rng)
     most = weigh(without).chosen + 2 * _STEP
     some = [k for k in numbers if k <= _EVERY_UP_TO or (k % _STEP == 0 and k < most)]
     permuted = spectra(null(rng, "permuted"), some[-1])
@@ -122,13 +119,14 @@ def _beside_chance(
 
 
 def _surer(
-    cloud: Spectra, values: list[Vector], numbers: list[int], null: _Null, rng: np.random.RandomState
+    cloud: Spectra, values: list[Vector], even: dict[int, list[bool]], null: _Null, rng: np.random.RandomState
 ) -> list[Vector]:
     """Return the eigenvalues of every graph of samples without structure, their means over more draws if in doubt.
 
     By chance, the largest gap may be on one side of what is clear in one draw, and on the other in the next.
     """
-    largest = float(eigenvalue_gaps(values, cloud.values, np.array(numbers)).max())
+    numbers = list(even)
+    largest = float(eigenvalue_gaps(values, cloud.values, np.array(numbers), np.array(list(even.values())).T).max())
     if not 1 / _DOUBT < largest / CLEAR < _DOUBT:
         return cloud.values
     n_draws = int(np.clip(round(_DRAWN / len(cloud.vectors[0])), 1, _MORE_DRAWS))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from kernelweave._types import Graph, Labels, Matrix, Progress, Vector
+from kernelweave._types import Graph, Labels, Mask, Matrix, Progress, Vector
 from kernelweave.core.algebra.matrices import eigenpairs, symmetric_part
 from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 from kernelweave.core.graphs.large_spectrum import large_spectrum
@@ -154,9 +154,14 @@ def eigenvalue_gaps(
     eigenvalues: Sequence[Vector],
     without: Sequence[Vector] | None,
     numbers: Labels,
+    even: Mask | None = None,
 ) -> Vector:
-    """Return how far the eigenvalue after each number stands out: λ_{k+1}/λ_k, relative to that without structure."""
+    """Return how far the eigenvalue after each number stands out: λ_{k+1}/λ_k, relative to that without structure.
+
+    It is 1 in graphs and for numbers that are not `even` (n_graphs, n_numbers).
+    """
     ratios = np.array([_ratios(values, numbers) for values in eigenvalues])
+    ratios = ratios if even is None else np.where(even, ratios, 1)
     if without is not None:
         ratios = ratios / np.maximum([_ratios(values, numbers) for values in without], 1)
     return np.asarray(np.quantile(ratios, _QUANTILE, axis=0))
