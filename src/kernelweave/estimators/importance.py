@@ -153,7 +153,7 @@ def view_importance(
         )
         raise InvalidInputError(msg)
     views = fitted._read_again(X)
-    y = None if y is None else np.asarray(labels_in_order(y, views.sample_names))
+    y = None if y is None else np.asarray(labels_in_order(y, views))
     if y is not None and len(y) != views.n_samples:
         msg = f"y has {len(y)} labels for {views.n_samples} samples: pass one per sample."
         raise InvalidInputError(msg)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere
 from kernelweave.samples.views import Views
 
 __all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
@@ -21,13 +22,21 @@ __all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_on
 def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
     need_one_order(X, y)
-    return encode_partial_labels(labels_in_order(y, samples.sample_names), n_samples=samples.n_samples)
+    return encode_partial_labels(labels_in_order(y, samples), n_samples=samples.n_samples)
 
 
-def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
-    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
+def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:
+    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one.
+
+    Beside data frames that only count rows, one with the same numbers in another order is aligned too.
+    """
     index = getattr(y, "index", None)
-    if sample_names is None or index is None or not hasattr(y, "reindex"):
+    if index is None or not hasattr(y, "reindex"):
+        return y
+    sample_names = samples.sample_names
+    if samples.counted and len(index) == samples.n_samples and counts_rows_elsewhere(index):
+        sample_names = np.arange(samples.n_samples)
+    if sample_names is None:
         return y
     lacking = [name for name in sample_names.tolist() if name not in index]
     if lacking or not index.is_unique:
@@ -42,13 +51,14 @@ def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
 def need_one_order(X: object, y: object) -> None:
     """Refuse a series of labels whose index has the samples of one data frame in another order.
 
-    Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample. An index
-    that counts rows names no samples.
+    Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample.
     """
-    index, names = _names_of(X), _names_of(y)
-    if index is None or names is None:
+    index, names = _index_of(X), _index_of(y)
+    if index is None or names is None or len(index) != len(names) or index.equals(names):
         return
-    if len(index) == len(names) and not index.equals(names) and index.is_unique and names.isin(index).all():
+    if counts_rows(index) and not names.is_unique:  # parts whose rows were counted each, one after the other
+        return
+    if index.is_unique and names.isin(index).all():
         msg = (
             "The index of y has the samples of X in another order: pass y.loc[X.index], or y.to_numpy() if its order "
             "is that of X."
@@ -56,10 +66,10 @@ def need_one_order(X: object, y: object) -> None:
         raise InvalidInputError(msg)
 
 
-def _names_of(thing: object) -> Any:
-    """Return the index of a pandas object if it names samples, else None."""
+def _index_of(thing: object) -> Any:
+    """Return the index of a pandas object, else None."""
     index = getattr(thing, "index", None)
-    return index if hasattr(index, "get_indexer") and type(index).__name__ != "RangeIndex" else None
+    return index if hasattr(index, "get_indexer") else None
 
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:

@@ -33,6 +33,7 @@ class KernelStack:
     """
 
     sample_names: ClassVar[None] = None
+    counted: ClassVar[bool] = False  # as of Views
 
     matrices: Matrix
     names: tuple[str, ...]

@@ -24,7 +24,16 @@ from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_
 from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table, names_of_rows
 from kernelweave.samples.views import Choices, TableReading, Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
+__all__ = [
+    "ColumnsLike",
+    "SampleSet",
+    "SamplesLike",
+    "column_choices",
+    "form_of",
+    "read_like",
+    "read_samples",
+    "view_columns",
+]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
@@ -66,7 +75,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         As the estimators' parameter: those for mixed tables say how data frames are read. With others, data frames
         that have columns other than numbers are mixed tables.
     """
-    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
+    dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
@@ -126,7 +135,7 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
 
     `kernel_names` are those of precomputed kernels, None for samples.
     """
-    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
+    dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if kernel_names is not None:
         stack = read_cross_stack(_matrices(X, form), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
@@ -234,7 +243,9 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     # of new samples, whether the one table of `fit` was mixed, or a part of it that `views` names
     mixed = any(isinstance(one, MixedTable) for name, one in readings.items() if columns is not None or name == "X")
     if mixed or (reset and frame and (choices is not None or is_mixed(X))):
-        return _mixed_table(estimator, X, choices, readings)
+        views = _mixed_table(estimator, X, choices, readings)
+        views.counted = False  # its index was left out
+        return views
     if not reset and frame and hasattr(estimator, "feature_names_in_"):
         X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
@@ -311,7 +322,7 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     return views
 
 
-def _form_of(X: object) -> Form:
+def form_of(X: object) -> Form:
     """Return how X is read: as one table, as several, or in chunks."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):  # some sparse formats are mappings
         return "table"
