@@ -17,8 +17,9 @@ from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
-from kernelweave.samples.reader import ColumnsLike, SampleSet, SamplesLike
+from kernelweave.samples.reader import SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
+from kernelweave.samples.view_columns import ColumnsLike
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
 from kernelweave.weave.clarity import Clarity

@@ -19,8 +19,10 @@ from kernelweave.samples import Views
 from kernelweave.samples.column_kinds import cells_of, tell_apart, values_of
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import MixedTable
-from kernelweave.samples.reader import form_of, view_columns
-from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, names_of_rows, plain_names
+from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.reader import form_of, in_columns_of_fit
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, is_frame, names_of_rows, plain_names
+from kernelweave.samples.view_columns import view_columns
 from kernelweave.samples.views import named_tables
 
 __all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
@@ -180,7 +182,7 @@ def _fitted_on_frames(model: Grouped) -> bool:
     """Return whether a model was fitted on data frames, whose rows have at least numbers."""
     readings = getattr(model, "readings_", {}).values()
     named = (isinstance(one, MixedTable) or getattr(one, "names", None) is not None for one in readings)
-    return hasattr(model, "feature_names_in_") or any(named)
+    return hasattr(model, "feature_names_in_") or hasattr(model, "column_names_") or any(named)
 
 
 def _check_magnitude(values: Array) -> None:
@@ -197,7 +199,7 @@ def split_views(model: Grouped, X: Tables) -> Tables:
     if views is None or _several(X):
         return X
     names = getattr(model, "feature_names_in_", None)
-    table = X if hasattr(X, "shape") else np.asarray(X)
+    table = in_columns_of_fit(model, X) if is_frame(X) else X if hasattr(X, "shape") else np.asarray(X)
     _check_table(table)
     return {
         str(name): some_columns(table, view_columns(name, spec, table.shape[1], names)) for name, spec in views.items()
@@ -300,7 +302,7 @@ def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, .
         frame = nw.from_native(table, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return _encoded_frame(frame, kinds)
-        values = _real(np.asarray(table))
+        values = _real(np.asarray(unmasked(table)))
     except nw.exceptions.DuplicateError as error:
         msg = f"The columns of X must have different names, by which they are explained ({error}): rename them."
         raise InvalidInputError(msg) from error

@@ -19,6 +19,9 @@ from kernelweave.samples.views import Views
 __all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
 
 
+_BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
+
+
 def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
     need_one_order(X, y)
@@ -74,7 +77,7 @@ def _index_of(thing: object) -> Any:
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     """Return the positions of the labels that are not missing, and these labels, all of one type."""
-    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
+    labels: Array = column_or_1d(_as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
         msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
@@ -85,13 +88,14 @@ def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted classes, and for every sample the position of its class, -1 if it is unlabelled.
 
-    Unlabelled are -1, None, NaN, NA, NaT, the empty string, and the string "-1", to which numpy converts -1 in an
-    array of strings. Integers next to NaN, which numpy and pandas cast to floats, are integers again.
+    Unlabelled are -1, None, NaN, NA, NaT, masked labels, empty and blank strings, and the strings "-1" and "nan", to
+    which numpy converts -1 and NaN in an array of strings. Integers next to NaN, which numpy and pandas cast to floats,
+    are integers again.
     """
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
+    labels: Array = column_or_1d(_as_array(y), warn=True)
     if len(labels) != n_samples:
         msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
@@ -117,7 +121,13 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
 
 
 def _as_array(y: LabelsLike) -> LabelsLike:
-    """Return labels in an array that keeps what is missing."""
+    """Return labels in an array that keeps what is missing; masked labels are."""
+    if isinstance(y, np.ma.MaskedArray):
+        labels: Array = y.data.astype(object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
+    if isinstance(y, np.ndarray):
+        return y
     if isinstance(y, list | tuple):
         labels = np.asarray(y)
         # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
@@ -133,14 +143,15 @@ def _unlabelled(labels: Array) -> Mask:
     if kind == "O":
         return np.array([_is_blank(label) for label in labels.tolist()], dtype=bool)
     if kind in "US":
-        return np.isin(labels, np.array(["", "-1"], dtype=labels.dtype.kind))
+        return np.isin(np.char.strip(labels), np.array(_BLANK, dtype=labels.dtype.kind))
     missing: Mask = labels != labels  # only NaN and NaT differ from themselves
     return missing if kind in "mM" else missing | (labels == -1)
 
 
 def _is_blank(label: object) -> bool:
     try:
-        return label is None or bool(label != label) or label in (-1, "-1", "")
+        text = label.strip() if isinstance(label, str) else label
+        return text is None or bool(text != text) or text in (-1, *_BLANK)
     except TypeError:  # pandas.NA has no truth value
         return True
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import ColumnsWarning, InvalidInputError
+from kernelweave.samples.numbers import unmasked
 
 __all__ = [
     "NamedColumns",
@@ -81,10 +82,8 @@ def read_table(thing: Any, name: str) -> Table:
         return _read_frame(thing, name)
     if sparse.issparse(thing):
         values = sparse.csr_array(thing)
-    elif isinstance(thing, np.ma.MaskedArray):
-        values = np.ma.filled(thing.astype(np.float64), np.nan)
     elif isinstance(thing, np.ndarray):
-        values = np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
+        values = np.asarray(unmasked(thing), order="C")  # sums, and so results, do not depend on the order in memory
     else:
         values = _as_array(thing, name)
     if values.ndim != 2:
@@ -184,7 +183,7 @@ def counts_rows(index: object) -> bool:
     return type(index).__name__ == "RangeIndex" and steps == (0, 1)
 
 
-def counts_rows_elsewhere(index: Any) -> bool:
+def counts_rows_elsewhere(index: object) -> bool:
     """Return whether an index, or names, are the numbers 0, 1, 2, ... of as many rows in another order."""
     names = np.asarray(index)
     if names.dtype.kind not in "iu" or names.ndim != 1:

@@ -295,7 +295,7 @@ class Views:
         return f"Views({'; '.join(parts)})"
 
 
-def named_tables(tables: Any) -> dict[str, Any]:
+def named_tables(tables: object) -> dict[str, Any]:
     """Return several tables by the names of their views."""
     if isinstance(tables, Views):
         msg = "These are Views already: pass them as they are."
