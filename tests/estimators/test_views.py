@@ -351,6 +351,13 @@ def test_importance_says_what_it_cannot_compare(data, options, message):
         view_importance(WeaveClustering(3), data, **options)
 
 
+def test_importance_names_the_solver_that_learns_no_graph():
+    with pytest.raises(
+        InvalidInputError, match=r'^solver="landmark" learns no graph .*: use solver="dense" or "local"'
+    ):
+        view_importance(WeaveClustering(3, solver="landmark"), X)
+
+
 @pytest.mark.parametrize("table", ["frame", "array"])
 def test_one_table_for_a_model_of_several_is_refused_by_the_names_that_were_given(table):
     rng = np.random.default_rng(0)

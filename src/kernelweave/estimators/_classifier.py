@@ -81,6 +81,9 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def predict(self, X: SamplesLike) -> Array:
         """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.
 
+        A model of the solver "landmark" keeps no training samples and takes all as new ones: a labelled sample may get
+        another class than the given one.
+
         Parameters
         ----------
         X : samples, as in `fit`
@@ -97,6 +100,9 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
+
+        A model of the solver "landmark" keeps no training samples and takes all as new ones: the given class of
+        a labelled sample is not certain there.
 
         Parameters
         ----------

@@ -237,20 +237,37 @@ class Sample(NamedTuple):
     """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, and how they were."""
 
     rows: Rows
-    scaled: Samples
+    views: Views
     version: Version
 
+    @property
+    def scaled(self) -> Samples:
+        """The rows of the only view."""
+        return self.views.tables[0]
 
-def sample_of(source: Source, rows: Rows, run: Run, scale: Scale | Mapping[str, Scale], dtype: Dtype) -> Sample:
-    """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks."""
+
+def sample_of(
+    source: Source,
+    rows: Rows,
+    run: Run,
+    scale: Scale | Mapping[str, Scale],
+    dtype: Dtype,
+    *,
+    view: str = "X",
+    kind: str = "table",
+) -> Sample:
+    """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks.
+
+    `view` and `kind` are those of the view that the source holds.
+    """
     sample = _take(source, rows, run)
     direction = np.random.default_rng(0).standard_normal(sample.shape[1])
     order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
-    views = Views.of_table(sample[order])
+    views = Views.of((sample[order],), np.ones((1, len(rows)), dtype=bool), names=(view,), kinds=(kind,))
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
-    precision = np.dtype(dtype or (views.dtype if version.scalings["X"].method == "none" else np.float32))
-    return Sample(rows[order], scaled(views, version.scalings, precision).tables[0], version)
+    precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))
+    return Sample(rows[order], scaled(views, version.scalings, precision), version)
 
 
 def _take(source: Source, rows: Rows, run: Run) -> Samples:

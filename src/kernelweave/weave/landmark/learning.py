@@ -34,7 +34,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
 from kernelweave.kernels.bank import KernelTiles, check_stack, kernel_moments, weighted_products
 from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
-from kernelweave.kernels.view_bank import KernelsLike, as_bank
+from kernelweave.kernels.view_bank import KernelsLike, bank_of
 from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
@@ -113,6 +113,11 @@ class LandmarkRows:
     dtype: np.dtype[Any]
 
     @property
+    def view(self) -> str:
+        """The name of the only view."""
+        return next(iter(self.version.scalings))
+
+    @property
     def m(self) -> int:
         """The number of landmarks."""
         return int(self.landmarks.shape[0])
@@ -124,7 +129,7 @@ class LandmarkRows:
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
-        return self.joined(self.version.scalings["X"].transform(new.tables[0]).astype(self.dtype, copy=False))
+        return self.joined(self.version.scalings[self.view].transform(new.tables[0]).astype(self.dtype, copy=False))
 
     def joined(self, scaled: Samples) -> sparse.csr_array:
         """Return B of scaled samples, computed tile by tile."""
@@ -228,7 +233,8 @@ def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     """Return m landmarks, fewer if the sample has fewer distinct rows, and the kernels' shares."""
     rng = np.random.RandomState(settings.seed)
     scaled, version = sample.scaled, sample.version
-    bank = as_bank(settings.kernels, n_columns=scaled.shape[1])
+    (view,) = sample.views.names
+    bank = bank_of(settings.kernels, sample.views).banks[view]
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
     tiles = KernelTiles(
         bank.fit_tiles(weighed), len(bank.names), weighed.shape[0], partial(check_stack, names=bank.names)
@@ -238,7 +244,7 @@ def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     else:
         weights = given_weights(settings.weights, bank.names)
     del tiles  # they hold the products between samples
-    landmarks = _landmarks(settings, m, scaled, version.scalings["X"], rng)
+    landmarks = _landmarks(settings, m, scaled, version.scalings[view], rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
     graph = LandmarkRows(version, bank, weights, landmarks, k, landmarks.shape[0], scaled.dtype)
     return replace(graph, n_compared=_enough(graph, weighed))
