@@ -219,7 +219,7 @@ def sampled(monkeypatch):
     given = []
 
     def kept(settings, m, sample, codes, shares, task):
-        given.append((sample.scaled, codes, shares, task.n_classes))
+        given.append((sample.views.tables[0], codes, shares, task.n_classes))
         return learning.learn_classes(settings, m, sample, codes, shares, task)
 
     monkeypatch.setattr(landmark_solver, "learn_classes", kept)

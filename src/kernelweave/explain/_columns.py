@@ -302,7 +302,7 @@ def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, .
         frame = nw.from_native(table, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return _encoded_frame(frame, kinds)
-        values = _real(np.asarray(unmasked(table)))
+        values = _real(np.asarray(unmasked(table) if isinstance(table, np.ma.MaskedArray) else table))
     except nw.exceptions.DuplicateError as error:
         msg = f"The columns of X must have different names, by which they are explained ({error}): rename them."
         raise InvalidInputError(msg) from error

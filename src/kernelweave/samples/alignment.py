@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.table import Table, counts_rows_elsewhere
+from kernelweave.samples.table import Table, counts_rows, counts_rows_elsewhere
 
 __all__ = ["Unlinked", "align", "examples", "known_rows", "mark_missing", "need_samples", "unlinked"]
 
@@ -58,12 +58,9 @@ def _indexes(tables: Mapping[str, Table]) -> dict[str, Any]:
     An index that only counts rows does not, unless that of another table has the same numbers in another order: then
     both came from one table, and rows that were sorted or shuffled since are found by their numbers.
     """
-    shuffled = {len(table.index) for table in tables.values() if counts_rows_elsewhere(table.names)}
-    return {
-        name: table.index
-        for name, table in tables.items()
-        if table.names is not None or (table.counted and len(table.index) in shuffled)
-    }
+    indexes = {name: table.index for name, table in tables.items() if table.index is not None}
+    shuffled = {len(index) for index in indexes.values() if counts_rows_elsewhere(index)}
+    return {name: index for name, index in indexes.items() if not counts_rows(index) or len(index) in shuffled}
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _index_of(thing: object) -> Any:
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     """Return the positions of the labels that are not missing, and these labels, all of one type."""
-    labels: Array = column_or_1d(_as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
         msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
@@ -95,7 +95,7 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(_as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     if len(labels) != n_samples:
         msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
@@ -126,8 +126,6 @@ def _as_array(y: LabelsLike) -> LabelsLike:
         labels: Array = y.data.astype(object)
         labels[np.ma.getmaskarray(y)] = None
         return labels
-    if isinstance(y, np.ndarray):
-        return y
     if isinstance(y, list | tuple):
         labels = np.asarray(y)
         # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both

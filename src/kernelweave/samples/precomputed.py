@@ -160,7 +160,7 @@ def _checked(K: Any, name: str, *, training: bool) -> Matrix:
     if sparse.issparse(K):
         msg = f"{name!r} is a sparse matrix; precomputed kernels are dense: pass K.toarray()."
         raise InvalidInputError(msg)
-    K = np.asarray(unmasked(K))
+    K = np.asarray(unmasked(K) if isinstance(K, np.ma.MaskedArray) else K)
     if K.ndim != 2:
         msg = _not_square(name, K.shape)
         raise InvalidInputError(msg)

@@ -252,7 +252,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         try:
             table = validate_data(
                 estimator,
-                unmasked(X),
+                unmasked(X) if isinstance(X, np.ma.MaskedArray) else X,
                 reset=reset,
                 accept_sparse="csr",
                 dtype=(np.float64, np.float32),

@@ -234,16 +234,11 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 
 
 class Sample(NamedTuple):
-    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, and how they were."""
+    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, as one view, and how."""
 
     rows: Rows
     views: Views
     version: Version
-
-    @property
-    def scaled(self) -> Samples:
-        """The rows of the only view."""
-        return self.views.tables[0]
 
 
 def sample_of(
@@ -263,7 +258,7 @@ def sample_of(
     sample = _take(source, rows, run)
     direction = np.random.default_rng(0).standard_normal(sample.shape[1])
     order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
-    views = Views.of((sample[order],), np.ones((1, len(rows)), dtype=bool), names=(view,), kinds=(kind,))
+    views = Views.of_table(sample[order], view, kind)
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))

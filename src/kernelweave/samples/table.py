@@ -54,11 +54,6 @@ class Table:
         """The index if it names the samples, else None."""
         return None if self.index is None or counts_rows(self.index) else self.index
 
-    @property
-    def counted(self) -> bool:
-        """Whether the rows have an index that only counts them."""
-        return self.index is not None and counts_rows(self.index)
-
 
 def is_table(thing: object) -> bool:
     """Return whether this is one table: a matrix, or a data frame."""
@@ -83,7 +78,8 @@ def read_table(thing: Any, name: str) -> Table:
     if sparse.issparse(thing):
         values = sparse.csr_array(thing)
     elif isinstance(thing, np.ndarray):
-        values = np.asarray(unmasked(thing), order="C")  # sums, and so results, do not depend on the order in memory
+        thing = unmasked(thing) if isinstance(thing, np.ma.MaskedArray) else thing
+        values = np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
     else:
         values = _as_array(thing, name)
     if values.ndim != 2:

@@ -18,7 +18,7 @@ from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Pl
 from kernelweave.samples.digests import joined_digests, row_digests
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
-from kernelweave.samples.table import NamedColumns, Table, is_frame, is_table, read_table
+from kernelweave.samples.table import NamedColumns, Table, counts_rows, is_frame, is_table, read_table
 
 __all__ = ["Choices", "TableReading", "Views", "named_tables"]
 
@@ -152,14 +152,15 @@ class Views:
             kinds=kinds,
             sources=tuple(sources.values()),
             readings=found,
-            counted=sample_names is None and any(table.counted for table in read.values()),
+            counted=sample_names is None
+            and any(one.index is not None and counts_rows(one.index) for one in read.values()),
         )
         vars(self).update(vars(made))
 
     @classmethod
-    def of_table(cls, table: Samples) -> Views:
-        """Return a table that was already checked as a view called "X" with every sample."""
-        return cls.of((table,), np.ones((1, table.shape[0]), dtype=bool))
+    def of_table(cls, table: Samples, name: str = "X", kind: str = "table") -> Views:
+        """Return a table that was already checked as one view with every sample."""
+        return cls.of((table,), np.ones((1, table.shape[0]), dtype=bool), names=(name,), kinds=(kind,))
 
     @classmethod
     def of(

@@ -206,7 +206,7 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading)
     if max(c, q) > graph.m:
         msg = f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
         raise InvalidInputError(msg)
-    X, K = sample.scaled, graph.bank.weighted(Pair(graph.landmarks), graph.weights)
+    X, K = sample.views.tables[0], graph.bank.weighted(Pair(graph.landmarks), graph.weights)
     BB = bipartite_sums(graph.joined(X[i : i + _BLOCK]) for i in range(0, X.shape[0], _BLOCK))
     BB = join_pieces(sparse.csr_array(BB), Affinity(K)).toarray()
     values, Q = landmark_embedding(BB, max(q, min(2, graph.m)))  # a single component is not the constant one
@@ -223,7 +223,7 @@ def learn_classes(
     """Return the graph and the landmarks' label scores, from the codes of the sample; `shares` as in `class_sums`."""
     graph = learn_graph(settings, m, sample)
     blocks = (slice(i, i + _BLOCK) for i in range(0, len(codes), _BLOCK))
-    parts = ((graph.joined(sample.scaled[rows]), codes[rows]) for rows in blocks)
+    parts = ((graph.joined(sample.views.tables[0][rows]), codes[rows]) for rows in blocks)
     sums = class_sums(parts, task.n_classes, shares)
     U = landmark_classes(sums, harmonic=task.propagation == "harmonic", class_mass=task.class_mass)
     return GraphModel(graph, U, U)
@@ -232,7 +232,7 @@ def learn_classes(
 def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     """Return m landmarks, fewer if the sample has fewer distinct rows, and the kernels' shares."""
     rng = np.random.RandomState(settings.seed)
-    scaled, version = sample.scaled, sample.version
+    scaled, version = sample.views.tables[0], sample.version
     (view,) = sample.views.names
     bank = bank_of(settings.kernels, sample.views).banks[view]
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
