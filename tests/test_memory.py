@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernelweave import (
     Dense,
@@ -14,7 +15,9 @@ from kernelweave import (
     WeaveClassifier,
     WeaveClustering,
 )
+from kernelweave.baselines import LaplaceLearning, PoissonLearning
 from kernelweave.errors import KernelweaveError, NotEnoughMemoryError
+from kernelweave.kernels import Gaussian
 from kernelweave.memory import available_memory, check_memory, gib
 
 X = np.random.default_rng(0).normal(size=(100, 3))
@@ -122,5 +125,13 @@ def test_dense_weave_refuses_what_does_not_fit_and_names_the_other_solvers(monke
 
 def test_local_weave_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
-    with pytest.raises(NotEnoughMemoryError, match='use solver="landmark", or dtype="float32"'):
+    with pytest.raises(NotEnoughMemoryError, match=r"available: take fewer samples\.$"):
         WeaveClustering(2, solver="local").fit(X)
+
+
+@pytest.mark.parametrize("model", [LaplaceLearning(), PoissonLearning()], ids=repr)
+def test_graphs_of_neighbours_advise_to_leave_out_a_kernel_only_if_there_is_one(model, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e3")
+    for kernel, advice in ((None, "fewer samples, or fewer"), (Gaussian(), "fewer samples, kernel=None, or fewer")):
+        with pytest.raises(NotEnoughMemoryError, match=f"use {advice} neighbours"):
+            clone(model).set_params(kernel=kernel).fit(X, np.arange(100) % 2)

@@ -75,6 +75,7 @@ CAPABILITIES = {
     "graph`": "graph",
     "gamma`": "gamma",
     "embedding`": "embedding",
+    'dtype="float64"': "float64",
 }
 
 

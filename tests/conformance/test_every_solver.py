@@ -27,6 +27,7 @@ from kernelweave import (
     estimators,
 )
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.kernels import Linear
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.report import model_report
 
@@ -225,3 +226,18 @@ def test_a_scale_by_view_must_name_the_view_for_every_solver(solver):
     assert version.scalings["X"].method == "unit"
     with pytest.raises(InvalidInputError, match="scale must name every view: the views are X; got a"):
         WeaveClustering(3, solver=solver, scale={"a": "unit"}).fit(X)
+
+
+@pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
+@pytest.mark.parametrize("form", ["dict", "list", "columns"])
+def test_the_only_view_keeps_its_name_with_every_solver(solver, form):
+    views, table = ({"a": [0, 1, 2, 3]}, X) if form == "columns" else (None, {"dict": {"a": X}, "list": [X]}[form])
+    view = "view 0" if form == "list" else "a"
+    for model in (WeaveClustering(3, views=views, random_state=0), WeaveClassifier(views=views, random_state=0)):
+        plain = clone(model).set_params(solver=solver, views=None).fit(X, PART)
+        model.set_params(solver=solver, scale={view: "unit"}, kernels={view: [Linear()]}).fit(table, PART)
+        assert (model.view_names_, set(model.kernel_views_)) == ((view,), {view})
+        assert_allclose(model.view_shares_, [1])
+        assert [set(version.scalings) for version in model.scaling_] == [{view}]
+        model.set_params(scale="auto", kernels="auto").fit(table, PART)
+        assert_array_equal(model.predict(table), plain.predict(X))

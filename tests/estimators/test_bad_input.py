@@ -28,6 +28,9 @@ def poked(value, where=(3, 1)):
     ("data", "message"),
     [
         (poked(np.nan), "Input X contains NaN"),
+        (np.ma.masked_array(X, X > 1), "Input X contains NaN"),
+        (np.ma.masked_array(np.arange(60).reshape(20, 3), X > 1), "Input X contains NaN"),
+        ([X.tolist(), X.tolist()], r"dim 3, shape \(2, 20, 3\), but .* Pass several views as a list or dict of arrays"),
         (poked(np.inf), "Input X contains infinity"),
         (np.empty((0, 3)), r"Found array with 0 sample\(s\)"),
         (np.empty((5, 0)), r"0 feature\(s\)"),

@@ -1,6 +1,7 @@
 """The estimators inside scikit-learn's tools."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
@@ -13,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_sco
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import kernelweave
 from kernelweave import KGLClassifier, SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.errors import ColumnsWarning
 
@@ -70,7 +72,6 @@ def test_a_scorer_of_probabilities_works_in_cross_validation():
 
 @pytest.mark.parametrize("estimator", CLUSTERERS, ids=repr)
 def test_transform_gives_data_frames_on_request(estimator):
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"), index=[f"sample {i}" for i in range(150)])
     model = clone(estimator).set_output(transform="pandas").fit(frame[:120])
     out = model.transform(frame)
@@ -85,7 +86,6 @@ def test_transform_gives_data_frames_on_request(estimator):
 
 
 def test_columns_are_found_by_their_names_in_any_order():
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = WeaveClassifier().fit(frame, PARTIAL)
     assert_array_equal(model.predict(frame[list("dcba")]), model.transduction_)
@@ -94,6 +94,37 @@ def test_columns_are_found_by_their_names_in_any_order():
     assert_array_equal(found, model.transduction_)
     with pytest.raises(ValueError, match=r"lacks 1 column that the model was fitted on: 'c'\. Add it;"):
         model.predict(frame[list("abd")])
+
+
+NAMES = {
+    "numbers": range(4),
+    "dates": pd.date_range("2020-01-01", periods=4),
+    "levels": pd.MultiIndex.from_product([["sepal", "petal"], ["length", "width"]]),
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize(
+    "options", [{}, {"views": {"a": [0, 1], "b": [2, 3]}}, {"kernels": "mixed"}], ids=["plain", "views", "mixed"]
+)
+def test_columns_are_found_by_names_that_are_not_texts(names, options, tmp_path):
+    frame = pd.DataFrame(X, columns=names)
+    model = WeaveClustering(3, **options, random_state=0).fit(frame)
+    model.save(tmp_path / "model.kw")
+    new = frame + 0.01
+    expected = model.predict(new)
+    for fitted in (model, kernelweave.load(tmp_path / "model.kw")):
+        assert_array_equal(fitted.predict(new.iloc[:, ::-1]), expected)
+
+
+def test_names_that_are_not_texts_must_all_be_there():
+    frame = pd.DataFrame(X)
+    model = WeaveClustering(3, random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="lacks 1 column that the model was fitted on: '3'"):
+        model.predict(frame[[0, 1, 2]])
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        model.predict(frame.set_axis(list("abcd"), axis=1))  # the first of these has names
+    assert not hasattr(WeaveClustering(3, random_state=0).fit(frame).fit(X), "column_names_")
 
 
 @pytest.mark.parametrize("estimator", [*CLUSTERERS, *CLASSIFIERS], ids=repr)

@@ -55,6 +55,25 @@ def test_labels_beside_one_table_must_have_its_order(model):
     model.fit(X.reset_index(drop=True), FEW[::-1])
 
 
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_shuffled_row_numbers_are_refused_beside_rows_that_are_counted(model):
+    counted, few = X.reset_index(drop=True), FEW.reset_index(drop=True)
+    shuffled = few.sample(frac=1, random_state=0)
+    for call in (model.fit, model.fit(counted, few).score):
+        for table, labels in ((counted, shuffled), (counted.loc[shuffled.index], few)):
+            with pytest.raises(InvalidInputError, match=r"in another order: pass y.loc\[X.index\]"):
+                call(table, labels)
+
+
+def test_row_numbers_of_other_rows_or_of_parts_are_no_names_beside_rows_that_are_counted():
+    counted, few = X.reset_index(drop=True), FEW.reset_index(drop=True)
+    expected = WeaveClassifier().fit(counted, few).transduction_
+    parts = pd.concat([few[:75], few[75:].reset_index(drop=True)])  # both count from 0
+    for labels in (parts, few.set_axis(few.index[::-1] + 7), few.to_numpy()):
+        np.testing.assert_array_equal(WeaveClassifier().fit(counted, labels).transduction_, expected)
+    cross_val_score(WeaveClassifier(), counted, few, cv=StratifiedKFold(3, shuffle=True, random_state=0))
+
+
 def test_labels_of_several_tables_are_scored_by_their_names():
     views = {"one": X.iloc[:, :2], "two": X.iloc[::-1, 2:]}
     model = WeaveClassifier().fit(views, FEW[::-1])

@@ -139,6 +139,15 @@ def test_labels_with_an_index_are_aligned_with_the_views():
         WeaveClassifier().fit(tables, labels.drop("s0"))
 
 
+def test_labels_with_shuffled_row_numbers_are_aligned_with_views_that_count_rows():
+    tables = {name: pd.DataFrame(table) for name, table in TABLES.items()}
+    labels = pd.Series(PARTLY).sample(frac=1, random_state=0)
+    expected = WeaveClassifier().fit(tables, PARTLY)
+    found = WeaveClassifier().fit(tables, labels)
+    assert_array_equal(found.transduction_, expected.transduction_)
+    assert found.score(tables, labels) == expected.score(tables, PARTLY)
+
+
 @pytest.mark.parametrize("columns", [[0, 1, 2], np.arange(6) < 3, ["a", "b", "c"], slice(None, 3)])
 def test_columns_are_given_by_position_mask_name_or_slice(columns):
     frame = pd.DataFrame(X, columns=list("abcdef"))
@@ -340,6 +349,13 @@ def test_importance_takes_views_of_columns_gaps_and_kernels_by_view():
 def test_importance_says_what_it_cannot_compare(data, options, message):
     with pytest.raises(InvalidInputError, match=message):
         view_importance(WeaveClustering(3), data, **options)
+
+
+def test_importance_names_the_solver_that_learns_no_graph():
+    with pytest.raises(
+        InvalidInputError, match=r'^solver="landmark" learns no graph .*: use solver="dense" or "local"'
+    ):
+        view_importance(WeaveClustering(3, solver="landmark"), X)
 
 
 @pytest.mark.parametrize("table", ["frame", "array"])

@@ -32,12 +32,12 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (133, 27, 16),
-    "local": (142, 31, 18),
-    "landmark": (107, 24, 15),
-    "predict": (140, 27, 23),
+    "weave": (134, 27, 16),
+    "local": (143, 31, 18),
+    "landmark": (113, 25, 17),
+    "predict": (141, 27, 23),
     "smkl": (128, 23, 18),
-    "classify": (164, 29, 28),
+    "classify": (165, 29, 28),
 }
 
 

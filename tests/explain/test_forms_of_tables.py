@@ -8,11 +8,12 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
-from kernelweave import WeaveClustering
+from kernelweave import Chunks, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Comparison, compare_clusterings, explain_clusters, explain_sample
+from kernelweave.kernels import Mixed
 from kernelweave.report import model_report
-from kernelweave.samples import Views
+from kernelweave.samples import Distances, Graph, Views
 
 KIND = np.repeat([0, 1], 30)
 ONE = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)) + 9 * KIND[:, None], columns=list("abcd"))
@@ -120,3 +121,45 @@ def test_a_spread_of_too_few_samples_is_refused():
     model = WeaveClustering(2, random_state=0).fit(ONE.iloc[[0, 1, 59]])
     with pytest.raises(InvalidInputError, match="A spread needs 4 samples or more; got 3"):
         model_report(model, spread=True)
+
+
+@pytest.mark.parametrize("kernels", ["auto", "mixed"])
+def test_texts_that_are_numbers_are_explained_as_numbers_as_in_fit(kernels):
+    texts = ONE.astype(str).assign(
+        **{"a": ONE["a"].astype(str).where(ONE.index != 3, None)} if kernels == "mixed" else {}
+    )
+    found = explain_clusters(WeaveClustering(2, kernels=kernels, random_state=0).fit(texts), texts).features
+    assert set(found["type"]) == {"number"}
+    assert found["separation"].min() > 0.99
+
+
+def test_texts_that_were_chosen_as_categories_are_explained_as_categories():
+    texts = ONE.assign(zone=KIND.astype(str))
+    chosen = WeaveClustering(2, kernels=Mixed(kinds={"zone": "category"}), random_state=0).fit(texts)
+    told = WeaveClustering(2, kernels="mixed", random_state=0).fit(texts)
+    for model, kind in ((chosen, "category"), (told, "number")):
+        found = explain_clusters(model, texts).features
+        assert set(found.query("feature == 'zone'")["type"]) == {kind}
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (Chunks(ONE.to_numpy()), "X must be a table of numbers in memory; got Chunks, which is read in chunks: load"),
+        ("table.parquet", "X must be a table of numbers in memory; got str, which is read in chunks"),
+        (lambda: iter([ONE]), "X must be a table of numbers in memory; got function, which is read in chunks"),
+        (Distances(np.zeros((60, 60))), "View 'X' is Distances, which compares samples and has no columns to explain"),
+        ({"one": ONE, "who": Graph(np.eye(60))}, "View 'who' is Graph, which compares samples"),
+    ],
+    ids=["chunks", "path", "function", "distances", "graph"],
+)
+def test_samples_without_columns_in_memory_are_refused(X, match):
+    model = WeaveClustering(2, random_state=0).fit(ONE)
+    for call in (explain_clusters, lambda model, X: model_report(model, X=X)):
+        with pytest.raises(InvalidInputError, match=match):
+            call(model, X)
+
+
+def test_a_list_holds_views_by_the_rule_of_fit():
+    found = explain_clusters(KIND, [ONE.to_numpy(), TWO.to_numpy().tolist()]).features
+    assert set(found["view"]) == {"view 0", "view 1"}

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.datasets import make_blobs
@@ -24,6 +25,17 @@ def test_separate_classes_are_predicted_without_their_labels(samples):
     assert found.accuracy > 0.95
     assert found.table.loc["a", "a"] > 5
     assert found.table.to_numpy().sum(axis=1).tolist() == [np.sum(samples[1] == name) for name in "abc"]
+
+
+def test_a_series_is_checked_in_the_order_that_fit_gives_it(samples):
+    X, y = samples
+    names = [f"s{i}" for i in range(80)]
+    views = {"one": pd.DataFrame(X[:, :1], names), "two": pd.DataFrame(X[:, 1:], names)}
+    expected = check_labels(WeaveClassifier(), views, y)
+    found = check_labels(WeaveClassifier(), views, pd.Series(y, names).sample(frac=1, random_state=0))
+    np.testing.assert_array_equal(found.confusion, expected.confusion)
+    with pytest.raises(InvalidInputError, match="The index of y has the samples of X in another order"):
+        check_labels(WeaveClassifier(), pd.DataFrame(X, names), pd.Series(y, names)[::-1])
 
 
 def test_labels_without_meaning_are_predicted_by_chance(samples):

@@ -155,3 +155,31 @@ def test_rows_that_are_counted_are_refused_where_fit_had_the_same_numbers_in_ano
         ):
             call(model, table)
     pd.testing.assert_frame_equal(explain_clusters(model, table.loc[model.sample_names_]).features, expected)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one table", "views"])
+def test_shuffled_row_numbers_are_refused_where_the_rows_of_fit_were_counted(several):
+    counted = ONE.reset_index(drop=True)
+    table, turned = ({"one": X[["a", "b"]], "two": X[["c", "d"]]} if several else X for X in (counted, counted[::-1]))
+    model = WeaveClustering(2, random_state=0).fit(table)
+    for call in (explain_clusters, associate):
+        with pytest.raises(InvalidInputError, match=r"fit were counted from 0, but .* pass X.sort_index\(\), or X.res"):
+            call(model, turned)
+    expected = explain_clusters(model, table).features
+    again = counted[::-1].sort_index()
+    again = {"one": again[["a", "b"]], "two": again[["c", "d"]]} if several else again
+    pd.testing.assert_frame_equal(explain_clusters(model, again).features, expected)
+
+
+def test_views_that_count_rows_are_refused_where_fit_had_the_same_numbers_in_another_order():
+    counted = ONE.reset_index(drop=True)
+    fitted, given = ({"one": X[["a", "b"]], "two": X[["c", "d"]]} for X in (counted[::-1], counted))
+    model = WeaveClustering(2, random_state=0).fit(fitted)
+    with pytest.raises(InvalidInputError, match=r"The rows of X are counted from 0, but the samples of fit"):
+        explain_clusters(model, given)
+
+
+def test_shuffled_row_numbers_are_taken_by_position_by_a_model_of_an_array():
+    shuffled = ONE.reset_index(drop=True).sample(frac=1, random_state=0)
+    model = WeaveClustering(2, random_state=0).fit(shuffled.to_numpy())
+    assert explain_clusters(model, shuffled).features["separation"].min() > 0.9

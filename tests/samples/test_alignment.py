@@ -41,6 +41,28 @@ def test_an_index_that_only_counts_rows_names_no_samples():
     assert views.complete
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["counted first", "sorted first"])
+def test_a_sorted_table_is_found_by_its_row_numbers_beside_one_that_counts_them(turned):
+    order = RNG.permutation(6)
+    tables = {"a": frame(A, None), "b": frame(B, None).iloc[order], "c": frame(A, None)}
+    views = Views(dict(reversed(tables.items())) if turned else tables)
+    assert_array_equal(views.sample_names, np.arange(6))
+    assert_allclose(views.tables[views.names.index("a")], A)
+    assert_allclose(views.tables[views.names.index("b")], B)
+
+
+def test_row_numbers_of_other_rows_are_no_names_beside_counted_ones():
+    subset = frame(B, [1, 9, 4, 7, 12, 3])  # as of a split for cross-validation
+    views = Views({"a": frame(A, None), "b": subset})
+    assert_array_equal(views.sample_names, subset.index)
+    assert_allclose(views.tables[0], A)
+
+
+def test_a_table_without_any_index_is_refused_beside_shuffled_row_numbers():
+    with pytest.raises(InvalidInputError, match="View 'c' has no index, but the other views list their samples in"):
+        Views({"a": frame(A, None), "b": frame(B, None).iloc[::-1], "c": pl.DataFrame(B)})
+
+
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_array], ids=lambda f: f.__name__)
 def test_a_row_of_nan_is_a_missing_sample(make):
     X = A.copy()

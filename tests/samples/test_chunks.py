@@ -143,3 +143,9 @@ def test_copies_of_an_iterator_are_removed_with_the_chunks(tmp_path, monkeypatch
     assert list(tmp_path.iterdir())
     del chunks
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_in_another_file_is_refused_with_the_function_that_reads_it(tmp_path):
+    pd.DataFrame(X).to_csv(tmp_path / "x.csv")
+    with pytest.raises(DataUnavailableError, match=r"x\.csv is not a Parquet file.*kernelweave.tabular.read_table\("):
+        Chunks(tmp_path / "x.csv")

@@ -16,7 +16,7 @@ def encode(y):
     return encode_partial_labels(y, n_samples=len(y))
 
 
-@pytest.mark.parametrize("blank", [None, np.nan, pd.NA, pd.NaT, -1, -1.0, "-1", ""], ids=repr)
+@pytest.mark.parametrize("blank", [None, np.nan, pd.NA, pd.NaT, -1, -1.0, "-1", "", " ", "nan"], ids=repr)
 @pytest.mark.parametrize(
     "make", [list, tuple, lambda y: np.array(y, dtype=object), lambda y: pd.Series(y, dtype=object)]
 )
@@ -26,7 +26,7 @@ def test_every_kind_of_blank_is_unlabelled_among_texts(blank, make):
     assert codes.tolist() == CODES
 
 
-@pytest.mark.parametrize("blank", [None, np.nan, pd.NA, -1, "-1", ""], ids=repr)
+@pytest.mark.parametrize("blank", [None, np.nan, pd.NA, -1, "-1", "", " ", "nan"], ids=repr)
 @pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=object)], ids=["list", "objects"])
 def test_every_kind_of_blank_is_unlabelled_among_integers_which_stay_integers(blank, make):
     classes, codes = encode(make([1, blank, 10, blank]))
@@ -45,6 +45,8 @@ def test_every_kind_of_blank_is_unlabelled_among_integers_which_stay_integers(bl
         pd.array(["a", None, "b", ""], dtype="string"),
         pl.Series(["a", None, "b", ""]),
         np.array(["a", "", "b", "-1"]),
+        np.array(["a", np.nan, "b", "  "]),
+        np.ma.masked_array(["a", "c", "b", "c"], mask=[False, True, False, True]),
     ],
     ids=lambda y: f"{type(y).__name__}-{y.dtype}",
 )

@@ -430,10 +430,20 @@ def test_a_model_in_memory_answers_for_chunks_of_its_table(solver):
 
 def test_labels_with_an_index_are_put_in_the_order_of_the_samples():
     y = pd.Series(Y, index=IDS)
-    names = np.array(IDS)
-    assert_array_equal(labels_in_order(y.iloc[::-1], names), Y)
-    assert labels_in_order(Y, names) is Y
-    assert labels_in_order(y, None) is y
+    named = Views({"a": pd.DataFrame(A, index=IDS)})
+    assert_array_equal(labels_in_order(y.iloc[::-1], named), Y)
+    assert labels_in_order(Y, named) is Y
+    assert labels_in_order(y, Views({"a": A})) is y
+
+
+def test_labels_with_shuffled_row_numbers_are_put_in_the_order_of_rows_that_frames_count():
+    y = pd.Series(Y).sample(frac=1, random_state=0)
+    assert_array_equal(labels_in_order(y, Views({"a": pd.DataFrame(A), "b": B})), Y)
+    single = Views({"a": pd.DataFrame(A), "b": B}).astype(np.float32)
+    assert_array_equal(labels_in_order(y, single), Y)
+    assert labels_in_order(y, Views({"a": A, "b": B})) is y  # arrays count nothing
+    other = pd.Series(Y, index=y.index + 1)
+    assert labels_in_order(other, Views({"a": pd.DataFrame(A)})) is other
 
 
 @pytest.mark.parametrize(
@@ -446,7 +456,7 @@ def test_labels_with_an_index_are_put_in_the_order_of_the_samples():
 )
 def test_labels_whose_index_does_not_name_every_sample_once_are_refused(y, message):
     with pytest.raises(InvalidInputError, match=message):
-        labels_in_order(y, np.array(["s0", "s1"], dtype=object))
+        labels_in_order(y, Views({"a": pd.DataFrame(A[:2], index=["s0", "s1"])}))
 
 
 def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order():

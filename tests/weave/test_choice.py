@@ -1,6 +1,8 @@
 """Which solver is taken and why, and what a solver cannot honour."""
 
 import re
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -29,8 +31,9 @@ ASKING = {
     "graph": ({"graph": "knn"}, X),
     "gamma": ({"gamma": 0.5}, X),
     "embedding": ({"embedding": "unit"}, X),
+    "float64": ({"dtype": "float64"}, X),
 }
-OF_CLASSIFIERS = ("views", "gaps", "mixed", "precomputed", "chunks", "graph", "gamma")
+OF_CLASSIFIERS = ("views", "gaps", "mixed", "precomputed", "chunks", "graph", "gamma", "float64")
 
 
 @pytest.fixture(scope="module")
@@ -129,14 +132,20 @@ def test_a_refusal_names_everything_that_the_solver_does_not_take():
 
 def test_what_no_solver_takes_together_is_refused():
     chunks = Chunks([X[:70], X[70:]])
+    load = r'or load X as a table in memory, of which solver="dense" or "local" takes gamma=0\.5\.$'
     with pytest.raises(
-        InvalidInputError, match=r"^No solver takes gamma=0\.5 and samples that are read in chunks together: leave one"
+        InvalidInputError,
+        match=rf"^No solver takes gamma=0\.5 and samples that are read in chunks together: leave .* out, {load}",
     ):
         WeaveClustering(3, gamma=0.5).fit(chunks)
     with pytest.raises(
-        InvalidInputError, match=r'^solver="landmark" does not take gamma=0\.5: leave out gamma=0\.5\.$'
+        InvalidInputError, match=rf'^solver="landmark" does not take gamma=0\.5: leave out gamma=0\.5, {load}'
     ):
         WeaveClustering(3, gamma=0.5, solver="landmark").fit(chunks)
+    with pytest.raises(
+        InvalidInputError, match=r'in memory, of which solver="dense" or "local" takes n_clusters="auto"'
+    ):
+        WeaveClustering("auto").fit(chunks)
 
 
 def test_an_unknown_solver_is_refused(far_blobs):
@@ -244,7 +253,10 @@ def test_what_does_not_fit_with_any_solver_is_refused(monkeypatch):
         NotEnoughMemoryError, match=r"^The landmark graph of 1000000 samples needs about .* fewer samples"
     ):
         choose(rows(1_000_000))
-    with pytest.raises(NotEnoughMemoryError, match="or a solver that needs less without gamma=1"):
+    with pytest.raises(
+        NotEnoughMemoryError,
+        match=r'fewer samples, or solver="landmark", which needs less memory but does not take gamma=1\.$',
+    ):
         choose(rows(1_000_000), {"gamma": "gamma=1"})
 
 
@@ -280,14 +292,91 @@ def test_a_solver_that_was_asked_for_is_taken_and_its_parameters_are_kept():
     assert choose(rows(150), solver="local").solver == Local()
 
 
-@pytest.mark.parametrize("solver", ["dense", "local"])
-def test_what_was_asked_for_and_does_not_fit_is_refused_and_the_next_solver_named(solver, monkeypatch):
+@pytest.mark.parametrize(
+    ("solver", "n", "memory", "other"),
+    [
+        ("dense", 20_000, "1e4", "local"),
+        ("dense", 1_000_000, "1e9", "landmark"),  # the first of those that fit
+        ("local", 1_000_000, "1e4", "landmark"),
+    ],
+)
+def test_what_was_asked_for_and_does_not_fit_is_refused_and_a_solver_that_needs_less_named(
+    solver, n, memory, other, monkeypatch
+):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
+    with pytest.raises(NotEnoughMemoryError, match=rf'The {solver} graph of {n} .* available: use solver="{other}"\.$'):
+        choose(rows(n), solver=solver)
+
+
+def test_single_precision_is_advised_where_it_takes_less_memory(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
-    following = {"dense": "local", "local": "landmark"}[solver]
-    with pytest.raises(
-        NotEnoughMemoryError, match=f'The {solver} graph of 150 samples needs .* use solver="{following}", or dtype'
-    ):
-        choose(rows(150), solver=solver)
+    double = Views.of_table(np.broadcast_to(0.0, (150, 5)))
+    for solver, advice in (("dense", r'use solver="local", or dtype="float32"'), ("local", "take fewer samples")):
+        with pytest.raises(NotEnoughMemoryError, match=rf"available: {advice}\.$"):
+            choose(double, solver=solver)
+    with pytest.raises(NotEnoughMemoryError, match=r'or solver="local", which .* but does not take dtype="float64"\.$'):
+        choose(double, {"float64": 'dtype="float64"'}, solver="dense")
+
+
+@dataclass(frozen=True)
+class Halved:
+    """A solver of a user, which the chooser does not know."""
+
+    name: ClassVar[str] = "halved"
+    supports: ClassVar[frozenset[str]] = Dense.supports
+    up_to: ClassVar[float] = 10
+
+    def unsuited(self, n):
+        return None
+
+    def memory(self, samples, n_neighbors, n_groups):
+        return Dense().memory(samples, n_neighbors, n_groups)
+
+    def cluster(self, samples, plan, reading, rng):
+        return Dense().cluster(samples, plan, reading, rng)
+
+    def classify(self, samples, plan, task, rng):
+        return Dense().classify(samples, plan, task, rng)
+
+
+def test_a_solver_of_a_user_is_taken(monkeypatch):
+    model = WeaveClustering(3, solver=Halved(), random_state=0).fit(X)
+    assert model.solver_ == SolverChoice(Halved(), "asked for")
+    assert model.labels_.tolist() == WeaveClustering(3, solver="dense", random_state=0).fit(X).labels_.tolist()
+    assert WeaveClassifier(solver=Halved()).fit(X, PARTLY).score(X, Y) > 0.8
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
+    with pytest.raises(NotEnoughMemoryError, match="The halved graph of 20000 samples"):
+        choose(rows(20_000), solver=Halved())
+
+
+@pytest.mark.parametrize("n_neighbors", [20, np.int64(20)])
+def test_fewer_candidates_than_neighbours_are_refused(n_neighbors):
+    for model in (WeaveClustering(3, n_neighbors=n_neighbors), WeaveClassifier(n_neighbors=n_neighbors)):
+        with pytest.raises(InvalidInputError, match=r"Local\(n_candidates=3\) compares .* than the n_neighbors=20"):
+            model.set_params(solver=Local(n_candidates=3)).fit(X, PARTLY)
+    WeaveClustering(3, n_neighbors=20, solver=Local(n_candidates=20), random_state=0).fit(X)
+    WeaveClustering(2, n_neighbors=20, solver=Local(n_candidates=9), random_state=0).fit(X[::15])  # all others
+
+
+def test_double_precision_is_honoured_where_it_is_taken():
+    for model in (WeaveClustering(3, random_state=0), WeaveClassifier(random_state=0)):
+        found = {
+            dtype: model.set_params(solver="landmark", dtype=dtype).fit(X, PARTLY).embedding_.dtype
+            for dtype in (None, "float32", "float64")
+        }
+        assert found == {None: np.float32, "float32": np.float32, "float64": np.float64}
+
+
+def test_landmarks_are_checked_and_compared_when_they_are_given():
+    with pytest.raises(InvalidInputError, match="landmarks must be 'kmeans', 'random' or an array"):
+        Landmark(landmarks="foo")
+    one, same, other = (Landmark(landmarks=points) for points in (X[:5], X[:5].copy(), X[1:6]))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != Landmark()
+    assert Landmark(20) == Landmark(20) != Landmark(21)
+    assert len({one, same, other, Landmark()}) == 3
 
 
 def test_an_array_of_landmarks_needs_no_comparison_with_other_solvers(far_blobs):

@@ -70,6 +70,10 @@ def with_nan(part):
 
 BAD = {
     "NaN": (with_nan, "chunk 2 holds 1 NaN or infinite value.*row 3, column 2"),
+    "masked": (
+        lambda part: np.ma.masked_array(part, part == part[3, 2]),
+        "chunk 2 holds 1 NaN or infinite value.*row 3, column 2",
+    ),
     "width": (lambda part: part[:, :4], "chunk 2 has 4 columns, but those before it have 6"),
     "empty": (lambda part: part[:0], "chunk 2 is empty"),
     "text": (lambda part: part.astype(str), "chunk 2: Samples must be real numbers"),

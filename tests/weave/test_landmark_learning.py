@@ -125,7 +125,7 @@ def test_the_row_of_a_sample_takes_memory_for_its_neighbours_and_columns(X):
 
 def test_random_landmarks_are_samples_in_their_order(X):
     graph = learned(X)
-    ordered = sampled(X).scaled
+    ordered = sampled(X).views.tables[0]
     rows = [int(np.flatnonzero((one == ordered).all(axis=1))[0]) for one in graph.landmarks]
     assert len(set(rows)) == 12
     assert rows == sorted(rows)

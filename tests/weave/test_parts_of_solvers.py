@@ -26,7 +26,7 @@ from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
-from kernelweave.weave.local import locality
+from kernelweave.weave.local import local_solver, locality
 from kernelweave.weave.local.local_solver import LocalRows, default_candidates
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
@@ -99,7 +99,7 @@ def test_a_solver_is_taken_up_to_its_number_of_samples(monkeypatch, n, name):
 @pytest.mark.parametrize(("n", "name"), [(20_000, "local"), (20_001, "landmark")])
 def test_without_faiss_local_graphs_are_of_few_samples(monkeypatch, n, name):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e15")
-    monkeypatch.setattr(choice, "has_faiss", lambda: False)
+    monkeypatch.setattr(local_solver, "has_faiss", lambda: False)
     assert choose(rows(n)).name == name
     assert choose(rows(n), {"gamma": "gamma=1"}).name == "local"  # the only one that takes it
 
@@ -219,7 +219,7 @@ def sampled(monkeypatch):
     given = []
 
     def kept(settings, m, sample, codes, shares, task):
-        given.append((sample.scaled, codes, shares, task.n_classes))
+        given.append((sample.views.tables[0], codes, shares, task.n_classes))
         return learning.learn_classes(settings, m, sample, codes, shares, task)
 
     monkeypatch.setattr(landmark_solver, "learn_classes", kept)

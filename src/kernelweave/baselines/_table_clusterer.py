@@ -12,11 +12,9 @@ from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from kernelweave._types import Matrix
+from kernelweave._types import Matrix, Vector
 from kernelweave.baselines.view_distances import need_every_sample
-from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
-from kernelweave.kernels import Kernel, Linear
-from kernelweave.kernels.view_bank import bank_of
+from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.memory import check_memory
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
@@ -59,8 +57,13 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         with threads(self.n_jobs, samples.n_samples):
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
-        self._keep({**bank_attributes(bank_of(self._one_kernel(), samples)), **found}, samples)
+        self._keep(found, samples)
         return self
+
+    @property
+    def view_shares_(self) -> Vector:
+        """The share of every view, in the order of `view_names_`: all count the same."""
+        return np.full(len(self.view_names_), 1 / len(self.view_names_))
 
     @abstractmethod
     def _cluster(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
@@ -99,7 +102,3 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             Bytes, a rough figure; linear in the number of samples.
         """
         return int(n_kernels * cls._columns * itemsize * n_samples)
-
-    def _one_kernel(self) -> Kernel:
-        """Return the kernel whose products and distances count, for the names of the kernels."""
-        return Linear()

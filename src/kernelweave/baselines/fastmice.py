@@ -16,7 +16,6 @@ from kernelweave.baselines.anchor_graph import bipartite_embedding, kmeans_ancho
 from kernelweave.core.graphs.bipartite import nearest_columns
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.estimators._estimator import AT_LEAST_ONE, KernelModel
-from kernelweave.kernels import Cosine, Kernel, Linear
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_partitions import kmeans
 
@@ -125,9 +124,6 @@ class FastMICE(TableClusterer):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _one_kernel(self) -> Kernel:
-        return Cosine() if self.metric == "cosine" else Linear()
 
     def _cluster(self, views: Views, rng: np.random.RandomState) -> dict[str, Any]:
         base = np.stack([self._base_labels(views, rng) for _ in range(self.n_groups)])

@@ -84,7 +84,7 @@ class NeighbourClassifier(TransductiveClassifier):
         check_memory(
             graphs + pairs,
             what=f"{type(self).__name__} of {n} samples",
-            advice="use fewer samples, fewer neighbours, or kernel=None",
+            advice=f"use fewer samples{'' if self.kernel is None else ', kernel=None'}, or fewer neighbours",
         )
 
     def _table_graph(self, table: Samples, place: str) -> Graph:

@@ -55,7 +55,7 @@ def _score(self: Any, X: SamplesLike, y: LabelsLike, sample_weight: ArrayLike | 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `predict` has warned
             samples = self._read_again(X)
-        y = labels_in_order(y, samples.sample_names) if isinstance(samples, Views) else y
+        y = labels_in_order(y, samples) if isinstance(samples, Views) else y
     check_consistent_length(found, y, sample_weight)
     rows, known = labelled_rows(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
@@ -81,6 +81,9 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     def predict(self, X: SamplesLike) -> Array:
         """Return the class of every sample: that of `fit` for training samples, the likeliest one for new ones.
 
+        A model of the solver "landmark" keeps no training samples and takes all as new ones: a labelled sample may get
+        another class than the given one.
+
         Parameters
         ----------
         X : samples, as in `fit`
@@ -97,6 +100,9 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
         """Return the probability of every class: that of `fit` for training samples, that of neighbours for new ones.
+
+        A model of the solver "landmark" keeps no training samples and takes all as new ones: the given class of
+        a labelled sample is not certain there.
 
         Parameters
         ----------

@@ -114,6 +114,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     n_features_in_: int
     feature_names_in_: Array
+    column_names_: tuple[str, ...]  # those of one data frame whose names are not texts, as texts
     view_names_: tuple[str, ...]
     view_widths_: tuple[int, ...]
     sample_names_: Array | None

@@ -9,8 +9,8 @@ from kernelweave._types import Dtype, RandomStateLike
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import KernelLike, KernelsLike
 from kernelweave.estimators._learned import PMKL_CONSTRAINTS, LearnedClassifier, SchemeName
-from kernelweave.samples.reader import ColumnsLike
 from kernelweave.samples.scaling import Scale
+from kernelweave.samples.view_columns import ColumnsLike
 from kernelweave.solve import GammaLike, NeighborsLike, Scheme, kgl, pmkl, smkl
 
 __all__ = ["KGLClassifier", "PMKLClassifier", "SMKLClassifier"]

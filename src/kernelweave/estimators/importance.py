@@ -143,8 +143,7 @@ def view_importance(
     classes = is_classifier(model)
     fitted = _fit(model, X, y if classes else None)
     if not hasattr(fitted, "graph_"):
-        msg = f"{type(model).__name__} learns no graph of the samples, by which views are compared; use another model."
-        raise InvalidInputError(msg)
+        raise _no_graph(fitted)
     names = fitted.view_names_
     if len(names) < 2:
         msg = (
@@ -153,7 +152,7 @@ def view_importance(
         )
         raise InvalidInputError(msg)
     views = fitted._read_again(X)
-    y = None if y is None else np.asarray(labels_in_order(y, views.sample_names))
+    y = None if y is None else np.asarray(labels_in_order(y, views))
     if y is not None and len(y) != views.n_samples:
         msg = f"y has {len(y)} labels for {views.n_samples} samples: pass one per sample."
         raise InvalidInputError(msg)
@@ -240,6 +239,14 @@ def _draw(views: Views, y: Any, fraction: float, rng: np.random.RandomState) -> 
     free = np.arange(views.n_samples) if y is None else np.flatnonzero([value in (-1, "-1") for value in y.tolist()])
     drawn = rng.choice(free, round(fraction * len(free)), replace=False)
     return np.sort(np.r_[drawn, np.setdiff1d(np.arange(views.n_samples), free)])
+
+
+def _no_graph(fitted: BaseEstimator) -> InvalidInputError:
+    """Return the error of a model, or of its solver, that learns no graph of the samples."""
+    choice = getattr(fitted, "solver_", None)
+    who = type(fitted).__name__ if choice is None else f'solver="{choice.name}"'
+    cure = "use another model" if choice is None else 'use solver="dense" or "local"'
+    return InvalidInputError(f"{who} learns no graph of the samples, by which views are compared: {cure}.")
 
 
 def _check(n_resamples: int, fraction: float) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sized
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, Vector, WeightsLike
@@ -17,8 +18,9 @@ from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
-from kernelweave.samples.reader import ColumnsLike, SampleSet, SamplesLike
+from kernelweave.samples.reader import SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
+from kernelweave.samples.view_columns import ColumnsLike
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
 from kernelweave.weave.clarity import Clarity
@@ -32,6 +34,14 @@ _GAMMA = 0.1
 _NEIGHBOURS = 10
 _CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
 
+
+class _SolverObject(HasMethods):  # type: ignore[misc]
+    """The constraint of an object with the methods of a solver; a class is none."""
+
+    def is_satisfied_by(self, val: object) -> bool:
+        return not isinstance(val, type) and bool(super().is_satisfied_by(val))
+
+
 _CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
     "scale": [StrOptions(set(SCALES)), Mapping],
@@ -39,7 +49,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "graph": [StrOptions({"auto", "ridge", "knn", "both"})],
     "gamma": [RIDGE, StrOptions({"auto"})],
     "n_neighbors": [AT_LEAST_ONE, StrOptions({"auto"})],
-    "solver": [StrOptions({"auto", *SOLVERS}), *map(type, SOLVERS.values())],
+    "solver": [StrOptions({"auto", *SOLVERS}), _SolverObject(["memory", "cluster", "classify"])],
 }
 
 
@@ -364,6 +374,8 @@ def _choose(
     asked = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
     if given.get("n_clusters") == "auto":
         asked["auto"] = 'n_clusters="auto"'
+    if model.dtype is not None and np.dtype(model.dtype) == np.float64:
+        asked["float64"] = 'dtype="float64"'
     k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
     choice = choose_solver(model.solver, samples, asked, Room(k, n_groups))
     say = Reporter(type(model).__name__, model.verbose)
@@ -371,5 +383,16 @@ def _choose(
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)
     rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, k)
     many = model.n_neighbors == "auto" and rule.graph != "both"
-    plan = Plan(model.kernels, model.weights, model.scale, rule, model.graph, many, model.dtype, model.n_jobs, say)
+    plan = Plan(
+        model.kernels,
+        model.weights,
+        model.scale,
+        rule,
+        model.graph,
+        many,
+        model.dtype,
+        model.n_jobs,
+        say,
+        counted=model.n_neighbors != "auto",
+    )
     return choice, plan

@@ -16,8 +16,14 @@ from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain._groups import Grouped
 from kernelweave.samples import Views
-from kernelweave.samples.reader import view_columns
-from kernelweave.samples.table import counts_rows, names_of_rows, plain_names
+from kernelweave.samples.column_kinds import cells_of, tell_apart, values_of
+from kernelweave.samples.comparisons import Distances, Graph
+from kernelweave.samples.mixed_table import MixedTable
+from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.reader import form_of, in_columns_of_fit
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, is_frame, names_of_rows, plain_names
+from kernelweave.samples.view_columns import view_columns
+from kernelweave.samples.views import named_tables
 
 __all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
 
@@ -48,13 +54,15 @@ class Columns:
     """Columns of numbers in one or several tables; categories are codes, and what is missing is NaN.
 
     `tables` hold the rows of the samples that each view has, which `present` (n_views, n_samples) tells. `names` are
-    those of the samples, None if they have none. `order` tells where X has each sample, None if X has the same order.
+    those of the samples, None if they have none; `counted` tells that data frames only count them. `order` tells where
+    X has each sample, None if X has the same order.
     """
 
     columns: tuple[Column, ...]
     tables: tuple[Samples, ...]
     present: Mask
     names: Array | None = None
+    counted: bool = False
     order: NDArray[np.intp] | None = None
 
     def in_units(self, units: Mapping[str, str]) -> Columns:
@@ -110,13 +118,15 @@ class Columns:
         return whole
 
 
-def read_columns(X: Tables, n_samples: int, names: Array | None = None, *, gaps: bool = False) -> Columns:
+def read_columns(X: Tables, n_samples: int, model: Grouped, *, gaps: bool = False) -> Columns:
     """Return the columns of one table, or of all views, with one row for each of the model's samples.
 
-    Samples are found by `names`, those of the model's samples, if X has names too. With `gaps`, X may lack some.
+    Samples are found by the names of the model's samples, if X has names too. With `gaps`, X may lack some.
     """
-    found = _views(X) if _several(X) else _one(X)
-    _refuse_row_numbers(X, names)
+    kinds = {} if gaps else _kinds(model)  # metadata are other columns than those of fit
+    found = _views(X, kinds) if _several(X) else _one(X, kinds.get("X", {}))
+    names = getattr(model, "sample_names_", None)
+    _refuse_row_numbers(found, names, model)
     if gaps or found.n_samples == n_samples:
         found = _ordered(found, names, gaps=gaps)
     if found.n_samples != n_samples:
@@ -149,21 +159,30 @@ def _ordered(found: Columns, names: Array | None, *, gaps: bool) -> Columns:
     return replace(found, tables=tables, present=present, names=names, order=order)
 
 
-def _refuse_row_numbers(X: Any, names: Array | None) -> None:
-    """Refuse a table whose rows are counted if the model's samples are named by the same numbers in another order.
+def _refuse_row_numbers(found: Columns, names: Array | None, model: Grouped) -> None:
+    """Refuse tables if their rows, or else the samples of fit, are counted and the others are shuffled numbers.
 
-    It may be the table from which the samples were shuffled, or the shuffled one with a new index.
+    They may be the table from which the samples were shuffled, or the shuffled one with a new index.
     """
-    index: Any = getattr(X, "index", None)
-    if names is None or names.dtype.kind not in "iu" or not counts_rows(index):
-        return
-    rows = np.arange(len(index))
-    if np.array_equal(np.sort(names), rows) and not np.array_equal(names, rows):
+    if found.counted and names is not None and len(names) == found.n_samples and counts_rows_elsewhere(names):
         msg = (
             "The rows of X are counted from 0, but the samples of fit were the same numbers in another order: pass "
             "X.loc[model.sample_names_], or X.to_numpy() if its order is that of fit."
         )
         raise InvalidInputError(msg)
+    if names is None and _fitted_on_frames(model) and counts_rows_elsewhere(found.names):
+        msg = (
+            "The samples of fit were counted from 0, but the rows of X have the same numbers in another order: pass "
+            "X.sort_index(), or X.reset_index(drop=True) if its order is that of fit."
+        )
+        raise InvalidInputError(msg)
+
+
+def _fitted_on_frames(model: Grouped) -> bool:
+    """Return whether a model was fitted on data frames, whose rows have at least numbers."""
+    readings = getattr(model, "readings_", {}).values()
+    named = (isinstance(one, MixedTable) or getattr(one, "names", None) is not None for one in readings)
+    return hasattr(model, "feature_names_in_") or hasattr(model, "column_names_") or any(named)
 
 
 def _check_magnitude(values: Array) -> None:
@@ -180,7 +199,7 @@ def split_views(model: Grouped, X: Tables) -> Tables:
     if views is None or _several(X):
         return X
     names = getattr(model, "feature_names_in_", None)
-    table = X if hasattr(X, "shape") else np.asarray(X)
+    table = in_columns_of_fit(model, X) if is_frame(X) else X if hasattr(X, "shape") else np.asarray(X)
     _check_table(table)
     return {
         str(name): some_columns(table, view_columns(name, spec, table.shape[1], names)) for name, spec in views.items()
@@ -198,25 +217,38 @@ def some_columns(table: Any, at: NDArray[np.intp]) -> Any:
 
 
 def _several(X: Any) -> bool:
-    if isinstance(X, Views) or hasattr(X, "obs_names"):
-        return True
-    if isinstance(X, Mapping) and not sparse.issparse(X):  # some sparse formats are mappings
-        return True
-    return isinstance(X, list | tuple) and bool(X) and all(len(np.shape(table)) == 2 for table in X)
+    """Return whether X is several tables, by the rule of `fit`; samples that are read in chunks are refused."""
+    form = form_of(X)
+    if form == "chunks":
+        msg = (
+            f"X must be a table of numbers in memory; got {type(X).__name__}, which is read in chunks: load the table "
+            "first, or leave X out."
+        )
+        raise InvalidInputError(msg)
+    return form == "several"
 
 
-def _one(X: Any) -> Columns:
-    table, columns = _encoded(X)
-    return Columns(columns, (table,), np.ones((1, table.shape[0]), dtype=bool), names_of_rows(X))
+def _kinds(model: Grouped) -> dict[str, dict[str, str]]:
+    """Return the kinds in which a model read the columns of its mixed tables, by the table."""
+    readings = getattr(model, "readings_", {}).items()
+    mixed = {name: one.columns for name, one in readings if isinstance(one, MixedTable)}
+    return {name: {column.name: column.kind for column in columns} for name, columns in mixed.items()}
 
 
-def _views(X: Any) -> Columns:
+def _one(X: Any, kinds: Mapping[str, str]) -> Columns:
+    table, columns = _encoded(X, kinds)
+    present, counted = np.ones((1, table.shape[0]), dtype=bool), counts_rows(getattr(X, "index", None))
+    return Columns(columns, (table,), present, names_of_rows(X), counted)
+
+
+def _views(X: Any, kinds: Mapping[str, Mapping[str, str]]) -> Columns:
     """Return the columns of all views, whose samples are aligned as in `fit`."""
     if isinstance(X, Views):
-        views, encoded, tables = X, [_encoded(table) for table in X.tables], X.tables
+        views, encoded, tables = X, [_encoded(table, {}) for table in X.tables], X.tables
     else:
-        named = _tables(X)
-        encoded = [_encoded(table) for table in named.values()]
+        named = named_tables(X)
+        _refuse_comparisons(named)
+        encoded = [_encoded(table, kinds.get(name, {})) for name, table in named.items()]
         pairs = zip(named.items(), encoded, strict=True)
         views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
         rows = [table[:, 0].astype(np.intp) for table in views.tables]
@@ -227,17 +259,18 @@ def _views(X: Any) -> Columns:
         for view, (_, found) in zip(views.names, encoded, strict=True)
         for column in found
     ]
-    return Columns(tuple(columns), tables, views.present, views.sample_names)
+    return Columns(tuple(columns), tables, views.present, views.sample_names, views.counted)
 
 
-def _tables(X: Any) -> dict[str, Any]:
-    if isinstance(X, Mapping):
-        return {str(name): table for name, table in X.items()}
-    if hasattr(X, "mod"):  # a MuData
-        return {str(name): table for name, table in X.mod.items()}
-    if hasattr(X, "obs_names"):  # an AnnData
-        return {"X": X}
-    return {f"view {i}": table for i, table in enumerate(X)}
+def _refuse_comparisons(named: Mapping[str, Any]) -> None:
+    """Refuse distances and graphs, which have no columns that describe samples."""
+    for name, table in named.items():
+        if isinstance(table, Distances | Graph):
+            msg = (
+                f"View {name!r} is {type(table).__name__}, which compares samples and has no columns to explain: pass "
+                "tables that describe the samples, or leave X out."
+            )
+            raise InvalidInputError(msg)
 
 
 def _row_numbers(table: Any, numbers: Samples) -> Any:
@@ -256,10 +289,10 @@ def _row_numbers(table: Any, numbers: Samples) -> Any:
     return pd.DataFrame(rows, index=index)
 
 
-def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:
-    """Return a table as numbers, dense or sparse, and its columns."""
+def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, ...]]:
+    """Return a table as numbers, dense or sparse, and its columns; `kinds` are those in which fit read them."""
     if hasattr(table, "var_names"):
-        numbers, columns = _encoded(table.X)
+        numbers, columns = _encoded(table.X, kinds)
         names = [str(name) for name in table.var_names]
         return numbers, tuple(Column(name, "") for name, _ in zip(names, columns, strict=True))
     if sparse.issparse(table):
@@ -268,8 +301,8 @@ def _encoded(table: Any) -> tuple[Any, tuple[Column, ...]]:
     try:
         frame = nw.from_native(table, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            return _encoded_frame(frame)
-        values = _real(np.asarray(table))
+            return _encoded_frame(frame, kinds)
+        values = _real(np.asarray(unmasked(table) if isinstance(table, np.ma.MaskedArray) else table))
     except nw.exceptions.DuplicateError as error:
         msg = f"The columns of X must have different names, by which they are explained ({error}): rename them."
         raise InvalidInputError(msg) from error
@@ -286,14 +319,14 @@ def _check_table(table: Any) -> None:
         raise InvalidInputError(msg)
 
 
-def _encoded_frame(frame: nw.DataFrame[Any]) -> tuple[Array, tuple[Column, ...]]:
+def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, str]) -> tuple[Array, tuple[Column, ...]]:
     names = [str(name) for name in getattr(nw.to_native(frame), "columns", frame.columns)]
     if all(dtype.is_numeric() for dtype in frame.schema.values()):
         return _floats(frame), tuple(Column(name, "") for name in names)
     values = np.empty((len(frame), len(names)))
     columns = []
     for j, (name, series) in enumerate(zip(names, frame.iter_columns(), strict=True)):
-        values[:, j], kind, levels = _encoded_series(series)
+        values[:, j], kind, levels = _encoded_series(series, kinds.get(name))
         columns.append(Column(name, "", kind, levels))
     return values, tuple(columns)
 
@@ -310,11 +343,11 @@ def _floats(frame: nw.DataFrame[Any]) -> Array:
     try:
         return _real(np.asarray(native))
     except (TypeError, ValueError):  # pandas.NA
-        return np.column_stack([_encoded_series(series)[0] for series in frame.iter_columns()])
+        return np.column_stack([_encoded_series(series, None)[0] for series in frame.iter_columns()])
 
 
-def _encoded_series(series: nw.Series[Any]) -> tuple[Array, Kind, tuple[str, ...]]:
-    """Return a column as numbers, its kind, and its categories."""
+def _encoded_series(series: nw.Series[Any], fitted: str | None) -> tuple[Array, Kind, tuple[str, ...]]:
+    """Return a column as numbers, its kind, and its categories; `fitted` is the kind of its texts in fit."""
     missing = series.is_null().to_numpy()
     if series.dtype.is_numeric():
         filled = series.fill_null(0).to_numpy() if missing.any() else series.to_numpy()
@@ -322,6 +355,8 @@ def _encoded_series(series: nw.Series[Any]) -> tuple[Array, Kind, tuple[str, ...
     if series.dtype in (nw.Date, nw.Datetime):
         days = np.asarray(series.to_numpy(), dtype="datetime64[s]").astype(np.float64) / 86400
         return np.where(missing, np.nan, days), "date", ()
+    if series.dtype in (nw.String, nw.Object) and (fitted or tell_apart(series, None)[0]) == "number":
+        return np.asarray(cells_of("number", values_of(series), str(series.name))), "number", ()
     texts = np.array(["" if gap else str(entry) for entry, gap in zip(series.to_list(), missing, strict=True)])
     levels, codes = np.unique(texts[~missing], return_inverse=True)
     values = np.full(len(texts), np.nan)

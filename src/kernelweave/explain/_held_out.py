@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from kernelweave._types import Array, LabelsLike, Tables
@@ -20,6 +18,8 @@ from kernelweave.explain._effects import Floats, indicators
 from kernelweave.explain._tests import adjusted, category_p_values, p_values
 from kernelweave.samples import Views
 from kernelweave.samples.labels import encode_labels
+from kernelweave.samples.reader import form_of
+from kernelweave.samples.views import named_tables
 
 __all__ = ["HeldOut", "held_out_test"]
 
@@ -96,13 +96,14 @@ def _given(X: Any) -> tuple[Any, list[int] | None]:
     """Return the samples as tables that columns can be left out of; the widths of several, or None for one table."""
     if isinstance(X, Views):
         return X, list(X.widths)
-    if hasattr(X, "obs_names") and hasattr(X, "mod"):  # a MuData; frames of pandas have a method of that name
-        X = dict(X.mod)
-    if isinstance(X, list | tuple) and len(np.shape(X[0])) == 2:
-        X = {f"view {i}": table for i, table in enumerate(X)}
-    if isinstance(X, Mapping) and not sparse.issparse(X):
-        return dict(X), [table.shape[1] for table in X.values()]
-    return (X if hasattr(X, "shape") else np.asarray(X)), None
+    if form_of(X) == "several":
+        named = {name: _with_shape(table) for name, table in named_tables(X).items()}
+        return named, [table.shape[1] for table in named.values()]
+    return _with_shape(X), None
+
+
+def _with_shape(table: Any) -> Any:
+    return table if hasattr(table, "shape") else np.asarray(table)
 
 
 def _kept(given: Any, widths: list[int] | None, keep: NDArray[np.bool_]) -> Any:

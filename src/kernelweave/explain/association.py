@@ -172,7 +172,7 @@ def associate(
     check_whole(n_permutations, "n_permutations", 1)
     check_seed(random_state)
     kind, names, codes = groups_of(model)
-    columns = read_columns(metadata, len(codes), getattr(model, "sample_names_", None), gaps=True)
+    columns = read_columns(metadata, len(codes), model, gaps=True)
     rng = np.random.default_rng(random_state)
     values = columns.take(range(len(columns)))
     found = [

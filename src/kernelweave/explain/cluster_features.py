@@ -225,7 +225,7 @@ def explain_clusters(
         raise InvalidInputError(msg)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
-    columns = read_columns(X, len(codes), getattr(model, "sample_names_", None)).in_units(units or {})
+    columns = read_columns(X, len(codes), model).in_units(units or {})
     effects = measure(columns, codes, len(names))
     tested = None
     if test:

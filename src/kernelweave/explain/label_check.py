@@ -18,7 +18,8 @@ from kernelweave._types import LabelsLike, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._frames import need_pandas
-from kernelweave.samples.partial_labels import encode_partial_labels
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.partial_labels import encode_partial_labels, labels_in_order, need_one_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +137,7 @@ def check_labels(
     if not is_classifier(model):
         msg = f"Labels are checked by a classifier, which can be fitted without some of them; got {model!r}."
         raise InvalidInputError(msg)
+    y = _in_order(model, X, y)
     classes, codes = encode_partial_labels(y, n_samples=_num_samples(y))
     labelled = np.flatnonzero(codes >= 0)
     counts = np.bincount(codes[labelled])
@@ -152,6 +154,17 @@ def check_labels(
         found = _refitted(model, X, hidden)[labelled[held]]
         np.add.at(confusion, (codes[labelled[held]], found), 1)
     return LabelCheck(tuple(map(str, classes)), confusion, parts)
+
+
+def _in_order(model: BaseEstimator, X: Tables, y: LabelsLike) -> LabelsLike:
+    """Return labels in the order of the samples, as `fit` aligns a series."""
+    need_one_order(X, y)
+    if not hasattr(y, "reindex") or not hasattr(model, "_read"):
+        return y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as in the fits
+        samples = model._read(X)
+    return y if isinstance(samples, Chunks) else labels_in_order(y, samples)
 
 
 def _refitted(model: BaseEstimator, X: Tables, codes: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -161,7 +161,7 @@ def explain_sample(
     if len(names) < 2:
         msg = f"There is only one {kind}, so that no sample has a runner-up."
         raise InvalidInputError(msg)
-    columns = read_columns(split_views(model, X), n, getattr(model, "sample_names_", None))
+    columns = read_columns(split_views(model, X), n, model)
     belongs = _memberships(model, sample, codes, names)
     own = int(codes[sample])
     other = int(np.where(np.arange(len(names)) == own, -np.inf, belongs).argmax())

@@ -13,7 +13,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.table import Table
+from kernelweave.samples.table import Table, counts_rows, counts_rows_elsewhere
 
 __all__ = ["Unlinked", "align", "examples", "known_rows", "mark_missing", "need_samples", "unlinked"]
 
@@ -22,7 +22,7 @@ _LINKED = 0.05  # of the smaller table; tables that share fewer samples than thi
 
 def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[str, NDArray[np.intp]]]:
     """Return the number of samples, their names if tables have an index, and the sample of each row of each table."""
-    indexed = {name: table.index for name, table in tables.items() if table.index is not None}
+    indexed = _indexes(tables)
     for name, index in indexed.items():
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
@@ -50,6 +50,17 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             raise InvalidInputError(msg)
     rows = {name: samples.get_indexer(indexed[name]) if name in indexed else np.arange(len(samples)) for name in tables}
     return len(samples), np.asarray(samples), rows
+
+
+def _indexes(tables: Mapping[str, Table]) -> dict[str, Any]:
+    """Return the indexes that name samples, by the table.
+
+    An index that only counts rows does not, unless that of another table has the same numbers in another order: then
+    both came from one table, and rows that were sorted or shuffled since are found by their numbers.
+    """
+    indexes = {name: table.index for name, table in tables.items() if table.index is not None}
+    shuffled = {len(index) for index in indexes.values() if counts_rows_elsewhere(index)}
+    return {name: index for name, index in indexes.items() if not counts_rows(index) or len(index) in shuffled}
 
 
 @dataclass(frozen=True, slots=True)

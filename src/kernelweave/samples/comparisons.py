@@ -182,7 +182,7 @@ def fit_comparison(thing: Distances | Graph, view: str) -> tuple[Comparison, dic
     if table.values.shape[0] != table.values.shape[1]:
         msg = f"The {what} of view {view!r} must be a square matrix of all samples in fit; got {table.values.shape}."
         raise InvalidInputError(msg)
-    if table.index is not None and table.columns is not None:
+    if table.names is not None and table.columns is not None:
         table = _in_order_of_index(table, view)
     fit = _fit_distances if isinstance(thing, Distances) else _fit_graph
     return fit(table, view)

@@ -25,7 +25,7 @@ from kernelweave.samples.column_kinds import (
     tell_apart,
     values_of,
 )
-from kernelweave.samples.table import Table, as_narwhals, frame_index, is_frame, is_plain
+from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain
 
 __all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed", "is_mixed"]
 
@@ -112,7 +112,7 @@ class MixedTable:
         for column in used:
             if column.kind == "ordered":
                 cells[column.name] = _ranks(cells[column.name], column)
-        return self.tables(cells, frame_index(frame))
+        return self.tables(cells, nw.maybe_get_index(frame))
 
     def tables(self, cells: Mapping[str, Cells], index: Any) -> dict[str, Table]:
         """Return the blocks of a table from the cells of its columns; a row of NaN is a sample without the block."""
@@ -192,7 +192,7 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
         msg = f"View {view!r} has no column that tells samples apart ({reasons}): choose kinds with Mixed(kinds=...)."
         raise InvalidInputError(msg)
     _say(table, view, choices, told=told)
-    return table, table.tables({column.name: cells for column, cells in read}, frame_index(frame))
+    return table, table.tables({column.name: cells for column, cells in read}, nw.maybe_get_index(frame))
 
 
 def _say(table: MixedTable, view: str, choices: ColumnChoices, *, told: bool) -> None:

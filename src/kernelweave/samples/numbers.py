@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Samples
+from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["as_samples", "equal_samples"]
+__all__ = ["as_samples", "equal_samples", "unmasked"]
 
 
 def as_samples(X: Samples) -> Samples:
     """Return X as a floating 2-d array or CSR matrix; sparse input is never made dense."""
+    X = unmasked(X) if isinstance(X, np.ma.MaskedArray) else X
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
@@ -22,6 +25,13 @@ def as_samples(X: Samples) -> Samples:
         raise InvalidInputError(msg)
     X = _canonical(sparse.csr_array(X)) if sparse.issparse(X) else X
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def unmasked(X: np.ma.MaskedArray[Any, Any]) -> Array:
+    """Return a masked array with NaN where it is masked; one that cannot hold numbers as it is."""
+    if X.dtype.kind not in "biufO":
+        return np.asarray(X.data)
+    return np.asarray(np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biu" else X, np.nan))
 
 
 def equal_samples(X: Samples, Y: Samples) -> bool:

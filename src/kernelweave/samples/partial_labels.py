@@ -13,21 +13,33 @@ from sklearn.utils.validation import column_or_1d
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere
 from kernelweave.samples.views import Views
 
 __all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
 
 
+_BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
+
+
 def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
     need_one_order(X, y)
-    return encode_partial_labels(labels_in_order(y, samples.sample_names), n_samples=samples.n_samples)
+    return encode_partial_labels(labels_in_order(y, samples), n_samples=samples.n_samples)
 
 
-def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
-    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one."""
+def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:
+    """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one.
+
+    Beside data frames that only count rows, one with the same numbers in another order is aligned too.
+    """
     index = getattr(y, "index", None)
-    if sample_names is None or index is None or not hasattr(y, "reindex"):
+    if index is None or not hasattr(y, "reindex"):
+        return y
+    sample_names = samples.sample_names
+    if samples.counted and len(index) == samples.n_samples and counts_rows_elsewhere(index):
+        sample_names = np.arange(samples.n_samples)
+    if sample_names is None:
         return y
     lacking = [name for name in sample_names.tolist() if name not in index]
     if lacking or not index.is_unique:
@@ -42,13 +54,14 @@ def labels_in_order(y: LabelsLike, sample_names: Array | None) -> LabelsLike:
 def need_one_order(X: object, y: object) -> None:
     """Refuse a series of labels whose index has the samples of one data frame in another order.
 
-    Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample. An index
-    that counts rows names no samples.
+    Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample.
     """
-    index, names = _names_of(X), _names_of(y)
-    if index is None or names is None:
+    index, names = _index_of(X), _index_of(y)
+    if index is None or names is None or len(index) != len(names) or index.equals(names):
         return
-    if len(index) == len(names) and not index.equals(names) and index.is_unique and names.isin(index).all():
+    if counts_rows(index) and not names.is_unique:  # parts whose rows were counted each, one after the other
+        return
+    if index.is_unique and names.isin(index).all():
         msg = (
             "The index of y has the samples of X in another order: pass y.loc[X.index], or y.to_numpy() if its order "
             "is that of X."
@@ -56,15 +69,15 @@ def need_one_order(X: object, y: object) -> None:
         raise InvalidInputError(msg)
 
 
-def _names_of(thing: object) -> Any:
-    """Return the index of a pandas object if it names samples, else None."""
+def _index_of(thing: object) -> Any:
+    """Return the index of a pandas object, else None."""
     index = getattr(thing, "index", None)
-    return index if hasattr(index, "get_indexer") and type(index).__name__ != "RangeIndex" else None
+    return index if hasattr(index, "get_indexer") else None
 
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     """Return the positions of the labels that are not missing, and these labels, all of one type."""
-    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
         msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
@@ -75,13 +88,14 @@ def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
 def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted classes, and for every sample the position of its class, -1 if it is unlabelled.
 
-    Unlabelled are -1, None, NaN, NA, NaT, the empty string, and the string "-1", to which numpy converts -1 in an
-    array of strings. Integers next to NaN, which numpy and pandas cast to floats, are integers again.
+    Unlabelled are -1, None, NaN, NA, NaT, masked labels, empty and blank strings, and the strings "-1" and "nan", to
+    which numpy converts -1 and NaN in an array of strings. Integers next to NaN, which numpy and pandas cast to floats,
+    are integers again.
     """
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(y if isinstance(y, np.ndarray) else _as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     if len(labels) != n_samples:
         msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
@@ -107,7 +121,11 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
 
 
 def _as_array(y: LabelsLike) -> LabelsLike:
-    """Return labels in an array that keeps what is missing."""
+    """Return labels in an array that keeps what is missing; masked labels are."""
+    if isinstance(y, np.ma.MaskedArray):
+        labels: Array = y.data.astype(object)
+        labels[np.ma.getmaskarray(y)] = None
+        return labels
     if isinstance(y, list | tuple):
         labels = np.asarray(y)
         # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
@@ -123,14 +141,15 @@ def _unlabelled(labels: Array) -> Mask:
     if kind == "O":
         return np.array([_is_blank(label) for label in labels.tolist()], dtype=bool)
     if kind in "US":
-        return np.isin(labels, np.array(["", "-1"], dtype=labels.dtype.kind))
+        return np.isin(np.char.strip(labels), np.array(_BLANK, dtype=labels.dtype.kind))
     missing: Mask = labels != labels  # only NaN and NaT differ from themselves
     return missing if kind in "mM" else missing | (labels == -1)
 
 
 def _is_blank(label: object) -> bool:
     try:
-        return label is None or bool(label != label) or label in (-1, "-1", "")
+        text = label.strip() if isinstance(label, str) else label
+        return text is None or bool(text != text) or text in (-1, *_BLANK)
     except TypeError:  # pandas.NA has no truth value
         return True
 

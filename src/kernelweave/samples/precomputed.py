@@ -14,6 +14,7 @@ from kernelweave._types import Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
 from kernelweave.samples.magnitudes import cast, check_kernel
+from kernelweave.samples.numbers import unmasked
 
 __all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_distances"]
 
@@ -33,6 +34,7 @@ class KernelStack:
     """
 
     sample_names: ClassVar[None] = None
+    counted: ClassVar[bool] = False  # as of Views
 
     matrices: Matrix
     names: tuple[str, ...]
@@ -158,7 +160,7 @@ def _checked(K: Any, name: str, *, training: bool) -> Matrix:
     if sparse.issparse(K):
         msg = f"{name!r} is a sparse matrix; precomputed kernels are dense: pass K.toarray()."
         raise InvalidInputError(msg)
-    K = np.asarray(K)
+    K = np.asarray(unmasked(K) if isinstance(K, np.ma.MaskedArray) else K)
     if K.ndim != 2:
         msg = _not_square(name, K.shape)
         raise InvalidInputError(msg)

@@ -9,27 +9,36 @@ from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kernelweave._types import Array, Table, Tables
+from kernelweave._types import Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
+from kernelweave.samples.numbers import unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
 from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table, names_of_rows
+from kernelweave.samples.view_columns import view_parts
 from kernelweave.samples.views import Choices, TableReading, Views
 
-__all__ = ["ColumnsLike", "SampleSet", "SamplesLike", "column_choices", "read_like", "read_samples", "view_columns"]
+__all__ = [
+    "SampleSet",
+    "SamplesLike",
+    "column_choices",
+    "form_of",
+    "in_columns_of_fit",
+    "read_like",
+    "read_samples",
+]
 
 SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
-_FEATURES = ("n_features_in_", "feature_names_in_")
+_FEATURES = ("n_features_in_", "feature_names_in_", "column_names_")
 # by the bytes of a number: kernels are squares of samples, unless a model scales these first
 _LARGEST = {4: 1e9, 8: 1e75}
 _LARGEST_TO_SCALE = {4: 1e30, 8: 1e200}
@@ -37,7 +46,6 @@ _LARGEST_TO_SCALE = {4: 1e30, 8: 1e200}
 # what a user may pass as X: in memory, or read in chunks
 SamplesLike: TypeAlias = Tables | Views | Chunks | str | PathLike[str] | Iterator[Table] | Callable[[], Iterable[Table]]
 Form: TypeAlias = Literal["table", "several", "chunks"]
-ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
 
 
 @runtime_checkable
@@ -66,7 +74,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         As the estimators' parameter: those for mixed tables say how data frames are read. With others, data frames
         that have columns other than numbers are mixed tables.
     """
-    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
+    dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
@@ -126,7 +134,7 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
 
     `kernel_names` are those of precomputed kernels, None for samples.
     """
-    dtype, form = getattr(estimator, "dtype", None), _form_of(X)
+    dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if kernel_names is not None:
         stack = read_cross_stack(_matrices(X, form), kernel_names, estimator.n_features_in_)
         return stack if dtype is None else stack.astype(dtype, copy=False)
@@ -234,15 +242,17 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     # of new samples, whether the one table of `fit` was mixed, or a part of it that `views` names
     mixed = any(isinstance(one, MixedTable) for name, one in readings.items() if columns is not None or name == "X")
     if mixed or (reset and frame and (choices is not None or is_mixed(X))):
-        return _mixed_table(estimator, X, choices, readings)
-    if not reset and frame and hasattr(estimator, "feature_names_in_"):
-        X = in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
+        views = _mixed_table(estimator, X, choices, readings)
+        views.counted = False  # its index was left out
+        return views
+    if frame and not reset:
+        X = in_columns_of_fit(estimator, X)
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             table = validate_data(
                 estimator,
-                X,
+                unmasked(X) if isinstance(X, np.ma.MaskedArray) else X,
                 reset=reset,
                 accept_sparse="csr",
                 dtype=(np.float64, np.float32),
@@ -253,15 +263,45 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         except ValueError as error:
             if "contains NaN" in str(error):
                 raise _no_missing_cells(estimator) from error
+            if "Found array with dim 3" in str(error):
+                raise _no_third_dimension(np.shape(X)) from error
             raise
+    if reset and frame:
+        _keep_names(estimator, X)
     if columns is None:
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
-    parts = _parts(
+    parts = view_parts(
         columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
     )
     views = Views(parts)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
+
+
+def _keep_names(estimator: BaseEstimator, X: Any) -> None:
+    """Keep names of columns that are not texts, such as numbers and dates; scikit-learn keeps texts only."""
+    if not hasattr(estimator, "feature_names_in_"):
+        estimator.column_names_ = tuple(map(str, X.columns))
+
+
+def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
+    """Return the error of an array with three dimensions; nested lists are one array, not several views."""
+    return InvalidInputError(
+        f"Found array with dim 3, shape {shape}, but X must be one table of shape (n_samples, n_features). Pass "
+        "several views as a list or dict of arrays, such as [np.asarray(a), np.asarray(b)], and kernel matrices with "
+        "kernels='precomputed'."
+    )
+
+
+def in_columns_of_fit(estimator: object, X: Any) -> Any:
+    """Return a data frame with the columns of `fit` in their order, found by their names."""
+    if hasattr(estimator, "feature_names_in_"):
+        return in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
+    names = getattr(estimator, "column_names_", None)
+    texts = all(isinstance(name, str) for name in X.columns)
+    if names is None or (texts and not set(names) <= set(X.columns)):  # scikit-learn warns of names that fit had not
+        return X
+    return in_fitted_order(names, X, "X")
 
 
 def _no_missing_cells(estimator: BaseEstimator) -> InvalidInputError:
@@ -295,6 +335,7 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     columns, reset = getattr(estimator, "views", None), not readings
     if reset:
         validate_data(estimator, X, skip_check_array=True)  # sets the number of columns and their names
+        _keep_names(estimator, X)
     frame = nw.maybe_reset_index(as_frame(X, "X"))  # one table has no samples to align by their names
     if len(frame) < (2 if reset else 1):
         least = 2 if reset else 1
@@ -302,16 +343,16 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
         raise InvalidInputError(msg)
     if columns is None:
         return Views({"X": frame.to_native()}, choices=choices, readings=readings)
-    if not reset and hasattr(estimator, "feature_names_in_"):
-        frame = as_frame(in_fitted_order(estimator.feature_names_in_.tolist(), frame.to_native(), "X"), "X")
+    if not reset:
+        frame = as_frame(in_columns_of_fit(estimator, frame.to_native()), "X")
     names = np.asarray(frame.columns, dtype=object)
-    parts = _parts(columns, frame.shape[1], names, lambda where: frame[:, where.tolist()].to_native())
+    parts = view_parts(columns, frame.shape[1], names, lambda where: frame[:, where.tolist()].to_native())
     views = Views(parts, choices=choices, readings=readings)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 
 
-def _form_of(X: object) -> Form:
+def form_of(X: object) -> Form:
     """Return how X is read: as one table, as several, or in chunks."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):  # some sparse formats are mappings
         return "table"
@@ -322,56 +363,3 @@ def _form_of(X: object) -> Form:
     if isinstance(X, list | tuple) and any(is_table(part) or isinstance(part, Distances | Graph) for part in X):
         return "several"
     return "table"
-
-
-def _parts(
-    columns: Any, n_columns: int, names: Array | None, take: Callable[[NDArray[np.intp]], Any]
-) -> dict[str, Any]:
-    """Return the columns of each view in one table by the parameter `views`; `take` returns some columns."""
-    if not isinstance(columns, Mapping) or not columns:
-        msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
-        raise InvalidInputError(msg)
-    return {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
-
-
-def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
-    """Return the positions of a view's columns, from a slice, positions, names or a mask."""
-    if isinstance(spec, slice):
-        where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
-        return _some(view, spec, where)
-    wanted = np.atleast_1d(np.asarray(spec))
-    if wanted.dtype == bool:
-        if wanted.shape != (n_columns,):
-            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {n_columns} columns."
-            raise InvalidInputError(msg)
-        return _some(view, spec, np.flatnonzero(wanted))
-    if wanted.dtype.kind in "iu":
-        wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
-        if len(wrong):
-            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {n_columns} columns."
-            raise InvalidInputError(msg)
-        return _some(view, spec, wanted)
-    return _some(view, spec, _named_columns(view, spec, wanted, names))
-
-
-def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
-    if names is None:
-        msg = f"views[{view!r}] names columns, but X has none: pass a data frame, or give positions; got {spec!r}."
-        raise InvalidInputError(msg)
-    place = {name: i for i, name in enumerate(names)}
-    unknown = [name for name in wanted.tolist() if name not in place]
-    if unknown:
-        msg = f"views[{view!r}] asks for the column {unknown[0]!r}, which X does not have."
-        raise InvalidInputError(msg)
-    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
-
-
-def _whole(spec: slice) -> bool:
-    return all(part is None or isinstance(part, int | np.integer) for part in (spec.start, spec.stop, spec.step))
-
-
-def _some(view: str, spec: Any, where: NDArray[np.intp]) -> NDArray[np.intp]:
-    if len(where) == 0:
-        msg = f"views[{view!r}] = {spec!r} takes no column of X."
-        raise InvalidInputError(msg)
-    return where

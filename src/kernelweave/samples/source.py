@@ -234,23 +234,35 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 
 
 class Sample(NamedTuple):
-    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, and how they were."""
+    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, as one view, and how."""
 
     rows: Rows
-    scaled: Samples
+    views: Views
     version: Version
 
 
-def sample_of(source: Source, rows: Rows, run: Run, scale: Scale | Mapping[str, Scale], dtype: Dtype) -> Sample:
-    """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks."""
+def sample_of(
+    source: Source,
+    rows: Rows,
+    run: Run,
+    scale: Scale | Mapping[str, Scale],
+    dtype: Dtype,
+    *,
+    view: str = "X",
+    kind: str = "table",
+) -> Sample:
+    """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks.
+
+    `view` and `kind` are those of the view that the source holds.
+    """
     sample = _take(source, rows, run)
     direction = np.random.default_rng(0).standard_normal(sample.shape[1])
     order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
-    views = Views.of_table(sample[order])
+    views = Views.of_table(sample[order], view, kind)
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
-    precision = np.dtype(dtype or (views.dtype if version.scalings["X"].method == "none" else np.float32))
-    return Sample(rows[order], scaled(views, version.scalings, precision).tables[0], version)
+    precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))
+    return Sample(rows[order], scaled(views, version.scalings, precision), version)
 
 
 def _take(source: Source, rows: Rows, run: Run) -> Samples:

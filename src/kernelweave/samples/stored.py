@@ -16,6 +16,7 @@ from kernelweave.samples.source import Part, Source
 __all__ = ["path_source"]
 
 _BYTES = 16 * 2**20
+_PARQUET = (".parquet", ".pq", ".parq")  # the usual endings
 
 
 def path_source(path: Path) -> Source:
@@ -40,8 +41,7 @@ def _parquet(files: list[Path]) -> Source:
         try:
             metadata = parquet.read_metadata(file)
         except Exception as error:  # pyarrow's errors have no common base
-            msg = f"{file} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
-            raise DataUnavailableError(msg) from error
+            raise DataUnavailableError(_unreadable(file, error)) from error
         width = metadata.num_columns if width is None else width
         if metadata.num_columns != width:
             msg = f"{file} has {metadata.num_columns} columns, but {files[0]} has {width}: all must have the same."
@@ -53,6 +53,16 @@ def _parquet(files: list[Path]) -> Source:
             parts.append(Part(f"{file}, row group {g},", _row_group, (file, g)))
             lengths.append(metadata.row_group(g).num_rows)
     return Source(_Listed(tuple(parts)), lengths=lengths, width=width)
+
+
+def _unreadable(file: Path, error: Exception) -> str:
+    """Return what to do about a file that is not a readable Parquet file."""
+    if file.suffix.lower() in _PARQUET:
+        return f"{file} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
+    return (
+        f"{file} is not a Parquet file. A path as X is read in chunks from Parquet files or a Zarr array; read any "
+        f"other table with kernelweave.tabular.read_table({str(file)!r}), and pass its frame as X."
+    )
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,15 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import ColumnsWarning, InvalidInputError
+from kernelweave.samples.numbers import unmasked
 
 __all__ = [
     "NamedColumns",
     "Table",
     "as_narwhals",
     "counts_rows",
+    "counts_rows_elsewhere",
     "fitted_places",
-    "frame_index",
     "in_fitted_order",
     "is_frame",
     "is_lazy",
@@ -38,6 +39,7 @@ __all__ = [
 class Table:
     """Numbers, dense or CSR, with one row per sample; names of rows and columns where the user's table has them.
 
+    `index` is that of a data frame of pandas, also if it only counts rows; `names` is the one that names samples.
     `kind` is "table" for numbers as given, or tells how they were made: "numbers" (standardised) and "categories"
     (columns of 0 and 1) of a mixed table, coordinates from "distances", neighbourhoods in a "graph".
     """
@@ -46,6 +48,11 @@ class Table:
     index: Any = None
     columns: tuple[str, ...] | None = None
     kind: str = "table"
+
+    @property
+    def names(self) -> Any:
+        """The index if it names the samples, else None."""
+        return None if self.index is None or counts_rows(self.index) else self.index
 
 
 def is_table(thing: object) -> bool:
@@ -70,9 +77,8 @@ def read_table(thing: Any, name: str) -> Table:
         return _read_frame(thing, name)
     if sparse.issparse(thing):
         values = sparse.csr_array(thing)
-    elif isinstance(thing, np.ma.MaskedArray):
-        values = np.ma.filled(thing.astype(np.float64), np.nan)
     elif isinstance(thing, np.ndarray):
+        thing = unmasked(thing) if isinstance(thing, np.ma.MaskedArray) else thing
         values = np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
     else:
         values = _as_array(thing, name)
@@ -123,8 +129,7 @@ def is_plain(frame: Any) -> bool:
 def _read_frame(thing: Any, name: str) -> Table:
     if is_plain(thing):
         dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
-        index = None if counts_rows(thing.index) else thing.index
-        return Table(np.ascontiguousarray(thing.to_numpy(dtype)), index, tuple(map(str, thing.columns)))
+        return Table(np.ascontiguousarray(thing.to_numpy(dtype)), thing.index, tuple(map(str, thing.columns)))
     try:
         frame = nw.from_native(thing, eager_only=True)
     except nw.exceptions.DuplicateError as error:
@@ -145,22 +150,16 @@ def _read_frame(thing: Any, name: str) -> Table:
     values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
     return Table(
         np.ascontiguousarray(values, dtype=np.float32 if single else np.float64),
-        frame_index(frame),
+        nw.maybe_get_index(frame),
         tuple(map(str, frame.columns)),
     )
-
-
-def frame_index(frame: Any) -> Any:
-    """Return the index of a narwhals frame if it names the samples, else None."""
-    index = nw.maybe_get_index(frame)
-    return None if index is None or counts_rows(index) else index
 
 
 def names_of_rows(thing: object) -> Array | None:
     """Return the names of the rows of one table: its index, None if this is missing or not unique."""
     frame = as_narwhals(thing)
-    index = None if frame is None else frame_index(frame)
-    if index is None or not index.is_unique or (index.nlevels == 1 and index.hasnans):
+    index = None if frame is None else nw.maybe_get_index(frame)
+    if index is None or counts_rows(index) or not index.is_unique or (index.nlevels == 1 and index.hasnans):
         return None
     return plain_names(np.asarray(index))
 
@@ -178,6 +177,15 @@ def counts_rows(index: object) -> bool:
     """Return whether an index is 0, 1, 2, ..., which does not name samples."""
     steps = getattr(index, "start", None), getattr(index, "step", None)
     return type(index).__name__ == "RangeIndex" and steps == (0, 1)
+
+
+def counts_rows_elsewhere(index: object) -> bool:
+    """Return whether an index, or names, are the numbers 0, 1, 2, ... of as many rows in another order."""
+    names = np.asarray(index)
+    if names.dtype.kind not in "iu" or names.ndim != 1:
+        return False
+    rows = np.arange(len(names))
+    return not np.array_equal(names, rows) and np.array_equal(np.sort(names), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Pl
 from kernelweave.samples.digests import joined_digests, row_digests
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
-from kernelweave.samples.table import NamedColumns, Table, is_frame, is_table, read_table
+from kernelweave.samples.table import NamedColumns, Table, counts_rows, is_frame, is_table, read_table
 
-__all__ = ["Choices", "TableReading", "Views"]
+__all__ = ["Choices", "TableReading", "Views", "named_tables"]
 
 TableReading: TypeAlias = NamedColumns | MixedTable | Placement | Neighbourhoods
 Choices: TypeAlias = ColumnChoices | Mapping[str, ColumnChoices] | None  # for all data frames, or by table
@@ -33,6 +33,7 @@ class Views:
     Tables that share none or fewer than 5 % of the samples of the smaller one are refused: their indexes most likely
     name the same samples in different ways.
     Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
+    An index that counts rows is used beside one with the same numbers in another order, as after sorting a table.
     A row of NaN only is a missing sample too.
 
     Parameters
@@ -113,6 +114,7 @@ class Views:
     sources: tuple[str, ...]
     asks: dict[str, str]
     readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
+    counted: bool = False  # whether data frames number the samples 0, 1, 2, ..., and no table names them
     attributes: Mapping[str, Any] = MappingProxyType({})  # of an estimator: set by the reader of its samples
 
     def __init__(
@@ -123,7 +125,7 @@ class Views:
         choices: Choices = None,
         readings: Mapping[str, TableReading] | None = None,
     ) -> None:
-        read, sources, found = _read_tables(_named(tables), choices, readings or {})
+        read, sources, found = _read_tables(named_tables(tables), choices, readings or {})
         for name, table in read.items():
             if 0 in table.values.shape:
                 msg = f"View {name!r} is empty: its shape is {table.values.shape}."
@@ -150,13 +152,15 @@ class Views:
             kinds=kinds,
             sources=tuple(sources.values()),
             readings=found,
+            counted=sample_names is None
+            and any(one.index is not None and counts_rows(one.index) for one in read.values()),
         )
         vars(self).update(vars(made))
 
     @classmethod
-    def of_table(cls, table: Samples) -> Views:
-        """Return a table that was already checked as a view called "X" with every sample."""
-        return cls.of((table,), np.ones((1, table.shape[0]), dtype=bool))
+    def of_table(cls, table: Samples, name: str = "X", kind: str = "table") -> Views:
+        """Return a table that was already checked as one view with every sample."""
+        return cls.of((table,), np.ones((1, table.shape[0]), dtype=bool), names=(name,), kinds=(kind,))
 
     @classmethod
     def of(
@@ -169,6 +173,7 @@ class Views:
         kinds: tuple[str, ...] = (),
         sources: tuple[str, ...] = (),
         readings: Mapping[str, TableReading] = MappingProxyType({}),
+        counted: bool = False,
     ) -> Views:
         """Return tables that were already checked as views; they are tables by themselves by default."""
         views = object.__new__(cls)
@@ -187,6 +192,7 @@ class Views:
             views.asks["mixed"] = "a mixed table"
         if readings:
             views.readings = dict(readings)
+        views.counted = counted
         return views
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
@@ -207,6 +213,7 @@ class Views:
             kinds=self.kinds,
             sources=self.sources,
             readings=self.readings,
+            counted=self.counted,
         )
 
     def select(self, samples: RowsLike) -> Views:
@@ -242,6 +249,7 @@ class Views:
             kinds=tuple(self.kinds[v] for v in keep),
             sources=sources,
             readings={name: one for name, one in self.readings.items() if name in sources},
+            counted=self.counted,
         )
 
     def fitted_to(self, readings: Mapping[str, TableReading]) -> Views:
@@ -269,7 +277,7 @@ class Views:
         ]
         present = np.stack([self.present[place[name]] if name in place else none for name in names])
         need_samples(present, names, self.sample_names, least=0)
-        return Views.of(tables, present, self.sample_names, names=names)
+        return Views.of(tables, present, self.sample_names, names=names, counted=self.counted)
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the values of every sample, and of which views have it."""
@@ -288,7 +296,8 @@ class Views:
         return f"Views({'; '.join(parts)})"
 
 
-def _named(tables: Any) -> dict[str, Any]:
+def named_tables(tables: object) -> dict[str, Any]:
+    """Return several tables by the names of their views."""
     if isinstance(tables, Views):
         msg = "These are Views already: pass them as they are."
         raise InvalidInputError(msg)

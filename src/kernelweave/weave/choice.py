@@ -15,9 +15,7 @@ from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.landmark.landmark_solver import Landmark
-from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_solver import Local
-from kernelweave.weave.local.neighbours import EXACT_UP_TO
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 
 __all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
@@ -27,12 +25,16 @@ class Solver(Protocol):
     """Builds the graph of a Weave model.
 
     A solver declares in `supports` which of these it supports: "views" (several), "gaps" in them, "precomputed"
-    kernels, "mixed" tables, "chunks", "auto" number of clusters, a "graph" kind, "gamma" and an "embedding".
+    kernels, "mixed" tables, "chunks", "auto" number of clusters, a "graph" kind, "gamma", an "embedding", and "float64"
+    for double precision.
     """
 
     name: ClassVar[str]
     supports: ClassVar[frozenset[str]]
     up_to: ClassVar[float]  # the largest number of samples for which "auto" chooses it
+
+    def unsuited(self, n: int) -> str | None:
+        """Return why "auto" should not choose it for n samples, up to `up_to`; None if it may."""
 
     def memory(self, samples: Any, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
@@ -99,10 +101,10 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         need = given.memory(samples, *room)
         free = available_memory(need)
         if free is not None and need > free:
-            raise _too_large(given, samples, need, free, _advice(given, wishes, able))
+            raise _too_large(given, samples, need, free, _advice(given, samples, wishes, room))
         return SolverChoice(given, "asked for")
     if not able:
-        msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out."
+        msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out{_or_load(wishes)}."
         raise InvalidInputError(msg)
     return _automatic(samples, wishes, able, room)
 
@@ -123,8 +125,8 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             reason = f"{n} samples are more than {int(solver.up_to)}"
         elif free is not None and need > free:
             reason = f"{_what(solver, n)} needs {gib(need)}, more than the {gib(free)} available"
-        elif solver.name == "local" and n > EXACT_UP_TO and not has_faiss():
-            reason = f'{n} samples are many, and faiss-cpu ("kernelweave[large]") is not installed'
+        else:
+            reason = solver.unsuited(n) or ""
         if not reason:
             why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
             why = f"it takes {' and '.join(wishes.values())}" if len(able) == 1 else why
@@ -133,7 +135,7 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     need, smallest = min(tried, key=lambda pair: pair[0])
     free = available_memory(need)
     if free is not None and need > free:
-        raise _too_large(smallest, samples, need, free, _advice(smallest, wishes, [smallest]))
+        raise _too_large(smallest, samples, need, free, _advice(smallest, samples, wishes, room))
     return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
 
 
@@ -153,7 +155,7 @@ def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
 def _lacking(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> InvalidInputError:
     lacking = [words for wish, words in wishes.items() if wish not in solver.supports]
     names = " or ".join(f'"{one.name}"' for one in able)
-    cure = f"use solver={names}" if able else f"leave out {lacking[0]}"
+    cure = f"use solver={names}" if able else f"leave out {lacking[0]}{_or_load(wishes)}"
     return InvalidInputError(f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.')
 
 
@@ -168,12 +170,31 @@ def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice:
     )
 
 
-def _advice(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> str:
-    names = [one.name for one in able]  # compared by name, since a solver may hold an array
-    if others := names[names.index(solver.name) + 1 :]:
-        return f'use solver="{others[0]}", or dtype="float32"'
-    if wishes:
-        return (
-            f'take fewer samples, dtype="float32", or a solver that needs less without {" and ".join(wishes.values())}'
-        )
-    return 'take fewer samples, or dtype="float32"'
+def _or_load(wishes: Mapping[str, str]) -> str:
+    """Return the advice to load samples that are read in chunks, if there are solvers for all else that is asked."""
+    others = {wish: words for wish, words in wishes.items() if wish != "chunks"}
+    able = [one.name for one in SOLVERS.values() if others.keys() <= one.supports]
+    if "chunks" not in wishes or not able:
+        return ""
+    names = " or ".join(f'"{name}"' for name in able)
+    return f", or load X as a table in memory, of which solver={names} takes {' and '.join(others.values())}"
+
+
+def _advice(solver: Solver, samples: SampleSet, wishes: Mapping[str, str], room: Room) -> str:
+    """Return what to do if a solver needs too much memory: another that needs less, or less that is asked for."""
+    needs = {one.name: one.memory(samples, *room) for one in SOLVERS.values()}
+    need = solver.memory(samples, *room)
+    free = available_memory(need) or 0
+    single = "float64" in solver.supports and "float64" not in wishes and getattr(samples, "dtype", None) == np.float64
+    precision = ', or dtype="float32"' if single else ""
+    leaner = [one for one in SOLVERS.values() if needs[one.name] < need]
+    leaner.sort(key=lambda one: (not wishes.keys() <= one.supports, needs[one.name] > free))
+    if not leaner:
+        return f"take fewer samples{precision}"
+    lacking = [words for wish, words in wishes.items() if wish not in leaner[0].supports]
+    if not lacking:
+        return f'use solver="{leaner[0].name}"{precision}'
+    return (
+        f'take fewer samples{precision}, or solver="{leaner[0].name}", which needs less memory but does not take '
+        f"{' or '.join(lacking)}"
+    )

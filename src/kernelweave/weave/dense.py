@@ -53,10 +53,13 @@ class Dense:
 
     name: ClassVar[str] = "dense"
     supports: ClassVar[frozenset[str]] = frozenset(
-        {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding"}
+        {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding", "float64"}
     )
     up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
     matrices: ClassVar[float] = 6.0  # of size n x n that a fit holds at once
+
+    def unsuited(self, n: int) -> str | None:
+        """Return None: it is suited to every number of samples up to `up_to`."""
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples."""

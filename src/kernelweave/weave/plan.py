@@ -43,6 +43,8 @@ class Plan:
         Whether several graphs with different numbers of neighbours are compared: the number was not given.
     say : callable of str
         Called with every line of progress.
+    counted : bool, default=False
+        Whether the number of neighbours was given, not left to the solver.
     """
 
     kernels: KernelsLike
@@ -54,6 +56,7 @@ class Plan:
     dtype: Dtype
     n_jobs: int | None
     say: Callable[[str], None]
+    counted: bool = False
 
     def silent(self) -> Plan:
         """Return the same plan without lines of progress."""

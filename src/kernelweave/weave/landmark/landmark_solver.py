@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelweave._types import HasShape, Labels
 from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.source import Part, draw_rows, read, sample_of
+from kernelweave.samples.source import Part, Run, Sample, Source, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import kernel_attributes
 from kernelweave.weave.graph_model import GraphModel
@@ -37,7 +38,7 @@ __all__ = ["Landmark"]
 _N_KERNELS = 12  # assumed for the estimate of memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Landmark:
     r"""The solver that joins every sample to its nearest landmarks, for any number of samples of one table.
 
@@ -61,7 +62,7 @@ class Landmark:
     """
 
     name: ClassVar[str] = "landmark"
-    supports: ClassVar[frozenset[str]] = frozenset({"chunks"})
+    supports: ClassVar[frozenset[str]] = frozenset({"chunks", "float64"})
     up_to: ClassVar[float] = np.inf
 
     n_landmarks: int | None = None
@@ -69,6 +70,28 @@ class Landmark:
 
     def __post_init__(self) -> None:
         check_count(self.n_landmarks, "n_landmarks")
+        if isinstance(self.landmarks, str) and self.landmarks not in ("kmeans", "random"):
+            msg = (
+                "landmarks must be 'kmeans', 'random' or an array of shape (n_landmarks, n_features); got "
+                f"{self.landmarks!r}."
+            )
+            raise InvalidInputError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Landmark) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        """Return what tells solvers apart: arrays of landmarks by their numbers."""
+        if isinstance(self.landmarks, str):
+            return self.n_landmarks, self.landmarks
+        landmarks = np.asarray(self.landmarks)
+        return self.n_landmarks, landmarks.shape, tuple(landmarks.ravel().tolist())
+
+    def unsuited(self, n: int) -> str | None:
+        """Return None: it is suited to every number of samples."""
 
     def memory(self, samples: Views | Chunks, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs in addition to X; 0 if the number of samples is not known yet."""
@@ -80,20 +103,19 @@ class Landmark:
 
     def cluster(self, samples: Views | Chunks, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
-        if reading.n_clusters == "auto":
-            msg = 'solver="landmark" does not choose a number of clusters: give n_clusters, or use solver="local".'
-            raise InvalidInputError(msg)
         settings = self._settings(plan, rng)
         with running(samples, plan.n_jobs, least=2) as (source, run):
-            c, q = reading.n_clusters, reading.n_components or reading.n_clusters
+            c = int(reading.n_clusters)  # "auto" is refused by what the solver supports
+            q = reading.n_components or c
             m = self._number(source.n, source.width, c)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
-            sample = sample_of(source, rows, run, plan.scale, plan.dtype)
+            sample = _sample(samples, source, rows, run, plan)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model, values = run.call(learn_clusters, settings, m, sample, reading)
             attributes = _attributes(model.joiner)
-            widths = [(1, np.int32), (c, np.float32), (q, np.float32)]
-            labels, M, P = pass_over(source, run, _part_clusters, model, widths, StageProgress(plan.say))
+            widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, _precision(plan)), (q, _precision(plan))]
+            task = partial(_part_clusters, dtype=_precision(plan))
+            labels, M, P = pass_over(source, run, task, model, widths, StageProgress(plan.say))
         return Clusters(model, labels.ravel(), M, P, values, None, None, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
@@ -103,11 +125,12 @@ class Landmark:
             _check_labels(task, source.n)
             m = self._number(source.n, source.width, task.n_classes)
             rows, shares = _stratified(task.codes, sample_size(m), settings.seed)
-            sample = sample_of(source, rows, run, plan.scale, plan.dtype)
+            sample = _sample(samples, source, rows, run, plan)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model = run.call(learn_classes, settings, m, sample, task.codes[sample.rows], shares, task)
-            widths = [(task.n_classes, np.float32)]
-            (F,) = pass_over(source, run, _part_scores, model, widths, StageProgress(plan.say))
+            widths = [(task.n_classes, _precision(plan))]
+            scores = partial(_part_scores, dtype=_precision(plan))
+            (F,) = pass_over(source, run, scores, model, widths, StageProgress(plan.say))
         F = np.maximum(F, 0)
         undecided = ~(F.sum(axis=1) > 0)
         Y, labelled = one_hot(task.codes, task.n_classes, F.dtype)
@@ -123,12 +146,6 @@ class Landmark:
         """Return the number of landmarks for n samples, checked."""
         if not isinstance(self.landmarks, str):
             return _given(self.landmarks, self.n_landmarks, n_features)
-        if self.landmarks not in ("kmeans", "random"):
-            msg = (
-                "landmarks must be 'kmeans', 'random' or an array of shape (n_landmarks, n_features); got "
-                f"{self.landmarks!r}."
-            )
-            raise InvalidInputError(msg)
         m = default_landmarks(n, n_groups) if self.n_landmarks is None else int(self.n_landmarks)
         if m > n:
             msg = f"n_landmarks={m} is more than the n_samples={n} given: choose fewer landmarks."
@@ -136,20 +153,33 @@ class Landmark:
         return m
 
 
-def _part_clusters(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
+def _sample(samples: Views | Chunks, source: Source, rows: NDArray[np.int64], run: Run, plan: Plan) -> Sample:
+    """Return the rows to learn from, with the name of their view."""
+    if isinstance(samples, Chunks):
+        return sample_of(source, rows, run, plan.scale, plan.dtype)
+    view, kind = samples.names[0], samples.kinds[0]
+    return sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind)
+
+
+def _precision(plan: Plan) -> np.dtype[Any]:
+    """Return the precision of what is kept of every sample: single, unless double was asked for."""
+    return np.dtype(plan.dtype or np.float32)
+
+
+def _part_clusters(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
     """Return labels, memberships and coordinates of one chunk."""
     M, P = model.memberships(Views.of_table(read(part, None)))
-    return level_ties(M).argmax(axis=1).astype(np.int32)[:, None], M.astype(np.float32), P.astype(np.float32)
+    return level_ties(M).argmax(axis=1).astype(np.int32)[:, None], M.astype(dtype), P.astype(dtype)
 
 
-def _part_scores(model: GraphModel, part: Part) -> tuple[NDArray[Any], ...]:
+def _part_scores(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
     """Return the label scores of one chunk."""
-    return (model.scores(Views.of_table(read(part, None))).astype(np.float32),)
+    return (model.scores(Views.of_table(read(part, None))).astype(dtype),)
 
 
 def _attributes(graph: LandmarkRows) -> dict[str, Any]:
     names = graph.bank.names
-    found = kernel_attributes(names, ("X",) * len(names), graph.weights, (graph.version,))
+    found = kernel_attributes(names, (graph.view,) * len(names), graph.weights, (graph.version,))
     return {**found, "landmarks_": graph.landmarks}
 
 

@@ -34,7 +34,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
 from kernelweave.kernels.bank import KernelTiles, check_stack, kernel_moments, weighted_products
 from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
-from kernelweave.kernels.view_bank import KernelsLike, as_bank
+from kernelweave.kernels.view_bank import KernelsLike, bank_of
 from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
@@ -113,6 +113,11 @@ class LandmarkRows:
     dtype: np.dtype[Any]
 
     @property
+    def view(self) -> str:
+        """The name of the only view."""
+        return next(iter(self.version.scalings))
+
+    @property
     def m(self) -> int:
         """The number of landmarks."""
         return int(self.landmarks.shape[0])
@@ -124,7 +129,7 @@ class LandmarkRows:
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
-        return self.joined(self.version.scalings["X"].transform(new.tables[0]).astype(self.dtype, copy=False))
+        return self.joined(self.version.scalings[self.view].transform(new.tables[0]).astype(self.dtype, copy=False))
 
     def joined(self, scaled: Samples) -> sparse.csr_array:
         """Return B of scaled samples, computed tile by tile."""
@@ -201,7 +206,7 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading)
     if max(c, q) > graph.m:
         msg = f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
         raise InvalidInputError(msg)
-    X, K = sample.scaled, graph.bank.weighted(Pair(graph.landmarks), graph.weights)
+    X, K = sample.views.tables[0], graph.bank.weighted(Pair(graph.landmarks), graph.weights)
     BB = bipartite_sums(graph.joined(X[i : i + _BLOCK]) for i in range(0, X.shape[0], _BLOCK))
     BB = join_pieces(sparse.csr_array(BB), Affinity(K)).toarray()
     values, Q = landmark_embedding(BB, max(q, min(2, graph.m)))  # a single component is not the constant one
@@ -218,7 +223,7 @@ def learn_classes(
     """Return the graph and the landmarks' label scores, from the codes of the sample; `shares` as in `class_sums`."""
     graph = learn_graph(settings, m, sample)
     blocks = (slice(i, i + _BLOCK) for i in range(0, len(codes), _BLOCK))
-    parts = ((graph.joined(sample.scaled[rows]), codes[rows]) for rows in blocks)
+    parts = ((graph.joined(sample.views.tables[0][rows]), codes[rows]) for rows in blocks)
     sums = class_sums(parts, task.n_classes, shares)
     U = landmark_classes(sums, harmonic=task.propagation == "harmonic", class_mass=task.class_mass)
     return GraphModel(graph, U, U)
@@ -227,8 +232,9 @@ def learn_classes(
 def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     """Return m landmarks, fewer if the sample has fewer distinct rows, and the kernels' shares."""
     rng = np.random.RandomState(settings.seed)
-    scaled, version = sample.scaled, sample.version
-    bank = as_bank(settings.kernels, n_columns=scaled.shape[1])
+    scaled, version = sample.views.tables[0], sample.version
+    (view,) = sample.views.names
+    bank = bank_of(settings.kernels, sample.views).banks[view]
     weighed = scaled[rng.permutation(scaled.shape[0])[:_WEIGHED]]
     tiles = KernelTiles(
         bank.fit_tiles(weighed), len(bank.names), weighed.shape[0], partial(check_stack, names=bank.names)
@@ -238,7 +244,7 @@ def learn_graph(settings: Settings, m: int, sample: Sample) -> LandmarkRows:
     else:
         weights = given_weights(settings.weights, bank.names)
     del tiles  # they hold the products between samples
-    landmarks = _landmarks(settings, m, scaled, version.scalings["X"], rng)
+    landmarks = _landmarks(settings, m, scaled, version.scalings[view], rng)
     k = min(settings.n_neighbors, landmarks.shape[0])
     graph = LandmarkRows(version, bank, weights, landmarks, k, landmarks.shape[0], scaled.dtype)
     return replace(graph, n_compared=_enough(graph, weighed))

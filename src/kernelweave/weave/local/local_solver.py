@@ -29,6 +29,7 @@ from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
 from kernelweave.weave.density import few_columns_of
+from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_kernel import (
     CandidateAffinities,
     Index,
@@ -40,7 +41,7 @@ from kernelweave.weave.local.local_kernel import (
     group_bytes,
 )
 from kernelweave.weave.local.locality import near_order
-from kernelweave.weave.local.neighbours import Search, nearest, nearest_outside, search_new
+from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
@@ -60,13 +61,13 @@ _FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equ
 class Local:
     """The solver that compares every sample with its nearest neighbours only, for up to some million samples.
 
-    It supports several views without gaps, and every graph and embedding.
+    It supports several views without gaps, and every graph and embedding. It works in single precision.
 
     Parameters
     ----------
     n_candidates : int or None, default=None
-        The number of nearest neighbours that each sample is compared with; None for 60 up to 5000 samples and 15 for
-        more, but at least 1.5 times `n_neighbors`.
+        The number of nearest neighbours that each sample is compared with, at least `n_neighbors` if that is given;
+        None for 60 up to 5000 samples and 15 for more, but at least 1.5 times `n_neighbors`.
     """
 
     name: ClassVar[str] = "local"
@@ -77,6 +78,12 @@ class Local:
 
     def __post_init__(self) -> None:
         check_count(self.n_candidates, "n_candidates")
+
+    def unsuited(self, n: int) -> str | None:
+        """Return that a search among n samples needs a package that is not installed, or None."""
+        if n > EXACT_UP_TO and not has_faiss():
+            return f'{n} samples are many, and faiss-cpu ("kernelweave[large]") is not installed'
+        return None
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples: a little more than a million of them took."""
@@ -121,6 +128,7 @@ class Local:
         If `join`, the graph is in one piece, pieces smaller than `least` samples get several edges, and many samples
         are in an order in which neighbours are near each other.
         """
+        n_candidates = self._number(samples.n_samples, plan)
         n, seen = samples.n_samples, Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
         plan.say(f"scale: {version.name}, since {version.reason}")
@@ -136,7 +144,7 @@ class Local:
             training.tables,
             kernels,
             plan.rule,
-            n_candidates=self.n_candidates or default_candidates(n, plan.rule.n_neighbors),
+            n_candidates=n_candidates,
             join=join,
             least=least,
             seed=rng.randint(np.iinfo(np.int32).max),
@@ -153,6 +161,17 @@ class Local:
         graph = sparse.csr_array(found.graph[place][:, place]) if ordered else found.graph
         attributes = {**fitted, "graph_": graph, "neighbor_recall_": found.recall}
         return WovenGraph(found.graph, joiner, seen, attributes), others, place
+
+    def _number(self, n: int, plan: Plan) -> int:
+        """Return the number of candidates of each of n samples, checked to hold the neighbours that are asked for."""
+        n_neighbors = plan.rule.n_neighbors
+        if plan.counted and self.n_candidates is not None and self.n_candidates < min(n_neighbors, n - 1):
+            msg = (
+                f"Local(n_candidates={self.n_candidates}) compares each sample with fewer others than the "
+                f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
+            )
+            raise InvalidInputError(msg)
+        return self.n_candidates or default_candidates(n, n_neighbors)
 
 
 def default_candidates(n_samples: int, n_neighbors: int) -> int:

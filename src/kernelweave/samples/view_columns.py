@@ -1,0 +1,69 @@
+"""The columns of one table that the parameter `views` names for each view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kernelweave._types import Array
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["ColumnsLike", "view_columns", "view_parts"]
+
+ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, positions, names or a mask
+
+
+def view_parts(
+    columns: object, n_columns: int, names: Array | None, take: Callable[[NDArray[np.intp]], Any]
+) -> dict[str, Any]:
+    """Return the columns of each view in one table by the parameter `views`; `take` returns some columns."""
+    if not isinstance(columns, Mapping) or not columns:
+        msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
+        raise InvalidInputError(msg)
+    return {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
+
+
+def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
+    """Return the positions of a view's columns, from a slice, positions, names or a mask."""
+    if isinstance(spec, slice):
+        where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
+        return _some(view, spec, where)
+    wanted = np.atleast_1d(np.asarray(spec))
+    if wanted.dtype == bool:
+        if wanted.shape != (n_columns,):
+            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {n_columns} columns."
+            raise InvalidInputError(msg)
+        return _some(view, spec, np.flatnonzero(wanted))
+    if wanted.dtype.kind in "iu":
+        wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
+        if len(wrong):
+            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {n_columns} columns."
+            raise InvalidInputError(msg)
+        return _some(view, spec, wanted)
+    return _some(view, spec, _named_columns(view, spec, wanted, names))
+
+
+def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
+    if names is None:
+        msg = f"views[{view!r}] names columns, but X has none: pass a data frame, or give positions; got {spec!r}."
+        raise InvalidInputError(msg)
+    place = {name: i for i, name in enumerate(names)}
+    unknown = [name for name in wanted.tolist() if name not in place]
+    if unknown:
+        msg = f"views[{view!r}] asks for the column {unknown[0]!r}, which X does not have."
+        raise InvalidInputError(msg)
+    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
+
+
+def _whole(spec: slice) -> bool:
+    return all(part is None or isinstance(part, int | np.integer) for part in (spec.start, spec.stop, spec.step))
+
+
+def _some(view: str, spec: Any, where: NDArray[np.intp]) -> NDArray[np.intp]:
+    if len(where) == 0:
+        msg = f"views[{view!r}] = {spec!r} takes no column of X."
+        raise InvalidInputError(msg)
+    return where
