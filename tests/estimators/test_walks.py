@@ -34,7 +34,7 @@ JOBS = {
 MOST = {  # functions, files, changes of room
     "weave": (134, 27, 16),
     "local": (143, 31, 18),
-    "landmark": (113, 25, 17),
+    "landmark": (110, 25, 15),
     "predict": (141, 27, 23),
     "smkl": (128, 23, 18),
     "classify": (165, 29, 28),

@@ -52,6 +52,8 @@ class Chunks:
     """
 
     n_samples: ClassVar[None] = None  # counted while they are read
+    names: ClassVar[tuple[str, ...]] = ("X",)  # of the only view
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
 
     def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)

@@ -15,7 +15,7 @@ from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.source import Part, Run, Sample, Source, draw_rows, read, sample_of
+from kernelweave.samples.source import Part, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import kernel_attributes
 from kernelweave.weave.graph_model import GraphModel
@@ -109,12 +109,14 @@ class Landmark:
             q = reading.n_components or c
             m = self._number(source.n, source.width, c)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
-            sample = _sample(samples, source, rows, run, plan)
+            named = {"view": samples.names[0], "kind": samples.kinds[0]}
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model, values = run.call(learn_clusters, settings, m, sample, reading)
             attributes = _attributes(model.joiner)
-            widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, _precision(plan)), (q, _precision(plan))]
-            task = partial(_part_clusters, dtype=_precision(plan))
+            dtype = plan.dtype or np.float32  # of what is kept of every sample
+            widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
+            task = partial(_part_clusters, dtype=dtype)
             labels, M, P = pass_over(source, run, task, model, widths, StageProgress(plan.say))
         return Clusters(model, labels.ravel(), M, P, values, None, None, attributes)
 
@@ -125,11 +127,12 @@ class Landmark:
             _check_labels(task, source.n)
             m = self._number(source.n, source.width, task.n_classes)
             rows, shares = _stratified(task.codes, sample_size(m), settings.seed)
-            sample = _sample(samples, source, rows, run, plan)
+            named = {"view": samples.names[0], "kind": samples.kinds[0]}
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model = run.call(learn_classes, settings, m, sample, task.codes[sample.rows], shares, task)
-            widths = [(task.n_classes, _precision(plan))]
-            scores = partial(_part_scores, dtype=_precision(plan))
+            dtype = plan.dtype or np.float32  # of what is kept of every sample
+            scores, widths = partial(_part_scores, dtype=dtype), [(task.n_classes, dtype)]
             (F,) = pass_over(source, run, scores, model, widths, StageProgress(plan.say))
         F = np.maximum(F, 0)
         undecided = ~(F.sum(axis=1) > 0)
@@ -151,19 +154,6 @@ class Landmark:
             msg = f"n_landmarks={m} is more than the n_samples={n} given: choose fewer landmarks."
             raise InvalidInputError(msg)
         return m
-
-
-def _sample(samples: Views | Chunks, source: Source, rows: NDArray[np.int64], run: Run, plan: Plan) -> Sample:
-    """Return the rows to learn from, with the name of their view."""
-    if isinstance(samples, Chunks):
-        return sample_of(source, rows, run, plan.scale, plan.dtype)
-    view, kind = samples.names[0], samples.kinds[0]
-    return sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind)
-
-
-def _precision(plan: Plan) -> np.dtype[Any]:
-    """Return the precision of what is kept of every sample: single, unless double was asked for."""
-    return np.dtype(plan.dtype or np.float32)
 
 
 def _part_clusters(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
