@@ -143,7 +143,7 @@ def test_a_path_scales_the_samples_once_and_says_so():
 def test_verbose_says_how_the_samples_are_scaled(capsys):
     SMKLClustering(3, random_state=0, verbose=1).fit(X)
     assert (
-        "[SMKLClustering] scale of X: none, since 4 columns are too few to give up the length"
+        "[SMKLClustering] scale of X: none, since 4 columns are few, so that the lengths of the"
         in capsys.readouterr().err
     )
 

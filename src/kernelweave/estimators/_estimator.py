@@ -52,7 +52,7 @@ __all__ = [
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
 
-_LARGEST = np.iinfo(np.int32).max  # of the numbers that count something
+_LARGEST = np.iinfo(np.int32).max  # number of clusters, neighbours, iterations and threads
 
 
 class Number(Interval):  # type: ignore[misc]

@@ -271,7 +271,7 @@ def _direction(size: _Size, reason: str) -> Scaling:
     if size.columns < FEW_COLUMNS:
         n = round(size.columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
-        return Scaling("none", f"{what} too few to give up the length of the rows", unit=size.unit)
+        return Scaling("none", f"{what} few, so that the lengths of the rows matter", unit=size.unit)
     return Scaling("unit", reason)
 
 
