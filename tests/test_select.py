@@ -193,6 +193,9 @@ def test_so_few_distinct_samples_that_nothing_can_be_found_are_said_to_be_too_fe
         few = weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=15, **given)
         assert (few.chosen, few.found, few.words) == (1, "too few", told)
         assert weighed(flat(0.9), [spectrum(3, 1.1)], n_distinct=16, **given).found == "nothing"
+    depths = {k: [0.0] for k in NUMBERS}
+    assert weighed(flat(0.9), [spectrum(3, 9.0)], n_distinct=15, depths=depths).found == "too few"
+    assert weighed(flat(0.9), [spectrum(3, 9.0)], n_distinct=16, depths=depths).found == "gap"
 
 
 def test_clusters_that_stand_out_among_few_samples_are_not_said_to_be_too_few():

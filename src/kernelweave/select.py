@@ -258,7 +258,9 @@ def cluster_evidence(
         likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
         if likely and numbers[np.nanargmax(shape)] != chosen:
             chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
-        if gap.max() >= WIDE and numbers[gap.argmax()] > chosen:
+        if (
+            nothing == "nothing" and gap.max() >= WIDE and numbers[gap.argmax()] > chosen
+        ):  # few samples always have gaps
             chosen, found = int(numbers[gap.argmax()]), "gap"
         measured = (depth, peak_depth, shape, n_distinct)
         return ClusterEvidence(numbers, gap, a, m, score, chance, WIDE, chosen, found, *measured)
