@@ -84,6 +84,22 @@ KINDS = [
     ),
     Kind("umlauts.csv", text(CITIES), BOTH, CITY, FIRST, ("the column 'Städte' holds the ids",)),
     Kind("german.csv", GERMAN, BOTH, IDS, FIRST, ("separated by semicolons", "a comma is the decimal mark ('1,62')")),
+    Kind(
+        "german-units.csv",
+        rows("height;weight", [(f"{h}m", f"{w}kg") for h, w in NUMBERS.to_numpy()], ";").replace(".", ","),
+        BOTH,
+        None,
+        FIRST,
+        ("separated by semicolons", "column 'weight' is read as numbers in kg"),
+    ),
+    Kind(
+        "german-exponents.csv",
+        rows("height;weight", [(f"{h:.2e}", w) for h, w in NUMBERS.to_numpy()], ";").replace(".", ","),
+        BOTH,
+        None,
+        FIRST,
+        ("separated by semicolons", "a comma is the decimal mark"),
+    ),
     Kind("german.txt", text(sep="\t", decimal=","), BOTH, IDS, FIRST, ("tabs", "a comma is the decimal mark")),
     Kind(
         "french.csv",

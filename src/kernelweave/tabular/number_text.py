@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NUMBER = rf"[+\-−]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
 _LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
 _CELL = re.compile(
-    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s]{{0,11}}|[%‰°µ][^\s]{{0,7}}|[$€£¥])?"
+    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
 )
 _UNIT = re.compile(
     r"[µumkn]?g|lbs?|oz|[kcmµun]?m[23²³]?|in|ft|mi|[mµud]?l|[mµun]?s|min|hr?s?|hours?|d|days?|weeks?|months?|y|yrs?|years?"
