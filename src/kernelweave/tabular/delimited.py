@@ -12,16 +12,15 @@ from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes
-from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
+from kernelweave.tabular.number_style import file_style, told_style
+from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
-from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.problems import Problem, TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, is_unnamed
 from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.table_file import TableFile, with_ids
@@ -43,9 +42,6 @@ __all__ = [
     "parsed_parts",
     "read_delimited",
     "refuse_rows",
-    "style_of",
-    "text_columns",
-    "told_style",
 ]
 
 _LISTED = 5  # rows that a message names
@@ -58,9 +54,10 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     found = find_id(columns_of(layout), layout.body, wishes)
     frame = _parsed(source, layout, wishes, found)
     _check_rows(source, layout, frame)
-    style = style_of(path, frame, wishes, found, layout)
-    if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
-        frame = _parsed(source, layout, wishes, found, texts=True)
+    style, texts = file_style(
+        path, frame, lambda: _parsed(source, layout, wishes, found, texts=True), wishes, found, layout
+    )
+    frame = frame if texts is None else texts
     clean = clean_frame(frame, style, wishes, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
     return finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
@@ -234,36 +231,6 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
         raise TableError(str(source.path), [Problem(text)])
 
 
-def style_of(path: Path, frame: pd.DataFrame, wishes: Wishes, found: str | None, layout: Layout | None = None) -> Style:
-    """Return the decimal and thousands marks of texts in a file; raise `TableError` if they cannot be told.
-
-    `layout` is that of a text file, whose numbers show its decimal mark; those of other files have none.
-    """
-    if wishes.decimal is not None or wishes.thousands is not None:
-        decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
-        return Style(decimal, wishes.thousands)
-    others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
-    texts = {str(cell) for name in text_columns(others) for cell in others[name].dropna().unique()}
-    floats = others.select_dtypes("float").to_numpy() if texts and layout is not None else np.empty((0, 0))
-    style, unclear = find_style(texts, points=bool((floats[np.isfinite(floats)] % 1 != 0).any()))
-    if unclear is None and style == Style() and layout is not None and layout.sep == ";":
-        unclear = unclear_points(cell for row in layout.body for cell in row)
-        style = Style(",", ".") if unclear else style
-    if unclear is None:
-        return style
-    mark = "," if "," in unclear else "."
-    fraction, whole = unclear.replace(",", "."), unclear.replace(mark, "")
-    ways = (Way(f"{unclear} is {fraction}", {"decimal": mark}), Way(f"{unclear} is {whole}", {"thousands": mark}))
-    text = f"{unclear!r} may be {fraction} or {whole}, and no other number of the file tells which."
-    raise TableError(str(path), [Problem(text, ways, choice=True)])
-
-
-def text_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that are neither numbers, booleans, dates nor categories."""
-    typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
-    return [name for name, known in zip(frame, typed, strict=True) if not known]
-
-
 @dataclass(frozen=True, slots=True)
 class CleanFrame:
     """A table whose texts that are numbers are numbers, with notes, problems, and the units of columns."""
@@ -311,19 +278,6 @@ def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[A
         if any(not name.startswith("Unnamed: ") for name in hollow):
             notes.append(f"{counted(len(hollow), 'column')} without any entry left out: {shown_names(hollow)}")
     return frame, notes
-
-
-def told_style(style: Style, before: Any, after: Any) -> list[str]:
-    """Return a note about the marks in numbers, with an example."""
-    changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
-    if not changed:
-        return []
-    cells = before[changed].stack().astype(str)
-    if style.decimal == ",":
-        marked = cells[cells.str.contains(",", regex=False)]
-        return [f"a comma is the decimal mark ({shown(marked.iloc[0])})"] if len(marked) else []
-    marked = cells[cells.str.contains(style.thousands, regex=False)] if style.thousands else cells[:0]
-    return [f"{shown(style.thousands)} separates thousands ({shown(marked.iloc[0])})"] if len(marked) else []
 
 
 def _repeated_names(layout: Layout) -> list[str]:

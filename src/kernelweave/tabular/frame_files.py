@@ -15,14 +15,12 @@ from kernelweave.tabular.delimited import (
     distinct_names,
     finished,
     hinted,
-    style_of,
-    text_columns,
-    told_style,
 )
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.number_text import MISSING, Style, may_be_number
+from kernelweave.tabular.number_style import style_of, told_style
+from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, index_ids
