@@ -111,7 +111,7 @@ def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | Non
     ids, options = _options(layout, wishes, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
         frame = pandas().read_csv(lines, **options)
-    return _unmarked(frame, ids)
+    return _trimmed(_unmarked(frame, ids), layout)
 
 
 def parsed_parts(
@@ -127,7 +127,7 @@ def parsed_parts(
                 frame = next(reader, None)
             if frame is None:
                 return
-            yield _unmarked(frame.reset_index(drop=True), ids)
+            yield _trimmed(_unmarked(frame.reset_index(drop=True), ids), layout)
 
 
 def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
@@ -196,6 +196,14 @@ def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
         texts_of = frame[key].str[1:]
         frame[key] = texts_of.mask(texts_of == "")
     return frame
+
+
+def _trimmed(frame: Any, layout: Layout) -> Any:
+    """Return a table whose texts end without the blanks that stand before a pipe."""
+    if layout.sep != "|":
+        return frame
+    texts = {name: frame[name].str.rstrip() for name in text_columns(frame)}
+    return frame.assign(**{name: column.mask(column == "") for name, column in texts.items()})
 
 
 def _marked(entry: str) -> str:

@@ -18,7 +18,7 @@ from kernelweave.tabular.delimited import (
 )
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.header_row import has_header
-from kernelweave.tabular.heading import Heading, find_heading
+from kernelweave.tabular.heading import Heading, find_heading, level_names
 from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
@@ -62,7 +62,12 @@ def read_feather(path: Path, wishes: Wishes) -> TableFile:
 
 def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = ()) -> TableFile:
     """Return a table with typed columns; an index that does not count the rows holds the ids."""
-    table.columns = table.columns.astype(str)
+    if table.columns.nlevels > 1:
+        levels = [table.columns.get_level_values(i) for i in range(table.columns.nlevels)]
+        names, note = level_names(levels)
+        table.columns, notes = distinct_names(names), [*notes, note]
+    else:
+        table.columns = table.columns.astype(str)
     frame, ids, title = index_ids(table)
     wishes = wishes.settled([*frame, title]) if ids is not None else wishes
     if ids is None and not wishes.id == title is not None:
