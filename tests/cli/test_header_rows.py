@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import read_table
+from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular.table_parts import table_parts
 
 RNG = np.random.default_rng(0)
 IDS = [f"p{i}" for i in range(20)]
@@ -90,3 +91,45 @@ def test_the_line_below_the_header_of_a_markdown_table_is_no_sample(tmp_path, ru
     assert list(table.frame) == ["a", "b"]
     assert table.frame.dtypes.astype(str).tolist() == ["float64", "int64"]
     assert any("its second row is a line of dashes" in note for note in table.notes)
+
+
+TEXT = pd.DataFrame({"id": range(101, 301), "x": RNG.normal(size=200).round(3), "y": RNG.integers(0, 9, 200)}).to_csv(
+    index=False
+)
+
+
+def repeated(*after):
+    lines = TEXT.splitlines()
+    for row in sorted(after, reverse=True):
+        lines.insert(row + 1, lines[0])
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((50,), "row 51 repeats the header, so it is left out"),
+        ((150,), "row 151 repeats the header, so it is left out"),
+        ((50, 100, 150), "3 rows repeat the header, so they are left out (rows 51, 102, 153)"),
+    ],
+)
+def test_a_header_that_is_repeated_is_no_sample(tmp_path, rows, said):
+    (tmp_path / "data.csv").write_text(TEXT)
+    plain = read_table(tmp_path / "data.csv")
+    (tmp_path / "data.csv").write_text(repeated(*rows))
+    table = read_table(tmp_path / "data.csv")
+    pd.testing.assert_frame_equal(table.frame, plain.frame)
+    assert table.ids == plain.ids == [str(i) for i in range(101, 301)]
+    assert any(said in note for note in table.notes)
+
+
+def test_a_header_that_is_repeated_in_another_writing_is_refused(tmp_path):
+    (tmp_path / "data.csv").write_text(TEXT + 'id,"x", y\n')
+    with pytest.raises(TableError, match="row 201 repeats the header: remove it from the file"):
+        read_table(tmp_path / "data.csv")
+
+
+def test_a_header_that_is_repeated_is_refused_in_parts(tmp_path):
+    (tmp_path / "data.csv").write_text(repeated(150))
+    with pytest.raises(TableError, match="row 151 repeats the header"):
+        list(table_parts(tmp_path / "data.csv", Wishes(), 60))

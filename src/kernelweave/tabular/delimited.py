@@ -21,7 +21,7 @@ from kernelweave.tabular.number_style import file_style, told_style
 from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, shown_names
-from kernelweave.tabular.row_labels import find_id, is_unnamed
+from kernelweave.tabular.row_labels import find_id, is_unnamed, text_of
 from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
@@ -41,6 +41,7 @@ __all__ = [
     "hinted",
     "parsed_parts",
     "read_delimited",
+    "refuse_headers",
     "refuse_rows",
 ]
 
@@ -53,6 +54,10 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     layout = find_layout(source, wishes)
     found = find_id(columns_of(layout), layout.body, wishes)
     frame = _parsed(source, layout, wishes, found)
+    if repeats := header_rows(frame, layout):
+        layout = replace(layout, repeats=True, notes=(*layout.notes, _told_repeats(repeats)))
+        frame = _parsed(source, layout, wishes, found)
+        refuse_headers(source, frame, layout)
     _check_rows(source, layout, frame)
     style, texts = file_style(
         path, frame, lambda: _parsed(source, layout, wishes, found, texts=True), wishes, found, layout
@@ -167,7 +172,7 @@ class _Lines(io.TextIOBase):
 def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str] | _Lines]:
     """Open a file at its header, without comments between the rows and lines below them."""
     with source.open() as file:
-        if layout.comments or layout.footer:
+        if layout.comments or layout.footer or layout.repeats:
             yield _Lines(layout.lines(file))
             return
         for _ in range(layout.skip):
@@ -202,7 +207,10 @@ def _trimmed(frame: Any, layout: Layout) -> Any:
     """Return a table whose texts end without the blanks that stand before a pipe."""
     if layout.sep != "|":
         return frame
-    texts = {name: frame[name].str.rstrip() for name in text_columns(frame)}
+    texts = {
+        name: frame[name].map(lambda cell: cell.rstrip() if isinstance(cell, str) else cell)
+        for name in text_columns(frame)
+    }
     return frame.assign(**{name: column.mask(column == "") for name, column in texts.items()})
 
 
@@ -218,6 +226,32 @@ def _check_rows(source: TextSource, layout: Layout, frame: pd.DataFrame) -> None
         raise InvalidInputError(msg)
     if frame.iloc[:, -1].isna().any():
         refuse_rows(source, layout)
+
+
+def header_rows(frame: pd.DataFrame, layout: Layout) -> list[int]:
+    """Return the rows, from 1, that are the header again, as in files that were put together from several."""
+    texts = text_columns(frame)
+    if not layout.header or len(layout.head) < 2 or not texts or len(layout.head) != frame.shape[1]:
+        return []
+    names = dict(zip(frame, map(str.strip, layout.head), strict=True))
+    hit = (frame[texts[0]].map(text_of).str.strip() == names[texts[0]]).to_numpy()
+    rows = frame[hit].map(text_of)
+    same = [[cell.strip() for cell in row] == list(names.values()) for row in rows.to_numpy().tolist()]
+    return [int(i) + 1 for i, again in zip(hit.nonzero()[0], same, strict=True) if again]
+
+
+def refuse_headers(source: TextSource, frame: pd.DataFrame, layout: Layout, start: int = 0) -> None:
+    """Raise an error if a row is the header again; so many rows of the file are before the frame."""
+    if again := header_rows(frame, layout):
+        text = f"row {start + again[0]} repeats the header: remove it from the file."
+        raise TableError(str(source.path), [Problem(text)])
+
+
+def _told_repeats(rows: Sequence[int]) -> str:
+    listed = ", ".join(map(str, rows[:_LISTED])) + (" ..." if len(rows) > _LISTED else "")
+    if len(rows) == 1:
+        return f"row {listed} repeats the header, so it is left out"
+    return f"{len(rows)} rows repeat the header, so they are left out (rows {listed})"
 
 
 def refuse_rows(source: TextSource, layout: Layout) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_rows
+from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_headers, refuse_rows
 from kernelweave.tabular.frame_files import parquet_parts
 from kernelweave.tabular.intake import readable
 from kernelweave.tabular.number_style import file_style, style_of
@@ -49,11 +49,13 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
         return next(parsed_parts(source, layout, wishes, found, rows, texts=texts))
 
     style, texts = file_style(path, first(texts=False), lambda: first(texts=True), wishes, found, layout)
-    short = False
+    short, start = False, 0
     for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts is not None):
         if not short and frame.iloc[:, -1].isna().any():
             short = True  # all rows of the file have been looked at
             refuse_rows(source, layout)
+        refuse_headers(source, frame, layout, start)
+        start += len(frame)
         own = style_of(path, frame, wishes, found, layout)
         if own.thousands is not None and own.decimal != style.decimal:
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"

@@ -36,7 +36,8 @@ class Layout:
 
     `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
     the header does not give them as they are. With `comments`, lines between the rows are comments. The last lines, as
-    many as `footer` says, are no rows. `head` and `body` are the header and the first rows, split.
+    many as `footer` says, are no rows. With `repeats`, the line of the header occurs again below it. `head` and `body`
+    are the header and the first rows, split.
     """
 
     sep: str
@@ -49,15 +50,23 @@ class Layout:
     notes: tuple[str, ...] = field(default=())
     footer: int = 0
     units: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
 
     def lines(self, file: IO[str]) -> Iterator[str]:
         """Yield the lines from the header on, without comments and footer."""
         held: deque[str] = deque()
+        header: str | None = None
         for i, line in enumerate(file):
-            if i >= self.skip and not (self.comments and line.startswith("#") and i > self.skip):
-                held.append(line)
-                if len(held) > self.footer:
-                    yield held.popleft()
+            if i < self.skip or (header is not None and self._is_left_out(line, header)):
+                continue
+            header = line.strip() if header is None else header
+            held.append(line)
+            if len(held) > self.footer:
+                yield held.popleft()
+
+    def _is_left_out(self, line: str, header: str) -> bool:
+        """Return whether a line below the first is no row."""
+        return (self.comments and line.startswith("#")) or (self.repeats and line.strip() == header)
 
 
 def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
@@ -96,6 +105,7 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     if comments:
         rows = [row for i, row in enumerate(rows) if not (i and row[0].startswith("#"))]
         notes.append("lines that begin with # are comments, so they are left out")
+    rows = _without_repeats(rows)
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
     heading = find_heading(rows) if header else Heading(rows[0])
@@ -106,6 +116,14 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     named = header and marked is None and heading.rows == 1
     body = rows[1:] if header else rows
     return Layout(sep, skip, named, names, comments, rows[0], body, tuple(notes), footer, heading.units)
+
+
+def _without_repeats(rows: list[list[str]]) -> list[list[str]]:
+    """Return rows without those that repeat the first, if that is a header for having texts only."""
+    head = rows[0]
+    if len(head) < 2 or any(map(is_number, head)):
+        return rows
+    return [head, *(row for row in rows[1:] if row != head)]
 
 
 def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[str]], notes: list[str]) -> int:
