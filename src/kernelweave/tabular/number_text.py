@@ -51,6 +51,7 @@ _UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copi
                          "log2", "lux", "miles", "mm", "n", "nm", "no.", "number", "pg", "ph", "points", "ppb", "ppm",
                          "pts", "ratio", "rpm", "score", "sec", "seconds", "minutes", "tesla", "x"))  # fmt: skip
 _MEASURED = 2  # numbers that a column with limits must have, else they are categories, such as <18 and >65
+_TIMES = frozenset("smhdwy")
 _VERSION = re.compile(r"version|firmware|release|build")
 _READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
 _FEW = 3  # different slips that an option can name
@@ -150,7 +151,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     units = (cells["before"].fillna("") + cells["unit"].fillna("")).str.strip()
     kinds = units.unique().tolist()
     if len(kinds) > 1:
-        return _differing(column, units, kinds, name)
+        return None if _are_letters(texts[~blank], kinds) else _differing(column, units, kinds, name)
     if kinds[0] and not _UNIT.fullmatch(kinds[0]):
         return None
     if are_codes(name, cells["number"].unique()):
@@ -210,6 +211,17 @@ def _plain(numbers: Any, style: Style) -> Any:
     for mark in {*_SPACES, style.thousands or " "}:
         plain = plain.str.replace(mark, "", regex=False)
     return plain.str.replace(style.decimal, ".", regex=False).where(readable, "unreadable")
+
+
+def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
+    """Return whether numbers have different letters right behind them, as codes such as 5A and 5B have.
+
+    Letters of times are units, so that 30s and 2h are not taken for codes.
+    """
+    letters = {kind.lower() for kind in kinds if kind}
+    if len(letters) < 2 or letters <= _TIMES or not all(len(letter) == 1 and letter.isalpha() for letter in letters):
+        return False
+    return bool(texts.str.fullmatch(r"\d+[^\W\d_]?").all())
 
 
 def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberColumn | None:
