@@ -128,13 +128,23 @@ def _without_repeats(rows: list[list[str]]) -> list[list[str]]:
 
 def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[str]], notes: list[str]) -> int:
     """Return how many lines at the end of a file are no rows of its table, and say so."""
-    last = [next(split_rows([line], sep), []) for line in source.tail]
-    remarks = footer_lines(last, width, rows[1 : -len(last)] or rows[1:2])
+    last = [next(split_rows([line], sep), []) for line in _after_quotes(source.tail, sep)]
+    remarks = footer_lines(last, width, rows[1 : -len(last) or None] or rows[1:2])
     told = [remark for remark in remarks if remark]
     if told:
         what = "last line is no row" if len(told) == 1 else f"last {len(told)} lines are no rows"
         notes.append(f"its {what} of the table, so left out ({shown_names(told)})")
     return len(remarks)
+
+
+def _after_quotes(lines: Sequence[str], sep: str) -> Sequence[str]:
+    """Return the last lines below the last one that ends a quoted entry of several lines, since that is part of a row.
+
+    Such a line has an odd number of quotes, of which the first is followed by a separator or the end of the line.
+    """
+    closing = re.compile(rf'[^"]*[^"{re.escape(sep)}]"\s*({re.escape(sep)}.*)?')
+    ends = [i for i, line in enumerate(lines) if line.count('"') % 2 and closing.fullmatch(line.replace('""', ""))]
+    return lines[ends[-1] + 1 :] if ends else lines
 
 
 def _lines_of(lines: Sequence[str], sep: str, count: int) -> int:
