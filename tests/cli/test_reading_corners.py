@@ -227,3 +227,27 @@ def test_a_last_entry_of_several_lines_is_no_remark_below_the_table(tmp_path, la
     assert len(table.frame) == 60
     assert table.frame["a"].iloc[-1] == 1
     assert any("no row of the table" in note for note in table.notes) == bool(below.strip())
+
+
+@pytest.mark.parametrize(
+    ("mark", "options", "said"),
+    [
+        (":", {}, r"with commas between columns it has a single column of texts \('id:a:b'\)\. Pass sep=':'"),
+        ("~", {}, "Pass sep='~'"),
+        (",", {"sep": "tab"}, "with tabs between columns it has a single column .* Pass sep='comma'"),
+        (";", {"sep": ","}, "Pass sep='semicolon'"),
+        ("\x01", {}, "only, which holds the ids. If there are others, say what separates them with --sep"),
+    ],
+)
+def test_a_separator_that_is_not_found_is_asked_for(tmp_path, mark, options, said):
+    rows = [["id", "a", "b"], *([f"s{i}", f"{i}.5", f"{i % 7}"] for i in range(20))]
+    (tmp_path / "data.csv").write_text("\n".join(map(mark.join, rows)))
+    with pytest.raises(TableError, match=said):
+        read_table(tmp_path / "data.csv", **options)
+    assert read_table(tmp_path / "data.csv", sep=mark).frame.shape == (20, 2)
+
+
+@pytest.mark.parametrize("cells", [["12:30", "13:45", "12:30"], ["1,5", "2,5", "3,25"], ["a:b", "c:d", "a:b"]])
+def test_a_single_column_may_hold_what_separates_columns_elsewhere(tmp_path, cells):
+    (tmp_path / "data.csv").write_text("\n".join(["value", *cells]))
+    assert read_table(tmp_path / "data.csv", sep="tab").frame.shape == (3, 1)

@@ -20,11 +20,12 @@ from kernelweave.tabular.missing_codes import code_hints, without_codes
 from kernelweave.tabular.number_style import file_style, told_style
 from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
-from kernelweave.tabular.problems import Problem, TableError, shown_names
+from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
 from kernelweave.tabular.row_labels import find_id, is_unnamed, text_of
 from kernelweave.tabular.row_numbers import number_hints
+from kernelweave.tabular.separator import split_rows
 from kernelweave.tabular.table_file import TableFile, with_ids
-from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
+from kernelweave.tabular.text_layout import Layout, find_layout
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
@@ -65,7 +66,12 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     frame = frame if texts is None else texts
     clean = clean_frame(frame, style, wishes, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
-    return finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+    table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+    if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
+        told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
+        text = f"{told}. If there are others, say what separates them with --sep."
+        raise TableError(str(path), [Problem(text)])
+    return table
 
 
 def finished(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO
@@ -15,19 +15,25 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.number_text import is_number, may_be_number
-from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.problems import shown_names
+from kernelweave.tabular.separator import (
+    expected_separator,
+    find_separator,
+    refuse_single,
+    separator_word,
+    split_rows,
+    usual_width,
+)
 from kernelweave.tabular.text_source import TextSource
-from kernelweave.tabular.wishes import SEPARATORS, Wishes
+from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
+__all__ = ["UNNAMED", "Layout", "find_layout"]
 
 UNNAMED = "Unnamed: 0"  # pandas' name for a first column without one
 _PEEKED, _LEAST, _ENOUGH = 120, 8, 1_000_000  # lines, and characters that are enough to judge by
-_JUDGED = 5000  # cells whose kind tells the separator
 _MARKS = ("#", "%", "!", "//")  # of comments
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*')
-_WORDS = {mark: word for word, mark in SEPARATORS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,6 @@ class Layout:
         return (self.comments and line.startswith("#")) or (self.repeats and line.strip() == header)
 
 
-def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
-    """Yield the rows of a text table that are not empty."""
-    trimmed = (line.strip(" \r\n") + "\n" for line in lines) if sep == " " else lines
-    for row in csv.reader(trimmed, delimiter=sep, skipinitialspace=True):
-        if row:
-            yield row
-
-
 def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     """Return the layout of a text file; raise `TableError` where two readings are equally plausible."""
     lines = _peek(source)
@@ -84,10 +82,15 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     if not "".join(lines[start:]).strip():
         msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
         raise InvalidInputError(msg)
-    sep = wishes.sep or given or _separator(source, lines[start:])
+    sep = wishes.sep or given or find_separator(source, lines[start:])
     rows = list(split_rows(lines[start:], sep))
-    width = _usual(rows)
-    notes = [] if sep == _expected(source) or width < 2 else [f"its columns are separated by {_word(sep)}"]
+    refuse_single(source, sep, rows)
+    width = usual_width(rows)
+    notes = (
+        []
+        if sep == expected_separator(source) or width < 2
+        else [f"its columns are separated by {separator_word(sep)}"]
+    )
     footer = _footer(source, sep, width, rows, notes)
     if footer and len(lines) < _PEEKED:
         lines = lines[:-footer]
@@ -187,56 +190,6 @@ def _is_comment(lines: Sequence[str], i: int) -> bool:
     if mark != "%" or i + 1 == len(lines):
         return True
     return not any(lines[i].count(sep) == lines[i + 1].count(sep) > 0 for sep in ",;\t|")
-
-
-def _expected(source: TextSource) -> str:
-    """Return the separator that the name of a file promises."""
-    return "\t" if ".tsv" in source.path.name.lower() else ","
-
-
-def _word(sep: str) -> str:
-    word = _WORDS.get(sep)
-    return shown(sep) if word is None else f"{word}s"
-
-
-def _usual(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of entries that most rows below the first have."""
-    return Counter(len(row) for row in rows[1:] or rows).most_common(1)[0][0]
-
-
-def _separator(source: TextSource, lines: Sequence[str]) -> str:
-    found = {sep: score for sep in (*",;\t|", " ") if (score := _score(lines, sep)) is not None}
-    if " " in found and len(found) > 1 and not (found[" "][1] == 1 > max(v[1] for k, v in found.items() if k != " ")):
-        del found[" "]  # words may have spaces between them
-    if not found:
-        return _expected(source)
-    best: str
-    best, *others = sorted(found, key=lambda sep: (found[sep][0], -found[sep][1]))
-    unclear = [sep for sep in others if found[best][0] > 0.1 and found[sep][0] - found[best][0] < 0.25]
-    if unclear:
-        ways = tuple(Way(f"columns are separated by {_word(sep)}", {"sep": sep}) for sep in (best, unclear[0]))
-        text = f"its columns may be separated by {_word(best)} or by {_word(unclear[0])}."
-        raise TableError(str(source.path), [Problem(text, ways, choice=True)])
-    return best
-
-
-def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
-    """Return the shares of entries that hold another separator, and of numbers; None if rows differ in length."""
-    try:
-        rows = list(split_rows(lines, sep))
-    except csv.Error:
-        return None
-    width = _usual(rows)
-    regular = [row for row in rows if len(row) == width]
-    if width < 2 or len(regular) < 0.8 * (len(rows) - 1):
-        return None
-    cells = [cell for row in regular[: 2 + _JUDGED // width] for cell in row if cell]
-    if not cells:
-        return None
-    numbers = [may_be_number(cell) for cell in cells]
-    foreign = set(",;\t|") - {sep}
-    messy = sum(not number and not foreign.isdisjoint(cell) for cell, number in zip(cells, numbers, strict=True))
-    return messy / len(cells), sum(numbers) / len(cells)
 
 
 def _titles(rows: Sequence[Sequence[str]], width: int) -> int:
