@@ -251,3 +251,21 @@ def test_a_separator_that_is_not_found_is_asked_for(tmp_path, mark, options, sai
 def test_a_single_column_may_hold_what_separates_columns_elsewhere(tmp_path, cells):
     (tmp_path / "data.csv").write_text("\n".join(["value", *cells]))
     assert read_table(tmp_path / "data.csv", sep="tab").frame.shape == (3, 1)
+
+
+def test_lines_that_are_left_out_as_comments_are_counted(tmp_path):
+    rows = [f"{'#' if i % 50 == 7 else ''}s{i},{i}.5,{i % 7}\n" for i in range(200)]
+    (tmp_path / "data.csv").write_text("id,a,b\n" + "".join(["# a remark\n", *rows]))
+    table = read_table(tmp_path / "data.csv")
+    assert len(table.frame) == 196
+    told = "comments, so they are left out: 5 lines, of which 4 have as many entries as a row ('#s7')."
+    assert any(told in note for note in table.notes)
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_ids_that_all_begin_with_a_hash_stay_beside_a_comment(tmp_path, n):
+    rows = [f"#{i},{i}.5,{i % 7}\n" for i in range(n)]
+    (tmp_path / "data.csv").write_text("id,a,b\n" + "".join(["# made, by us\n", *rows]))
+    assert read_table(tmp_path / "data.csv").ids == [f"#{i}" for i in range(n)]
+    found = [name for part in table_parts(tmp_path / "data.csv", Wishes(), 7) for name in part.ids]
+    assert found == [f"#{i}" for i in range(n)]

@@ -178,7 +178,7 @@ class _Lines(io.TextIOBase):
 def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str] | _Lines]:
     """Open a file at its header, without comments between the rows and lines below them."""
     with source.open() as file:
-        if layout.comments or layout.footer or layout.repeats:
+        if layout.comments is not None or layout.footer or layout.repeats:
             yield _Lines(layout.lines(file))
             return
         for _ in range(layout.skip):

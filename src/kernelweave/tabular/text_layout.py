@@ -12,6 +12,7 @@ from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.comments import Comments, find_comments, told_comments
 from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
@@ -41,7 +42,7 @@ class Layout:
     """How the rows of a text file are written.
 
     `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
-    the header does not give them as they are. With `comments`, lines between the rows are comments. The last lines, as
+    the header does not give them as they are. `comments` tells those between the rows. The last lines, as
     many as `footer` says, are no rows. With `repeats`, the line of the header occurs again below it. `head` and `body`
     are the header and the first rows, split.
     """
@@ -50,7 +51,7 @@ class Layout:
     skip: int
     header: bool
     names: list[str] | None
-    comments: bool
+    comments: Comments | None
     head: list[str]
     body: list[list[str]]
     notes: tuple[str, ...] = field(default=())
@@ -72,7 +73,7 @@ class Layout:
 
     def _is_left_out(self, line: str, header: str) -> bool:
         """Return whether a line below the first is no row."""
-        return (self.comments and line.startswith("#")) or (self.repeats and line.strip() == header)
+        return (self.comments is not None and self.comments.has(line)) or (self.repeats and line.strip() == header)
 
 
 def find_layout(source: TextSource, wishes: Wishes) -> Layout:
@@ -104,10 +105,11 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
         notes.append("its header begins with a comment mark, which is left out")
     elif skip > (given is not None):
         notes.append(f"{counted(skip, 'line')} before the table {'is' if skip == 1 else 'are'} left out")
-    comments = any(row[0].startswith("#") and len(row) != width for row in rows[1:])
-    if comments:
-        rows = [row for i, row in enumerate(rows) if not (i and row[0].startswith("#"))]
-        notes.append("lines that begin with # are comments, so they are left out")
+    comments = find_comments(rows, sep, width)
+    if comments is not None:
+        with source.open() as file:
+            notes.append(told_comments(comments, islice(file, skip + 1, None)))
+        rows = [row for i, row in enumerate(rows) if not (i and comments.has_row(row))]
     rows = _without_repeats(rows)
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
