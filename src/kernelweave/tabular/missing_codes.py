@@ -97,7 +97,7 @@ def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
 
 
 def _stands_off(values: Array) -> bool:
-    """Return whether the largest value is farther from the others than they are from each other; 8 in 4, 6, 8 is not."""
+    """Return whether the largest value is farther from the others than they are from each other: not 8 in 4, 6, 8."""
     steps = np.diff(np.unique(values[np.isfinite(values)]))
     return bool(steps[-1] > _STEPS * steps[:-1].max())
 
