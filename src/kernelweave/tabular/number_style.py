@@ -88,9 +88,11 @@ def _marks(name: str, column: Any) -> _Marks | None:
     marked = [number for number in numbers if ("." in number or "," in number) and number[-1] not in ".,"]
     if len(numbers) < _NUMBERS * len(texts) or not marked or are_codes(name, marked):
         return None
-    point = [number for number in marked if _POINT.reads(number) and not _COMMA.reads(number)]
-    comma = [number for number in marked if _COMMA.reads(number) and not _POINT.reads(number)]
-    either = [number for number in marked if _COMMA.reads(number) and _POINT.reads(number)]
+    fits = [(_POINT.reads(number), _COMMA.reads(number)) for number in marked]
+    point, comma, either = (
+        [number for number, fit in zip(marked, fits, strict=True) if fit == both]
+        for both in ((True, False), (False, True), (True, True))
+    )
     if len(point) + len(comma) + len(either) < _NUMBERS * len(marked):
         return None  # dates, for example
     grouped = None if point else _thousands(either, comma)

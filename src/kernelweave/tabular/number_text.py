@@ -206,11 +206,9 @@ def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[An
 
 def _plain(numbers: Any, style: Style) -> Any:
     """Return numbers as programs write them; one that is written in another style becomes unreadable."""
-    plain = numbers.str.replace("−", "-", regex=False)
-    readable = plain.str.fullmatch(rf"[+-]?(?:{_in_style(style).pattern})")
-    for mark in {*_SPACES, style.thousands or " "}:
-        plain = plain.str.replace(mark, "", regex=False)
-    return plain.str.replace(style.decimal, ".", regex=False).where(readable, "unreadable")
+    readable = numbers.str.fullmatch(rf"[+\-−]?(?:{_in_style(style).pattern})")
+    plain = {**dict.fromkeys([*_SPACES, style.thousands or " "], ""), style.decimal: ".", "−": "-"}
+    return numbers.str.translate(str.maketrans(plain)).where(readable, "unreadable")
 
 
 def _are_letters(texts: Any, kinds: Collection[str]) -> bool:

@@ -92,6 +92,8 @@ def _subtotals(names: Sequence[str], numbers: Any) -> list[int]:
 def _at_end(names: Sequence[str], numbers: Any) -> int:
     """Return how many of the last rows are called a statistic of the other rows, and are one."""
     n = _end(names)
+    if not set(names[n:]).isdisjoint(names[:n]):
+        return 0  # categories, such as y and n
     return len(names) - n if all(_sums_up(numbers.iloc[:n], numbers.iloc[i]) for i in range(n, len(names))) else 0
 
 
