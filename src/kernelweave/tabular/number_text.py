@@ -73,9 +73,11 @@ class Style:
 def _in_style(style: Style) -> re.Pattern[str]:
     """Return what numbers of a style look like; no thousands begin with 0."""
     fraction, exponent = rf"{re.escape(style.decimal)}\d", r"(?:[eE][+-]?\d+)?"
-    marks = "|".join(map(re.escape, dict.fromkeys([*_SPACES, *([style.thousands] if style.thousands else [])])))
-    groups = rf"[1-9]\d{{0,2}}(?P<mark>{marks})\d{{3}}(?:(?P=mark)\d{{3}})*(?:{fraction}*)?"
-    return re.compile(rf"{groups}|\d+(?:{fraction}*)?{exponent}|{fraction}+{exponent}")
+    marks = dict.fromkeys([*_SPACES, *([style.thousands] if style.thousands else [])])
+    groups = "|".join(rf"(?:{re.escape(mark)}\d{{3}})+" for mark in marks)  # Arrow knows no references to a group
+    return re.compile(
+        rf"[1-9]\d{{0,2}}(?:{groups})(?:{fraction}*)?|\d+(?:{fraction}*)?{exponent}|{fraction}+{exponent}"
+    )
 
 
 def is_number(text: str) -> bool:
