@@ -48,7 +48,7 @@ def test_numbers_with_different_decimal_marks_are_refused(tmp_path, columns, sai
 
 def test_the_mark_that_is_chosen_is_taken_and_the_other_numbers_stay_texts(tmp_path):
     columns = {"c": MONEY, "d": TENTHS}
-    with pytest.raises(TableError, match="choose one") as error:
+    with pytest.raises(TableError, match="or say which it is") as error:
         read(tmp_path, columns)
     point, comma = error.value.problems[0].ways
     assert (point.options, comma.options) == ({"decimal": ".", "thousands": ","}, {"decimal": ","})

@@ -143,7 +143,9 @@ def _conflict(pointed: _Marks, comma: _Marks, columns: Sequence[_Marks]) -> Prob
         f"in column {column.name!r} ({shown(number)} is {_value(str(number), style)})"
         for column, number, style in ((pointed, pointed.point, _POINT), (comma, comma.comma, _COMMA))
     ]
-    text = f"a point seems to be its decimal mark {told[0]}, but a comma {told[1]}. Correct the file, or choose one."
+    text = (
+        f"a point seems to be its decimal mark {told[0]}, but a comma {told[1]}. Correct the file, or say which it is."
+    )
     return Problem(text, tuple(ways), choice=True)
 
 

@@ -109,8 +109,7 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     if comments is not None:
         with source.open() as file:
             notes.append(told_comments(comments, islice(file, skip + 1, None)))
-        rows = [row for i, row in enumerate(rows) if not (i and comments.has_row(row))]
-    rows = _without_repeats(rows)
+    rows = _only_rows(rows, comments)
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
     heading = find_heading(rows) if header else Heading(rows[0])
@@ -123,12 +122,13 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     return Layout(sep, skip, named, names, comments, rows[0], body, tuple(notes), footer, heading.units)
 
 
-def _without_repeats(rows: list[list[str]]) -> list[list[str]]:
-    """Return rows without those that repeat the first, if that is a header for having texts only."""
-    head = rows[0]
+def _only_rows(rows: list[list[str]], comments: Comments | None) -> list[list[str]]:
+    """Return the first row, and those below it that are neither comments nor the same, if it is a header of texts."""
+    head, *body = rows
+    body = [row for row in body if comments is None or not comments.has_row(row)]
     if len(head) < 2 or any(map(is_number, head)):
-        return rows
-    return [head, *(row for row in rows[1:] if row != head)]
+        return [head, *body]
+    return [head, *(row for row in body if row != head)]
 
 
 def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[str]], notes: list[str]) -> int:
