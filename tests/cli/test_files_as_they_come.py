@@ -1,5 +1,6 @@
 """Files as people have them, read without any option: what a look at the file tells is found, and said."""
 
+import codecs
 import gzip
 import io
 import json
@@ -72,6 +73,16 @@ KINDS = [
     Kind("numbers.csv", text(NUMBERS), BOTH, None, FIRST),
     Kind("bom.csv", text().encode("utf-8-sig"), BOTH, IDS, FIRST),
     Kind("excel16.csv", text(sep="\t").encode("utf-16"), BOTH, IDS, FIRST, ("encoded as UTF-16", "separated by tabs")),
+    Kind("mark32.csv", text().encode("utf-32"), BOTH, IDS, FIRST, ("encoded as UTF-32",)),
+    Kind("be32.csv", codecs.BOM_UTF32_BE + text().encode("utf-32-be"), BOTH, IDS, FIRST, ("encoded as UTF-32",)),
+    Kind(
+        "below32.csv",
+        codecs.BOM_UTF32_BE + (text() + "Source: WHO 2020\n").encode("utf-32-be"),
+        BOTH,
+        IDS,
+        FIRST,
+        ("so left out ('Source: WHO 2020')",),
+    ),
     Kind("le16.csv", text().encode("utf-16-le"), BOTH, IDS, FIRST, ("encoded as UTF-16-LE",)),
     Kind("latin.csv", text(CITIES).encode("latin-1"), BOTH, CITY, FIRST, ("read as latin-1: 'Städte'",)),
     Kind(
@@ -84,6 +95,22 @@ KINDS = [
     ),
     Kind("umlauts.csv", text(CITIES), BOTH, CITY, FIRST, ("the column 'Städte' holds the ids",)),
     Kind("german.csv", GERMAN, BOTH, IDS, FIRST, ("separated by semicolons", "a comma is the decimal mark ('1,62')")),
+    Kind(
+        "german-units.csv",
+        rows("height;weight", [(f"{h}m", f"{w}kg") for h, w in NUMBERS.to_numpy()], ";").replace(".", ","),
+        BOTH,
+        None,
+        FIRST,
+        ("separated by semicolons", "column 'weight' is read as numbers in kg"),
+    ),
+    Kind(
+        "german-exponents.csv",
+        rows("height;weight", [(f"{h:.2e}", w) for h, w in NUMBERS.to_numpy()], ";").replace(".", ","),
+        BOTH,
+        None,
+        FIRST,
+        ("separated by semicolons", "a comma is the decimal mark"),
+    ),
     Kind("german.txt", text(sep="\t", decimal=","), BOTH, IDS, FIRST, ("tabs", "a comma is the decimal mark")),
     Kind(
         "french.csv",
@@ -149,6 +176,14 @@ KINDS = [
         IDS,
         FIRST,
         ("lines that begin with # are comments",),
+    ),
+    Kind(
+        "hash-ids.csv",
+        text(PEOPLE.assign(id=[f"#{i}" for i in IDS])).replace("#s3", "# a remark\n#s3"),
+        BOTH,
+        [f"#{i}" for i in IDS],
+        FIRST,
+        ("lines that begin with # and have not 3 entries are comments, so they are left out: 1 line.",),
     ),
     Kind("vcf.tsv", "##source=us\n#" + text(sep="\t"), BOTH, IDS, FIRST, ("its header begins with a comment mark",)),
     Kind("titled.csv", "Our measurements\n\n" + text(), BOTH, IDS, FIRST, ("2 lines before the table are left out",)),

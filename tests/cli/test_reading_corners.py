@@ -208,3 +208,64 @@ def test_texts_whose_comma_may_mean_either_are_refused_in_files_with_types_too(t
         read_table(tmp_path / "data.xlsx")
     assert (read_table(tmp_path / "data.xlsx", thousands=",").frame["crp"] == 1234).all()
     assert (read_table(tmp_path / "data.xlsx", decimal=",").frame["crp"] == 1.234).all()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        'p59,1,2,"first line\nSource: this is the second line of words"',
+        'p59,1,2,"first line\n\nSource: this is the last of ""three"" lines"',
+        'p59,1,"Total\nNote: all of these words",3',
+        '"p59\nTotal",1,2,3',
+    ],
+)
+@pytest.mark.parametrize("below", ["", "\n", "Source: WHO 2020\n", 'Source: "WHO" 2020\n'])
+def test_a_last_entry_of_several_lines_is_no_remark_below_the_table(tmp_path, last, below):
+    rows = "".join(f"p{i},{i},{i % 7},word {i % 3}\n" for i in range(59))
+    (tmp_path / "data.csv").write_text(f"id,a,b,note\n{rows}{last}\n{below}")
+    table = read_table(tmp_path / "data.csv")
+    assert len(table.frame) == 60
+    assert table.frame["a"].iloc[-1] == 1
+    assert any("no row of the table" in note for note in table.notes) == bool(below.strip())
+
+
+@pytest.mark.parametrize(
+    ("mark", "options", "said"),
+    [
+        (":", {}, r"with commas between columns it has a single column of texts \('id:a:b'\)\. Pass sep=':'"),
+        ("~", {}, "Pass sep='~'"),
+        (",", {"sep": "tab"}, "with tabs between columns it has a single column .* Pass sep='comma'"),
+        (";", {"sep": ","}, "Pass sep='semicolon'"),
+        ("\x01", {}, "only, which holds the ids. If there are others, say what separates them with --sep"),
+    ],
+)
+def test_a_separator_that_is_not_found_is_asked_for(tmp_path, mark, options, said):
+    rows = [["id", "a", "b"], *([f"s{i}", f"{i}.5", f"{i % 7}"] for i in range(20))]
+    (tmp_path / "data.csv").write_text("\n".join(map(mark.join, rows)))
+    with pytest.raises(TableError, match=said):
+        read_table(tmp_path / "data.csv", **options)
+    assert read_table(tmp_path / "data.csv", sep=mark).frame.shape == (20, 2)
+
+
+@pytest.mark.parametrize("cells", [["12:30", "13:45", "12:30"], ["1,5", "2,5", "3,25"], ["a:b", "c:d", "a:b"]])
+def test_a_single_column_may_hold_what_separates_columns_elsewhere(tmp_path, cells):
+    (tmp_path / "data.csv").write_text("\n".join(["value", *cells]))
+    assert read_table(tmp_path / "data.csv", sep="tab").frame.shape == (3, 1)
+
+
+def test_lines_that_are_left_out_as_comments_are_counted(tmp_path):
+    rows = [f"{'#' if i % 50 == 7 else ''}s{i},{i}.5,{i % 7}\n" for i in range(200)]
+    (tmp_path / "data.csv").write_text("id,a,b\n" + "".join(["# a remark\n", *rows]))
+    table = read_table(tmp_path / "data.csv")
+    assert len(table.frame) == 196
+    told = "comments, so they are left out: 5 lines, of which 4 have as many entries as a row ('#s7')."
+    assert any(told in note for note in table.notes)
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_ids_that_all_begin_with_a_hash_stay_beside_a_comment(tmp_path, n):
+    rows = [f"#{i},{i}.5,{i % 7}\n" for i in range(n)]
+    (tmp_path / "data.csv").write_text("id,a,b\n" + "".join(["# made, by us\n", *rows]))
+    assert read_table(tmp_path / "data.csv").ids == [f"#{i}" for i in range(n)]
+    found = [name for part in table_parts(tmp_path / "data.csv", Wishes(), 7) for name in part.ids]
+    assert found == [f"#{i}" for i in range(n)]

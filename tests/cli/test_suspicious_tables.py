@@ -70,6 +70,59 @@ def test_a_last_row_of_sums_with_a_german_name_is_left_out(tmp_path, summed):
     assert "'Gesamtsumme' at its end sums up the other rows, so left out." in notes_of(summed, tmp_path / "data.csv")
 
 
+def sectioned(style, n=6):
+    """Return three groups of samples, with a row of sums below each and below all of them."""
+    rng = np.random.default_rng(0)
+    parts, total = [], 0
+    for group in "ABC":
+        part = pd.DataFrame({"a": rng.normal(5, 1, n).round(2), "b": rng.integers(1, 9, n)})
+        part.insert(0, "name", [f"{group}{i}" for i in range(n)])
+        sums = part[["a", "b"]].sum()
+        parts += [part, pd.DataFrame({"name": [style.format(group)], **sums.to_frame().T})]
+        total = total + sums
+    return pd.concat([*parts, pd.DataFrame({"name": ["Grand Total"], **total.to_frame().T})], ignore_index=True)
+
+
+@pytest.mark.parametrize("style", ["Subtotal {}", "{} Total", "Sub-total: {}", "Zwischensumme {}", "Subtotal"])
+def test_subtotals_in_the_middle_and_their_total_are_left_out(tmp_path, style):
+    table = sectioned(style)
+    assert "and 1 more are sums of rows above them, so they are left out." in notes_of(table, tmp_path / "data.csv")
+    frame = read_table(tmp_path / "data.csv").frame
+    assert len(frame) == 18
+    mean = frame[["a", "b"]].mean().round(3)
+    mean["name"] = "Mean"
+    table.loc[len(table)] = mean
+    assert "'Mean' at its end sums up the other rows" in notes_of(table, tmp_path / "data.csv")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "data.csv").frame, frame)
+
+
+def test_rows_that_are_called_totals_but_sum_up_nothing_stay_with_a_note(tmp_path):
+    table = sectioned("Subtotal {}")
+    table.loc[6, "a"] += 1
+    said = notes_of(table, tmp_path / "data.csv")
+    assert "'Subtotal A' is called a sum, but is none of the rows above it. If it is no sample" in said
+    assert len(read_table(tmp_path / "data.csv").frame) >= 19
+
+
+def test_one_row_that_may_be_named_after_a_total_stays(tmp_path):
+    table = pd.DataFrame({"name": ["direct", "indirect", "total iron", "zinc"], "a": [1, 2, 3, 9], "b": [4, 5, 9, 1]})
+    assert "sum" not in notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 4
+
+
+def test_a_last_mean_below_categories_is_left_out(tmp_path, summed):
+    table = summed[:20].assign(group=["x", "y"] * 10)[["group", "a", "b"]]
+    table.loc[20] = ["Mean", *table[["a", "b"]].mean().round(3)]
+    assert "'Mean' at its end sums up the other rows, so left out." in notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 20
+
+
+def test_a_last_sample_whose_category_is_a_word_for_a_statistic_stays(tmp_path):
+    table = pd.DataFrame({"smoker": ["y", "n"] * 10, "score": [1, 2, 3, 1] * 5})
+    assert "left out" not in notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 20
+
+
 @pytest.mark.parametrize("change", ["other number", "zero", "one column", "few rows"])
 def test_other_last_rows_get_no_hint(tmp_path, summed, change):
     if change == "other number":

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.explain import explain_clusters
-from kernelweave.tabular import read_table
+from kernelweave.tabular import TableError, read_table
 
 
 @pytest.fixture
@@ -34,6 +34,23 @@ def test_a_table_knows_the_units_of_its_columns(people, tmp_path):
     assert read_table(path, drop=["weight"]).units == {"height [cm]": "cm"}
     people.assign(income=[f"{value} EUR" for value in people["income"]]).to_csv(path, index=False)
     assert read_table(path).units == {"height [cm]": "cm", "income": "EUR"}
+
+
+@pytest.mark.parametrize("codes", [["5A", "5B", "6A", "6B"], ["1A", "1B", "2A", "3"], ["12a", "3b", "7w", "1m"]])
+def test_numbers_with_different_letters_behind_them_are_categories(codes, people, tmp_path):
+    people.assign(group=codes * 15).to_csv(tmp_path / "data.csv", index=False)
+    table = read_table(tmp_path / "data.csv")
+    assert table.frame["group"].tolist() == codes * 15
+    assert "group" not in table.units
+
+
+@pytest.mark.parametrize(
+    "cells", [["30s", "2h", "5m"], ["5 A", "3 V", "2 A"], ["1.5A", "3B", "2A"], ["1kg", "2g", "3g"]]
+)
+def test_numbers_in_several_units_are_refused(cells, people, tmp_path):
+    people.assign(group=cells * 20).to_csv(tmp_path / "data.csv", index=False)
+    with pytest.raises(TableError, match="column 'group' has numbers in several units"):
+        read_table(tmp_path / "data.csv")
 
 
 @pytest.mark.parametrize("name", ["group (old)", "weight [", "[kg]", "stage (II)", "a (b) c"])

@@ -352,6 +352,13 @@ def test_a_number_that_repeats_far_outside_gets_a_hint_and_is_not_changed(run, t
     assert f'pass --missing "age={code:g}"' in out
 
 
+def test_an_answer_of_9_beside_1_to_5_gets_a_hint(tmp_path):
+    rng = np.random.default_rng(0)
+    answers = {"agree": rng.choice([1, 2, 3, 4, 5, 9], 60), "sex": rng.choice([1, 2, 9], 60, p=[0.4, 0.4, 0.2])}
+    pd.DataFrame(answers).to_csv(tmp_path / "data.csv", index=False)
+    assert any("('agree', 'sex') hold 9 far from" in note for note in read_table(tmp_path / "data.csv").notes)
+
+
 def test_one_code_in_several_columns_is_one_hint(tmp_path):
     frame = coded(999).assign(score=lambda f: f["score"].where(f.index % 7 > 0, 999))
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -372,6 +379,9 @@ def test_usual_columns_get_no_hint(tmp_path):
             "percent": np.minimum(rng.integers(60, 130, 200), 99),
             "once": [*rng.normal(size=199), 999.0],
             "flat": 7,
+            "cylinders": rng.choice([4, 6, 8], 200, p=[0.4, 0.4, 0.2]),
+            "days": rng.choice([5, 6, 7], 200, p=[0.4, 0.4, 0.2]),
+            "downwards": -rng.choice([2, 4, 8], 200, p=[0.4, 0.4, 0.2]),
         }
     )
     frame.to_csv(tmp_path / "data.csv", index=False)

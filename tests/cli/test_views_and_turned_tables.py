@@ -95,6 +95,25 @@ def test_columns_that_look_like_samples_are_hinted_at_whatever_the_rows_are_call
     assert not any("--transpose" in note for note in read_table(tmp_path / "data.csv").notes)
 
 
+@pytest.mark.parametrize("title", ["gene", "symbol", "Feature"])
+@pytest.mark.parametrize(("name", "told"), [("ENSG00000000003", "'ENSG00000000003' again"), (None, "no entry")])
+def test_genes_that_are_repeated_or_missing_are_hinted_at_too(tmp_path, expression, title, name, told):
+    names = [f"ENSG{i:011}" for i in range(150)]
+    names[140] = name
+    expression.set_axis(names).rename_axis(title).to_csv(tmp_path / "data.csv")
+    (note,) = [note for note in read_table(tmp_path / "data.csv").notes if "--transpose" in note]
+    assert "its 150 rows are taken as samples, but they are named like genes" in note
+    assert f"give every row in the column {title!r} a name of its own (it has {told} in row 141), and pass" in note
+
+
+@pytest.mark.parametrize("beside", [{}, {"chromosome": ["1", "X"] * 75}])
+def test_columns_that_look_like_samples_are_hinted_at_without_names_of_the_rows(tmp_path, expression, beside):
+    expression.columns = [f"GSM{1000 + i}" for i in range(12)]
+    expression.assign(**beside).to_csv(tmp_path / "data.csv", index=False)
+    (note,) = [note for note in read_table(tmp_path / "data.csv").notes if "--transpose" in note]
+    assert "its columns are named like samples ('GSM1000', 'GSM1001' ...). If its 12 columns are the samples" in note
+
+
 def test_columns_are_the_samples_when_asked(run, expression, tmp_path):
     code, _, err = run("cluster", "genes.csv", "--transpose", "-k", 2)
     assert code == 0, err

@@ -29,6 +29,7 @@ PANDAS = {
     "booleans and None": ([True, None, False] * 8, "boolean"),
     "texts": (["a", "b", None, "c"] * 6, "category"),
     "string type": (pd.array(["a", "b", None, "c"] * 6, dtype="string"), "category"),
+    "texts with an underscore": (["2_10", "3_4", "11_0", None] * 6, "category"),
     "categorical": (pd.Categorical(["x", "y", None] * 8), "category"),
     "categorical numbers": (pd.Categorical([3, 1, 2] * 8), "category"),
     "a categorical that differs everywhere": (pd.Categorical([f"c{i}" for i in range(N)]), "category"),
@@ -87,6 +88,12 @@ def test_integers_that_all_differ_number_the_samples_if_the_name_says_so(name):
     assert fit({name: values})[0].columns[0].kind == "left out"
     assert fit({"fluid": values})[0].columns[0].kind == "number"
     assert fit({name: values // 500})[0].columns[0].kind == "number"
+
+
+def test_a_text_with_an_underscore_is_no_number_even_if_the_column_is_chosen_as_numbers():
+    assert fit({"c": ["1e3", " 2.5 "] * 12}, kinds={"c": "number"})[0].columns[0].kind == "number"
+    with pytest.raises(InvalidInputError, match="Column 'c' was read as numbers, but holds '2_10'"):
+        fit({"c": ["1", "2_10"] * 12}, kinds={"c": "number"})
 
 
 def test_missing_cells_of_every_kind_are_counted():

@@ -121,7 +121,7 @@ def holds_numbers(series: Any) -> bool:
     """Return whether a narwhals series of texts or objects holds numbers only."""
     if series.dtype not in (nw.String, nw.Object):
         return False
-    return all(_is_missing(value) or _is_number(value) or _reads(float, value) for value in series.to_list())
+    return all(_is_missing(value) or _is_number(value) or _reads(_float, value) for value in series.to_list())
 
 
 def values_of(series: Any) -> Values:
@@ -166,7 +166,7 @@ def _tell_values(name: str, values: list[Any]) -> tuple[Kind, str]:
         ("date", "its values are dates", lambda v: isinstance(v, date)),
         ("duration", "its values are durations", lambda v: isinstance(v, timedelta)),
         ("duration", "its values are times of the day", lambda v: isinstance(v, time)),
-        ("number", "its texts are numbers", lambda v: _reads(float, v)),
+        ("number", "its texts are numbers", lambda v: _reads(_float, v)),
         ("date", "its texts are dates", _is_iso_date),
     )
     for kind, reason, fits in tests:
@@ -242,10 +242,18 @@ def _number(kind: Kind, value: Any, name: str) -> float:
             return _days(value)
         if kind == "duration":
             return _length(value)
-        return float(value)
+        return _float(value)
     except (TypeError, ValueError) as error:
         msg = f"Column {name!r} was read as {kind}s, but holds {value!r}: correct it, or make it missing."
         raise InvalidInputError(msg) from error
+
+
+def _float(value: Any) -> float:
+    """Return a number, or a text as a number; Python takes 2_10 for 210, but people mean a name by it."""
+    if isinstance(value, str) and "_" in value:
+        msg = "not a number"
+        raise ValueError(msg)
+    return float(value)
 
 
 def _days(value: Any) -> float:

@@ -12,20 +12,20 @@ from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes
-from kernelweave.tabular.number_text import Style, find_style, numbers_of, unclear_points
+from kernelweave.tabular.number_style import file_style, told_style
+from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
-from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
-from kernelweave.tabular.row_labels import find_id, is_unnamed
+from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
+from kernelweave.tabular.row_labels import find_id, is_unnamed, text_of
 from kernelweave.tabular.row_numbers import number_hints
+from kernelweave.tabular.separator import split_rows
 from kernelweave.tabular.table_file import TableFile, with_ids
-from kernelweave.tabular.text_layout import Layout, find_layout, split_rows
+from kernelweave.tabular.text_layout import Layout, find_layout
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
@@ -42,10 +42,8 @@ __all__ = [
     "hinted",
     "parsed_parts",
     "read_delimited",
+    "refuse_headers",
     "refuse_rows",
-    "style_of",
-    "text_columns",
-    "told_style",
 ]
 
 _LISTED = 5  # rows that a message names
@@ -57,13 +55,23 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     layout = find_layout(source, wishes)
     found = find_id(columns_of(layout), layout.body, wishes)
     frame = _parsed(source, layout, wishes, found)
+    if repeats := header_rows(frame, layout):
+        layout = replace(layout, repeats=True, notes=(*layout.notes, _told_repeats(repeats)))
+        frame = _parsed(source, layout, wishes, found)
+        refuse_headers(source, frame, layout)
     _check_rows(source, layout, frame)
-    style = style_of(path, frame, wishes, found, layout)
-    if style.decimal == "," or style.thousands == ".":  # a point is no decimal mark then: read all cells again
-        frame = _parsed(source, layout, wishes, found, texts=True)
+    style, texts = file_style(
+        path, frame, lambda: _parsed(source, layout, wishes, found, texts=True), wishes, found, layout
+    )
+    frame = frame if texts is None else texts
     clean = clean_frame(frame, style, wishes, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
-    return finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+    table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+    if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
+        told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
+        text = f"{told}. If there are others, say what separates them with --sep."
+        raise TableError(str(path), [Problem(text)])
+    return table
 
 
 def finished(
@@ -114,7 +122,7 @@ def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | Non
     ids, options = _options(layout, wishes, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
         frame = pandas().read_csv(lines, **options)
-    return _unmarked(frame, ids)
+    return _trimmed(_unmarked(frame, ids), layout)
 
 
 def parsed_parts(
@@ -130,7 +138,7 @@ def parsed_parts(
                 frame = next(reader, None)
             if frame is None:
                 return
-            yield _unmarked(frame.reset_index(drop=True), ids)
+            yield _trimmed(_unmarked(frame.reset_index(drop=True), ids), layout)
 
 
 def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
@@ -170,7 +178,7 @@ class _Lines(io.TextIOBase):
 def _rows_of(source: TextSource, layout: Layout) -> Iterator[IO[str] | _Lines]:
     """Open a file at its header, without comments between the rows and lines below them."""
     with source.open() as file:
-        if layout.comments or layout.footer:
+        if layout.comments is not None or layout.footer or layout.repeats:
             yield _Lines(layout.lines(file))
             return
         for _ in range(layout.skip):
@@ -201,6 +209,17 @@ def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
     return frame
 
 
+def _trimmed(frame: Any, layout: Layout) -> Any:
+    """Return a table whose texts end without the blanks that stand before a pipe."""
+    if layout.sep != "|":
+        return frame
+    texts = {
+        name: frame[name].map(lambda cell: cell.rstrip() if isinstance(cell, str) else cell)
+        for name in text_columns(frame)
+    }
+    return frame.assign(**{name: column.mask(column == "") for name, column in texts.items()})
+
+
 def _marked(entry: str) -> str:
     """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
     return f"={entry}"
@@ -213,6 +232,32 @@ def _check_rows(source: TextSource, layout: Layout, frame: pd.DataFrame) -> None
         raise InvalidInputError(msg)
     if frame.iloc[:, -1].isna().any():
         refuse_rows(source, layout)
+
+
+def header_rows(frame: pd.DataFrame, layout: Layout) -> list[int]:
+    """Return the rows, from 1, that are the header again, as in files that were put together from several."""
+    texts = text_columns(frame)
+    if not layout.header or len(layout.head) < 2 or not texts or len(layout.head) != frame.shape[1]:
+        return []
+    names = dict(zip(frame, map(str.strip, layout.head), strict=True))
+    hit = (frame[texts[0]].map(text_of).str.strip() == names[texts[0]]).to_numpy()
+    rows = frame[hit].map(text_of)
+    same = [[cell.strip() for cell in row] == list(names.values()) for row in rows.to_numpy().tolist()]
+    return [int(i) + 1 for i, again in zip(hit.nonzero()[0], same, strict=True) if again]
+
+
+def refuse_headers(source: TextSource, frame: pd.DataFrame, layout: Layout, start: int = 0) -> None:
+    """Raise an error if a row is the header again; so many rows of the file are before the frame."""
+    if again := header_rows(frame, layout):
+        text = f"row {start + again[0]} repeats the header: remove it from the file."
+        raise TableError(str(source.path), [Problem(text)])
+
+
+def _told_repeats(rows: Sequence[int]) -> str:
+    listed = ", ".join(map(str, rows[:_LISTED])) + (" ..." if len(rows) > _LISTED else "")
+    if len(rows) == 1:
+        return f"row {listed} repeats the header, so it is left out"
+    return f"{len(rows)} rows repeat the header, so they are left out (rows {listed})"
 
 
 def refuse_rows(source: TextSource, layout: Layout) -> None:
@@ -232,36 +277,6 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
             f"{'row' if len(wrong) == 1 else 'rows'}, or quote entries that contain the separator."
         )
         raise TableError(str(source.path), [Problem(text)])
-
-
-def style_of(path: Path, frame: pd.DataFrame, wishes: Wishes, found: str | None, layout: Layout | None = None) -> Style:
-    """Return the decimal and thousands marks of texts in a file; raise `TableError` if they cannot be told.
-
-    `layout` is that of a text file, whose numbers show its decimal mark; those of other files have none.
-    """
-    if wishes.decimal is not None or wishes.thousands is not None:
-        decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
-        return Style(decimal, wishes.thousands)
-    others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
-    texts = {str(cell) for name in text_columns(others) for cell in others[name].dropna().unique()}
-    floats = others.select_dtypes("float").to_numpy() if texts and layout is not None else np.empty((0, 0))
-    style, unclear = find_style(texts, points=bool((floats[np.isfinite(floats)] % 1 != 0).any()))
-    if unclear is None and style == Style() and layout is not None and layout.sep == ";":
-        unclear = unclear_points(cell for row in layout.body for cell in row)
-        style = Style(",", ".") if unclear else style
-    if unclear is None:
-        return style
-    mark = "," if "," in unclear else "."
-    fraction, whole = unclear.replace(",", "."), unclear.replace(mark, "")
-    ways = (Way(f"{unclear} is {fraction}", {"decimal": mark}), Way(f"{unclear} is {whole}", {"thousands": mark}))
-    text = f"{unclear!r} may be {fraction} or {whole}, and no other number of the file tells which."
-    raise TableError(str(path), [Problem(text, ways, choice=True)])
-
-
-def text_columns(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that are neither numbers, booleans, dates nor categories."""
-    typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
-    return [name for name, known in zip(frame, typed, strict=True) if not known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,19 +326,6 @@ def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[A
         if any(not name.startswith("Unnamed: ") for name in hollow):
             notes.append(f"{counted(len(hollow), 'column')} without any entry left out: {shown_names(hollow)}")
     return frame, notes
-
-
-def told_style(style: Style, before: Any, after: Any) -> list[str]:
-    """Return a note about the marks in numbers, with an example."""
-    changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
-    if not changed:
-        return []
-    cells = before[changed].stack().astype(str)
-    if style.decimal == ",":
-        marked = cells[cells.str.contains(",", regex=False)]
-        return [f"a comma is the decimal mark ({shown(marked.iloc[0])})"] if len(marked) else []
-    marked = cells[cells.str.contains(style.thousands, regex=False)] if style.thousands else cells[:0]
-    return [f"{shown(style.thousands)} separates thousands ({shown(marked.iloc[0])})"] if len(marked) else []
 
 
 def _repeated_names(layout: Layout) -> list[str]:

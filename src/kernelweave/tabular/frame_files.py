@@ -15,16 +15,15 @@ from kernelweave.tabular.delimited import (
     distinct_names,
     finished,
     hinted,
-    style_of,
-    text_columns,
-    told_style,
 )
 from kernelweave.tabular.footer import is_remark
+from kernelweave.tabular.formulas import formula_columns, told_formulas
 from kernelweave.tabular.header_row import has_header
-from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.number_text import MISSING, Style, may_be_number
+from kernelweave.tabular.heading import Heading, find_heading, level_names
+from kernelweave.tabular.number_style import style_of, told_style
+from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
-from kernelweave.tabular.problems import TableError, shown_names
+from kernelweave.tabular.problems import Problem, TableError, shown_names
 from kernelweave.tabular.row_labels import find_id, index_ids
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.text_layout import UNNAMED
@@ -64,7 +63,12 @@ def read_feather(path: Path, wishes: Wishes) -> TableFile:
 
 def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = ()) -> TableFile:
     """Return a table with typed columns; an index that does not count the rows holds the ids."""
-    table.columns = table.columns.astype(str)
+    if table.columns.nlevels > 1:
+        levels = [table.columns.get_level_values(i) for i in range(table.columns.nlevels)]
+        names, note = level_names(levels)
+        table.columns, notes = distinct_names(names), [*notes, note]
+    else:
+        table.columns = table.columns.astype(str)
     frame, ids, title = index_ids(table)
     wishes = wishes.settled([*frame, title]) if ids is not None else wishes
     if ids is None and not wishes.id == title is not None:
@@ -137,6 +141,7 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         if remarks:
             notes.append(f"its last rows are remarks, so left out ({shown_names(remarks)})")
             table = _sheet(book, sheet, heading, own, wishes, skip, len(remarks))
+    notes += _formulas(path, sheet, table, skip)
     return _found_ids(table, path, wishes, notes, heading.units)
 
 
@@ -180,6 +185,18 @@ def _sheet(
         na_values={j: [""] if column in ids else MISSING for j, column in enumerate(columns)},
     )
     return table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1)
+
+
+def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:
+    """Return a note about formulas without stored results in a table with empty cells; refuse one of little else."""
+    found = formula_columns(path, sheet, skip) if table.isna().any(axis=None) else {}
+    names = [str(table.columns[j]) for j in found if j < table.shape[1]]
+    if not names:
+        return []
+    told = told_formulas(names, sum(found.values()))
+    if table.drop(columns=names).select_dtypes("number").columns.empty and table[names].isna().all(axis=None):
+        raise TableError(str(path), [Problem(f"{told}.")])
+    return [told]
 
 
 def _remarks(table: Any) -> list[str]:

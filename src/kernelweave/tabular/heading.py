@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kernelweave.tabular.header_row import written_alike
 from kernelweave.tabular.number_text import is_blank, is_unit, may_be_number
 from kernelweave.tabular.problems import shown_names
+from kernelweave.tabular.row_labels import names_ids
 
-__all__ = ["Heading", "find_heading"]
+__all__ = ["Heading", "find_heading", "level_names"]
 
 _LEAST = 2  # samples with a number that a column of numbers must have
 # what a row of units has in columns without a unit
 _NO_UNIT = frozenset(("", "-", "--", "–", "—", "/", "none", "n/a", "na", "id", "name", "text", "string", "str", "code",
                       "date", "yyyy-mm-dd", "category", "factor", "label", "class", "unit", "units"))  # fmt: skip
+
+_STATISTICS = frozenset(("count", "mean", "std", "sd", "sem", "var", "min", "max", "median", "sum", "size", "nunique",
+                         "first", "last", "prod", "mad", "skew", "kurt", "quantile", "average", "n", "q1", "q3", "iqr",
+                         "top", "freq", "unique"))  # fmt: skip
+_QUANTILE = re.compile(r"\d+(\.\d+)?%")
+# units that are names as well; a row of these alone is no row of units
+_VAGUE = _STATISTICS | frozenset(
+    ("a", "b", "d", "s", "x", "y", "index", "number", "points", "ratio", "score", "fraction")
+)
+_RULE = re.compile(r":-+:?|-+:|-{2,}|=*")  # below the header of a Markdown table
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +42,64 @@ class Heading:
 def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
     """Return the heading of a table whose first row is its header: the row below it may be no sample either.
 
-    In a row of units, columns of numbers have texts, of which at least one is a known unit, and other columns have no
+    In a row of units, columns of numbers have texts, of which at least half are known units, and other columns have no
     entry. A second row of names or groups has texts in all columns of numbers, and is written otherwise than the
-    samples in the other columns; or it has texts in some columns of numbers, and no entry elsewhere.
+    samples in the other columns; or it has texts in some columns of numbers, and no entry elsewhere; or it tells apart
+    columns of the same name, or names statistics. A line of dashes, as in Markdown, is no sample in any case.
     """
     head, *body = ([cell.strip() for cell in row] for row in rows)
+    if body and any(body[0]) and all(map(_RULE.fullmatch, body[0])):
+        return Heading(head, 2, notes=("its second row is a line of dashes, so it is no sample",))
     if len(body) <= _LEAST or len(body[0]) != len(head):
         return Heading(head)
     given, *samples = body
+    if not head[0] and _names_index(given) and names_ids(given[0]):
+        return Heading([given[0], *head[1:]], 2)
+    if _are_levels(head, given, samples):
+        return _of_two(head, ["", *given[1:]], samples)
     numeric = [j for j in range(len(head)) if _is_numeric(samples, j)]
     own = [given[j] for j in numeric]
     others = [j for j in range(len(head)) if j not in numeric]
+    bare = all(given[j].lower() in _NO_UNIT for j in others)
+    if bare and _are_statistics(own):
+        return _of_two(head, given, samples)
     if not own or any(map(may_be_number, own)):
         return Heading(head)
-    if any(map(is_unit, own)) and all(given[j].lower() in _NO_UNIT for j in others):
-        return _with_units(head, given, numeric)
+    if bare and any(map(is_unit, own)):
+        units = _are_units([head[j] for j in numeric], own)
+        return _with_units(head, given, numeric, samples) if units else _of_two(head, given, samples)
     if _is_second(given, own, others, samples):
         return _of_two(head, given, samples)
     return Heading(head)
+
+
+def _names_index(row: Sequence[str]) -> bool:
+    """Return whether a row has its first entry only, as the row in which pandas writes the name of an index."""
+    return bool(row[0]) and not any(row[1:])
+
+
+def _are_levels(head: Sequence[str], given: Sequence[str], samples: Sequence[Sequence[str]]) -> bool:
+    """Return whether pandas wrote two levels of names, numbers too: both rows name no ids, and only both differ."""
+    below = _names_index(samples[0]) or (not given[0] and all(row[0] for row in samples if any(row)))
+    named = list(zip(_filled(head[1:]), given[1:], strict=True))
+    repeated = len({first for first, _ in named}) < len(named)
+    return not head[0] and below and repeated and all(given[1:]) and len(set(named)) == len(named)
+
+
+def _are_statistics(cells: Sequence[str]) -> bool:
+    """Return whether a row names statistics, as pandas writes them below the names of the columns."""
+    words = [cell.lower() in _STATISTICS for cell in cells]
+    return any(words) and all(
+        word or _QUANTILE.fullmatch(cell) is not None for word, cell in zip(words, cells, strict=True)
+    )
+
+
+def _are_units(names: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether the texts below names are units: half of them are known, one is nothing else, and names differ."""
+    given = [cell for cell in own if cell.lower() not in _NO_UNIT]
+    known = [cell for cell in given if is_unit(cell)]
+    sure = any(cell.lower() not in _VAGUE for cell in known)
+    return sure and 2 * len(known) >= len(given) and len(set(names)) == len(names)
 
 
 def _is_numeric(samples: Sequence[Sequence[str]], j: int) -> bool:
@@ -55,11 +107,14 @@ def _is_numeric(samples: Sequence[Sequence[str]], j: int) -> bool:
     return len(known) >= _LEAST and all(map(may_be_number, known))
 
 
-def _with_units(head: list[str], given: Sequence[str], numeric: Sequence[int]) -> Heading:
+def _with_units(
+    head: list[str], given: Sequence[str], numeric: Sequence[int], samples: Sequence[Sequence[str]]
+) -> Heading:
     units = {head[j]: given[j].strip("[](){} ") for j in numeric if given[j].lower() not in _NO_UNIT}
     distinct = list(dict.fromkeys(given[j] for j in numeric if given[j].lower() not in _NO_UNIT))
     note = f"its second row holds units ({shown_names(distinct)}), so it is no sample"
-    return Heading(head, 2, units, (note,))
+    names, rows = _with_index(head, samples)
+    return Heading(names, rows, units, (note,))
 
 
 def _is_second(
@@ -78,12 +133,17 @@ def _is_second(
 
 
 def _of_two(first: list[str], second: list[str], samples: Sequence[Sequence[str]]) -> Heading:
-    """Return the heading of two rows; a third one may name the ids only, as pandas writes the name of an index."""
-    names, note = _joined(first, second)
-    index = samples[0]
-    if index[0] and not any(index[1:]) and not names[0]:
-        return Heading([index[0], *names[1:]], 3, notes=(note,))
-    return Heading(names, 2, notes=(note,))
+    """Return the heading of two rows."""
+    joined, note = _joined(first, second)
+    names, rows = _with_index(joined, samples)
+    return Heading(names, rows, notes=(note,))
+
+
+def _with_index(names: list[str], samples: Sequence[Sequence[str]]) -> tuple[list[str], int]:
+    """Return the names below two rows, and how many rows give them: pandas writes the name of an index in a third."""
+    if _names_index(samples[0]) and not names[0]:
+        return [samples[0][0], *names[1:]], 3
+    return names, 2
 
 
 def _joined(first: list[str], second: list[str]) -> tuple[list[str], str]:
@@ -94,11 +154,24 @@ def _joined(first: list[str], second: list[str]) -> tuple[list[str], str]:
     if _tells_apart(second):
         groups = [cell for cell in dict.fromkeys(first) if cell]
         return second, f"its first row ({shown_names(groups)}) groups the columns, and its second row names them"
-    filled: list[str] = []
-    for cell in first:  # merged cells have their entry in the first one
-        filled.append(cell or (filled[-1] if filled else ""))
-    names = [f"{group} {name}".strip() for group, name in zip(filled, second, strict=True)]
+    names = [f"{group} {name}".strip() for group, name in zip(_filled(first), second, strict=True)]
     return names, f"its first two rows name the columns ({shown_names([name for name in names if name])})"
+
+
+def _filled(cells: Sequence[str]) -> list[str]:
+    """Return a row whose merged cells all have their entry, which the first one has."""
+    filled: list[str] = []
+    for cell in cells:
+        filled.append(cell or (filled[-1] if filled else ""))
+    return filled
+
+
+def level_names(levels: Sequence[Sequence[object]]) -> tuple[list[str], str]:
+    """Return the names of columns that have several levels of them, as in two header rows, and a note."""
+    first, *others = [["" if name is None else str(name) for name in level] for level in levels]
+    joined = [" ".join(filter(None, parts)) for parts in zip(*others, strict=True)]
+    names, _ = _joined(first, joined)
+    return names, f"its columns have names in {len(levels)} levels, and are called {shown_names(names)}"
 
 
 def _tells_apart(names: Sequence[str]) -> bool:

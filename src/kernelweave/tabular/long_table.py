@@ -32,6 +32,7 @@ _VALUE = re.compile(
 _FILLED = 0.5  # share of the pairs of id and variable that a table with these names must have
 _COMPLETE = 0.9  # and one with other names, which is only hinted at
 _LEAST = 3  # variables of such a table
+_SLIPS = 0.1  # share of rows whose pair of id and variable occurs before, up to which they are slips
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +54,60 @@ def widened(frame: pd.DataFrame, path: Path, wishes: Wishes) -> Widened | list[s
     if wishes.wide or len(names) != 3 or wishes.labels is not None or wishes.id not in (None, names[0]):
         return []
     found = _as_long(frame, names)
-    if found is None:
-        return []
-    long, share, certain = found
-    if certain and share >= _FILLED:
-        return _spread(frame, long, path)
-    if share < _COMPLETE or frame[long[1]].nunique() < _LEAST:
-        return []
-    options = " ".join(map(shown, long))
-    return [f"it looks like a long table: if every row is one measurement, pass --long {options} (long= in Python)"]
+    return [] if found is None else _judged(frame, found, path)
 
 
-def _as_long(frame: pd.DataFrame, names: list[str]) -> tuple[tuple[str, str, str], float, bool] | None:
-    """Return id, variable and value, the share of pairs that are there, and whether the names say so; None if not."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Id, variable and value of what may be a long table, and what speaks for it.
+
+    `share` is that of the pairs of id and variable which are there, `certain` tells whether the names say so, and
+    `again` are the rows whose pair occurs before.
+    """
+
+    long: tuple[str, str, str]
+    share: float
+    certain: bool
+    again: list[int]
+    n_variables: int
+
+
+def _as_long(frame: pd.DataFrame, names: list[str]) -> _Found | None:
+    """Return what speaks for a long table; None if it cannot be one."""
     id, variable, value = names
     if frame[value].dtype.kind not in "iuf" or frame[variable].dtype.kind in "biufcmM" or frame[id].dtype.kind == "f":
         return None
-    if frame[[id, variable]].isna().any(axis=None) or frame.duplicated([id, variable]).any():
+    if frame[[id, variable]].isna().any(axis=None):
         return None
+    again = np.flatnonzero(frame.duplicated([id, variable])).tolist()
     n, m = frame[id].nunique(), frame[variable].nunique()
     if n < 2 or m < 2 or len(frame) == n:
         return None
     certain = _VARIABLE.fullmatch(variable.strip().lower()) and _VALUE.fullmatch(value.strip().lower())
-    return (id, variable, value), len(frame) / (n * m), bool(certain)
+    return _Found((id, variable, value), (len(frame) - len(again)) / (n * m), bool(certain), again, m)
+
+
+def _judged(frame: pd.DataFrame, found: _Found, path: Path) -> Widened | list[str]:
+    """Return a table that surely is long with a row for every id; of another only a hint, if it may be one.
+
+    Where pairs occur again, it is long if they are few: then they are slips, and not samples.
+    """
+    slips = len(found.again) <= _SLIPS * len(frame)
+    if found.certain and found.share >= _FILLED and slips:
+        return _spread(frame, found.long, path)
+    enough = _FILLED if found.certain else _COMPLETE
+    if found.share < enough or found.n_variables < _LEAST or not (found.certain or slips):
+        return []
+    options = " ".join(map(shown, found.long))
+    hint = f"it looks like a long table: if every row is one measurement, pass --long {options} (long= in Python)"
+    if not found.again:
+        return [hint]
+    pair = _pair(frame, found.long, found.again[0])
+    return [f"{hint}. It has {pair} again in row {found.again[0] + 1}: keep one row then, or give their mean"]
+
+
+def _pair(frame: pd.DataFrame, long: tuple[str, str, str], row: int) -> str:
+    return " and ".join(shown(frame[name].iloc[row]) for name in long[:2])
 
 
 def _spread(frame: pd.DataFrame, long: tuple[str, str, str], path: Path) -> Widened:
@@ -85,8 +117,8 @@ def _spread(frame: pd.DataFrame, long: tuple[str, str, str], path: Path) -> Wide
     twice = frame.duplicated([id, variable]).to_numpy()
     if twice.any():
         row = int(twice.argmax())
-        pair = f"{shown(frame[id].iloc[row])} and {shown(frame[variable].iloc[row])}"
-        text = f"as a long table it has {pair} again in row {row + 1}: keep one row, or give their mean."
+        text = f"as a long table it has {_pair(frame, long, row)} again in row {row + 1}: "
+        text += "keep one row, or give their mean."
         raise TableError(str(path), [Problem(text, (Way("every row is a sample", {"wide": True}),))])
     rows, ids = pd.factorize(frame[id])
     columns, names = pd.factorize(frame[variable].astype(str))

@@ -21,6 +21,7 @@ __all__ = ["code_hints", "codes_of", "without_codes"]
 _USUAL = frozenset(sign * int(digit * width) for digit in "789" for width in range(1, 6) for sign in (1, -1))
 _USUAL_TIMES, _TIMES = 2, 3  # how often a code must occur, and any other number
 _FAR = 10  # ranges of the other values that a number must be away to be taken for a code
+_STEPS = 2  # largest steps between the other values that a usual code must be away
 _VARIED = 5  # different values that the others must have then
 _BLOCK = 2**22  # cells that are compared at a time
 
@@ -91,8 +92,14 @@ def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
     return [
         (j, float(top[j]), int(times[j]), float(low[j]), float(second[j]))
         for j in np.flatnonzero(may_be).tolist()
-        if usual[j] or _n_different(values[:, j]) > _VARIED
+        if (usual[j] and _stands_off(values[:, j])) or (any_number[j] and _n_different(values[:, j]) > _VARIED)
     ]
+
+
+def _stands_off(values: Array) -> bool:
+    """Return whether the largest value is farther from the others than they are from each other: not 8 in 4, 6, 8."""
+    steps = np.diff(np.unique(values[np.isfinite(values)]))
+    return bool(steps[-1] > _STEPS * steps[:-1].max())
 
 
 def _n_different(values: Array) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
@@ -18,13 +19,14 @@ __all__ = [
     "MISSING",
     "NumberColumn",
     "Style",
-    "find_style",
+    "are_codes",
     "is_blank",
     "is_number",
     "is_unit",
     "may_be_number",
+    "number_in",
     "numbers_of",
-    "unclear_points",
+    "text_columns",
 ]
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
@@ -36,7 +38,7 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NUMBER = rf"[+\-−]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
 _LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
 _CELL = re.compile(
-    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s]{{0,11}}|[%‰°µ][^\s]{{0,7}}|[$€£¥])?"
+    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
 )
 _UNIT = re.compile(
     r"[µumkn]?g|lbs?|oz|[kcmµun]?m[23²³]?|in|ft|mi|[mµud]?l|[mµun]?s|min|hr?s?|hours?|d|days?|weeks?|months?|y|yrs?|years?"
@@ -48,12 +50,11 @@ _UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copi
                          "deg", "degrees", "feet", "fl", "fraction", "ha", "inches", "index", "k", "kb", "kda", "log10",
                          "log2", "lux", "miles", "mm", "n", "nm", "no.", "number", "pg", "ph", "points", "ppb", "ppm",
                          "pts", "ratio", "rpm", "score", "sec", "seconds", "minutes", "tesla", "x"))  # fmt: skip
-_DECIMAL_COMMA = re.compile(r"\d+,(\d{1,2}|\d{4,})|0+,\d+|\d{4,},\d+|\d{1,3}([. '’\u00a0\u202f]\d{3})+,\d+|,\d+")
-_THOUSANDS_COMMA = re.compile(r"\d{1,3}(,\d{3}){2,}(\.\d*)?|\d{1,3}(,\d{3})+\.\d*")
-_THOUSANDS_POINT = re.compile(r"\d{1,3}(\.\d{3}){2,}(,\d*)?")
-_EITHER_COMMA = re.compile(r"[1-9]\d{0,2},\d{3}")
 _MEASURED = 2  # numbers that a column with limits must have, else they are categories, such as <18 and >65
-_EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_TIMES = frozenset("smhdwy")
+_VERSION = re.compile(r"version|firmware|release|build")
+_READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
+_FEW = 3  # different slips that an option can name
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,21 @@ class Style:
 
     decimal: str = "."
     thousands: str | None = None
+
+    def reads(self, number: str) -> bool:
+        """Return whether a number without sign and unit is written in this style."""
+        return _in_style(self).fullmatch(number) is not None
+
+
+@lru_cache
+def _in_style(style: Style) -> re.Pattern[str]:
+    """Return what numbers of a style look like; no thousands begin with 0."""
+    fraction, exponent = rf"{re.escape(style.decimal)}\d", r"(?:[eE][+-]?\d+)?"
+    marks = dict.fromkeys([*_SPACES, *([style.thousands] if style.thousands else [])])
+    groups = "|".join(rf"(?:{re.escape(mark)}\d{{3}})+" for mark in marks)  # Arrow knows no references to a group
+    return re.compile(
+        rf"[1-9]\d{{0,2}}(?:{groups})(?:{fraction}*)?|\d+(?:{fraction}*)?{exponent}|{fraction}+{exponent}"
+    )
 
 
 def is_number(text: str) -> bool:
@@ -88,28 +104,27 @@ def may_be_number(text: str) -> bool:
     return is_number(text) or bool(_CELL.fullmatch(text.strip()))
 
 
-def find_style(texts: Iterable[str], *, points: bool) -> tuple[Style, str | None]:
-    """Return the style of numbers that are not plain, and an example of what cannot be told, None if all can.
-
-    `points` says that other columns of the file have fractions after a point.
-    """
-    seen = {match["number"].lstrip("+-−") for text in texts if (match := _CELL.fullmatch(text.strip()))}
-    comma = {number for number in seen if "," in number}
-    if any(_DECIMAL_COMMA.fullmatch(number) for number in comma):
-        return Style(",", "."), None
-    if any(map(_THOUSANDS_POINT.fullmatch, seen)):
-        return Style(",", "."), None
-    either = sorted(filter(_EITHER_COMMA.fullmatch, comma))
-    fractions = points or any("." in number for number in seen)
-    if either and not fractions and not any(map(_THOUSANDS_COMMA.fullmatch, comma)):
-        return Style(".", ","), either[0]
-    return Style(".", "," if comma else None), None
+def number_in(text: str) -> str | None:
+    """Return the number in a cell without its sign and unit; None if it is none, or what follows it is no unit."""
+    cell = _CELL.fullmatch(text.strip())
+    if cell is None or (cell["unit"] and not _UNIT.fullmatch(cell["unit"])):
+        return None
+    return cell["number"].lstrip("+-−")
 
 
-def unclear_points(cells: Iterable[str]) -> str | None:
-    """Return a number whose point may be of thousands, if that is so of all numbers with a point."""
-    pointed = [cell for cell in cells if "." in cell and is_number(cell)]
-    return pointed[0] if len(pointed) > 1 and all(map(_EITHER_POINT.fullmatch, pointed)) else None
+def are_codes(name: str, numbers: Collection[str]) -> bool:
+    """Return whether what looks like numbers are IP addresses, such as 192.168.101.200, or versions by their name."""
+    if not all(number.count(".") > 1 for number in numbers):
+        return False
+    groups = [number.split(".") for number in numbers]
+    addresses = all(len(parts) == 4 and all(part.isdigit() and int(part) < 256 for part in parts) for parts in groups)
+    return len(numbers) > 0 and (addresses or _VERSION.search(name.lower()) is not None)
+
+
+def text_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that are neither numbers, booleans, dates nor categories."""
+    typed = [dtype.kind in "biufcmM" or hasattr(dtype, "categories") for dtype in frame.dtypes]
+    return [name for name, known in zip(frame, typed, strict=True) if not known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +153,14 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     units = (cells["before"].fillna("") + cells["unit"].fillna("")).str.strip()
     kinds = units.unique().tolist()
     if len(kinds) > 1:
-        return _differing(column, units, kinds, name)
+        return None if _are_letters(texts[~blank], kinds) else _differing(column, units, kinds, name)
     if kinds[0] and not _UNIT.fullmatch(kinds[0]):
+        return None
+    if are_codes(name, cells["number"].unique()):
         return None
     values = pd.to_numeric(_plain(cells["sign"].fillna("") + cells["number"], style), errors="coerce")
     if values.isna().any():
-        return None
+        return _slips(column, texts[values.index], values.isna(), style)
     notes = []
     if blank.any():
         told = f"{counted(int(blank.sum()), 'cell')} of column {name!r} {'is' if blank.sum() == 1 else 'are'}"
@@ -157,6 +174,23 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
         what = "is a limit" if len(signs) == 1 else "are limits"
         notes.append(f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}")
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
+
+
+def _slips(column: Any, texts: Any, bad: Any, style: Style) -> NumberColumn | None:
+    """Return a column with the problem that few of its numbers are written in another style; None if many are."""
+    marked = texts.str.contains(r"[.,]")
+    if style == Style() or bad.sum() > (1 - _READABLE) * marked.sum():
+        return None
+    name, where = str(column.name), bad.idxmax()
+    marks = f"{shown(style.decimal)} is the decimal mark" + f" and {shown(style.thousands)} separates thousands" * bool(
+        style.thousands
+    )
+    row = int(column.index.get_loc(where)) + 1
+    text = f"column {name!r} holds {shown(texts[where])} in row {row}, which is no number if {marks}. Correct it."
+    slips = sorted(set(texts[bad]))
+    missing = Way("take it as missing", {"missing": tuple(f"{name}={slip}" for slip in slips)})
+    ways = (*([missing] if len(slips) <= _FEW else []), Way("leave it out", {"drop": name}))
+    return NumberColumn(column, problem=Problem(text, ways))
 
 
 def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[Any, str]:
@@ -173,15 +207,21 @@ def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[An
 
 
 def _plain(numbers: Any, style: Style) -> Any:
-    """Return numbers as programs write them; a mark in a place where the style has none makes them unreadable."""
-    plain = numbers.str.replace("−", "-", regex=False)
-    for mark in {*_SPACES, style.thousands or " "}:
-        group = re.escape(mark)
-        grouped = plain.str.fullmatch(rf"[+-]?\d{{1,3}}({group}\d{{3}})+({re.escape(style.decimal)}\d*)?")
-        plain = plain.where(~grouped, plain.str.replace(mark, "", regex=False))
-    if style.decimal == ",":
-        plain = plain.where(~plain.str.contains(".", regex=False), "unreadable").str.replace(",", ".", regex=False)
-    return plain
+    """Return numbers as programs write them; one that is written in another style becomes unreadable."""
+    readable = numbers.str.fullmatch(rf"[+\-−]?(?:{_in_style(style).pattern})")
+    plain = {**dict.fromkeys([*_SPACES, style.thousands or " "], ""), style.decimal: ".", "−": "-"}
+    return numbers.str.translate(str.maketrans(plain)).where(readable, "unreadable")
+
+
+def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
+    """Return whether numbers have different letters right behind them, as codes such as 5A and 5B have.
+
+    Letters of times are units, so that 30s and 2h are not taken for codes.
+    """
+    letters = {kind.lower() for kind in kinds if kind}
+    if len(letters) < 2 or letters <= _TIMES or not all(len(letter) == 1 and letter.isalpha() for letter in letters):
+        return False
+    return bool(texts.str.fullmatch(r"\d+[^\W\d_]?").all())
 
 
 def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberColumn | None:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.number_text import text_columns
 from kernelweave.tabular.packages import pandas
-from kernelweave.tabular.row_labels import examples
+from kernelweave.tabular.problems import shown
+from kernelweave.tabular.row_labels import examples, repeated
 from kernelweave.tabular.table_file import TableFile
 
 __all__ = ["hint", "transposed"]
@@ -23,6 +25,7 @@ _SAMPLE = re.compile(
     r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
 )
 _MANY, _TIMES = 100, 3  # rows, and how many times as many as columns
+_NEARLY = 0.8  # share of names that differ where some genes have several rows
 
 
 def transposed(table: TableFile) -> TableFile:
@@ -39,23 +42,45 @@ def transposed(table: TableFile) -> TableFile:
 
 
 def hint(table: TableFile, source: str) -> str | None:
-    """Return a sentence if the rows are named like genes, or the columns alone like samples; None if they are not."""
-    n, d = table.frame.shape
-    if table.ids is None or d < 2 or n < _MANY or n < _TIMES * d:
+    """Return a sentence if the rows are named like genes, or the columns alone like samples; None if they are not.
+
+    Rows without ids are named by a first column of texts of which few occur again: those must be corrected first.
+    """
+    title, names = _row_names(table)
+    columns = [str(name) for name in table.frame.select_dtypes("number")]
+    n, d = len(table.frame), len(columns)
+    if d < 2 or n < _MANY or n < _TIMES * d:
         return None
     # symbols that differ in their number only, such as L001, L002, are those of a list of samples
-    pattern = re.compile(_ACCESSION, re.ASCII) if _are_counted(table.ids) else _GENE
-    columns = list(map(str, table.frame))
-    if _share(pattern, table.ids) >= 0.8:
-        told = f"they are named like genes ({examples(table.ids)})"
-    elif _share(_SAMPLE, columns) > 0.8 and _share(_SAMPLE, table.ids) < 0.2:
+    pattern = re.compile(_ACCESSION, re.ASCII) if names and _are_counted(names) else _GENE
+    if names and _share(pattern, names) >= 0.8:
+        told = f"they are named like genes ({examples(names)})"
+    elif _share(_SAMPLE, columns) > 0.8 and not (names and _share(_SAMPLE, names) >= 0.2):
         told = f"its columns are named like samples ({examples(columns)})"
     else:
         return None
     return (
-        f"{source}: its {n} rows are taken as samples, but {told}. If its {d} columns are the samples, pass "
-        "--transpose (transpose=True in Python)."
+        f"{source}: its {n} rows are taken as samples, but {told}. If its {d} columns are the samples, "
+        f"{_correction(table, title)}pass --transpose (transpose=True in Python)."
     )
+
+
+def _row_names(table: TableFile) -> tuple[str | None, list[str]]:
+    """Return the ids, or the texts of a first column that nearly are ids, with its name; no names if it has others."""
+    if table.ids is not None:
+        return None, table.ids
+    first = table.frame.iloc[:, :1]
+    texts = first.squeeze("columns").dropna().astype(str).tolist() if text_columns(first) else []
+    return (str(first.columns[0]), texts) if len(set(texts)) > _NEARLY * len(first) else (None, [])
+
+
+def _correction(table: TableFile, title: str | None) -> str:
+    """Return what to do first if the names of the rows are not ids, since one is missing or occurs again."""
+    if title is None or (wrong := repeated(table.frame[title])) is None:
+        return ""
+    row, text = wrong
+    told = f"{shown(text)} again" if text else "no entry"
+    return f"give every row in the column {title!r} a name of its own (it has {told} in row {row}), and "
 
 
 def _share(pattern: re.Pattern[str], names: Sequence[str]) -> float:

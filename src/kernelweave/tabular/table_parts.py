@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_rows, style_of, text_columns
+from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_headers, refuse_rows
 from kernelweave.tabular.frame_files import parquet_parts
 from kernelweave.tabular.intake import readable
+from kernelweave.tabular.number_style import file_style, style_of
+from kernelweave.tabular.number_text import text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.table_file import TableFile, with_ids
@@ -42,14 +44,18 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     source = text_source(path, wishes.encoding, whole=False)
     layout = find_layout(source, wishes)
     found = find_id(columns_of(layout), layout.body, wishes)
-    head = next(parsed_parts(source, layout, wishes, found, rows, texts=False))
-    style = style_of(path, head, wishes, found, layout)
-    texts = style.decimal == "," or style.thousands == "."  # a point is no decimal mark then
-    short = False
-    for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts):
+
+    def first(*, texts: bool) -> Any:
+        return next(parsed_parts(source, layout, wishes, found, rows, texts=texts))
+
+    style, texts = file_style(path, first(texts=False), lambda: first(texts=True), wishes, found, layout)
+    short, start = False, 0
+    for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts is not None):
         if not short and frame.iloc[:, -1].isna().any():
             short = True  # all rows of the file have been looked at
             refuse_rows(source, layout)
+        refuse_headers(source, frame, layout, start)
+        start += len(frame)
         own = style_of(path, frame, wishes, found, layout)
         if own.thousands is not None and own.decimal != style.decimal:
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"

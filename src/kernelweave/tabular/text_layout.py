@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.comments import Comments, find_comments, told_comments
 from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.number_text import is_number, may_be_number
-from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.problems import shown_names
+from kernelweave.tabular.separator import (
+    expected_separator,
+    find_separator,
+    refuse_single,
+    separator_word,
+    split_rows,
+    usual_width,
+)
 from kernelweave.tabular.text_source import TextSource
-from kernelweave.tabular.wishes import SEPARATORS, Wishes
+from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["UNNAMED", "Layout", "find_layout", "split_rows"]
+__all__ = ["UNNAMED", "Layout", "find_layout"]
 
 UNNAMED = "Unnamed: 0"  # pandas' name for a first column without one
 _PEEKED, _LEAST, _ENOUGH = 120, 8, 1_000_000  # lines, and characters that are enough to judge by
-_JUDGED = 5000  # cells whose kind tells the separator
 _MARKS = ("#", "%", "!", "//")  # of comments
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*')
-_WORDS = {mark: word for word, mark in SEPARATORS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +42,38 @@ class Layout:
     """How the rows of a text file are written.
 
     `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
-    the header does not give them as they are. With `comments`, lines between the rows are comments. The last lines, as
-    many as `footer` says, are no rows. `head` and `body` are the header and the first rows, split.
+    the header does not give them as they are. `comments` tells those between the rows. The last lines, as
+    many as `footer` says, are no rows. With `repeats`, the line of the header occurs again below it. `head` and `body`
+    are the header and the first rows, split.
     """
 
     sep: str
     skip: int
     header: bool
     names: list[str] | None
-    comments: bool
+    comments: Comments | None
     head: list[str]
     body: list[list[str]]
     notes: tuple[str, ...] = field(default=())
     footer: int = 0
     units: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
 
     def lines(self, file: IO[str]) -> Iterator[str]:
         """Yield the lines from the header on, without comments and footer."""
         held: deque[str] = deque()
+        header: str | None = None
         for i, line in enumerate(file):
-            if i >= self.skip and not (self.comments and line.startswith("#") and i > self.skip):
-                held.append(line)
-                if len(held) > self.footer:
-                    yield held.popleft()
+            if i < self.skip or (header is not None and self._is_left_out(line, header)):
+                continue
+            header = line.strip() if header is None else header
+            held.append(line)
+            if len(held) > self.footer:
+                yield held.popleft()
 
-
-def split_rows(lines: Iterable[str], sep: str) -> Iterator[list[str]]:
-    """Yield the rows of a text table that are not empty."""
-    trimmed = (line.strip(" \r\n") + "\n" for line in lines) if sep == " " else lines
-    for row in csv.reader(trimmed, delimiter=sep, skipinitialspace=True):
-        if row:
-            yield row
+    def _is_left_out(self, line: str, header: str) -> bool:
+        """Return whether a line below the first is no row."""
+        return (self.comments is not None and self.comments.has(line)) or (self.repeats and line.strip() == header)
 
 
 def find_layout(source: TextSource, wishes: Wishes) -> Layout:
@@ -75,10 +83,15 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     if not "".join(lines[start:]).strip():
         msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
         raise InvalidInputError(msg)
-    sep = wishes.sep or given or _separator(source, lines[start:])
+    sep = wishes.sep or given or find_separator(source, lines[start:])
     rows = list(split_rows(lines[start:], sep))
-    width = _usual(rows)
-    notes = [] if sep == _expected(source) or width < 2 else [f"its columns are separated by {_word(sep)}"]
+    refuse_single(source, sep, rows)
+    width = usual_width(rows)
+    notes = (
+        []
+        if sep == expected_separator(source) or width < 2
+        else [f"its columns are separated by {separator_word(sep)}"]
+    )
     footer = _footer(source, sep, width, rows, notes)
     if footer and len(lines) < _PEEKED:
         lines = lines[:-footer]
@@ -92,10 +105,11 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
         notes.append("its header begins with a comment mark, which is left out")
     elif skip > (given is not None):
         notes.append(f"{counted(skip, 'line')} before the table {'is' if skip == 1 else 'are'} left out")
-    comments = any(row[0].startswith("#") and len(row) != width for row in rows[1:])
-    if comments:
-        rows = [row for i, row in enumerate(rows) if not (i and row[0].startswith("#"))]
-        notes.append("lines that begin with # are comments, so they are left out")
+    comments = find_comments(rows, sep, width)
+    if comments is not None:
+        with source.open() as file:
+            notes.append(told_comments(comments, islice(file, skip + 1, None)))
+    rows = _only_rows(rows, comments)
     header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
     names = _names(rows, marked) if header else None
     heading = find_heading(rows) if header else Heading(rows[0])
@@ -108,15 +122,34 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
     return Layout(sep, skip, named, names, comments, rows[0], body, tuple(notes), footer, heading.units)
 
 
+def _only_rows(rows: list[list[str]], comments: Comments | None) -> list[list[str]]:
+    """Return the first row, and those below it that are neither comments nor the same, if it is a header of texts."""
+    head, *body = rows
+    body = [row for row in body if comments is None or not comments.has_row(row)]
+    if len(head) < 2 or any(map(is_number, head)):
+        return [head, *body]
+    return [head, *(row for row in body if row != head)]
+
+
 def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[str]], notes: list[str]) -> int:
     """Return how many lines at the end of a file are no rows of its table, and say so."""
-    last = [next(split_rows([line], sep), []) for line in source.tail]
-    remarks = footer_lines(last, width, rows[1 : -len(last)] or rows[1:2])
+    last = [next(split_rows([line], sep), []) for line in _after_quotes(source.tail, sep)]
+    remarks = footer_lines(last, width, rows[1 : -len(last) or None] or rows[1:2])
     told = [remark for remark in remarks if remark]
     if told:
         what = "last line is no row" if len(told) == 1 else f"last {len(told)} lines are no rows"
         notes.append(f"its {what} of the table, so left out ({shown_names(told)})")
     return len(remarks)
+
+
+def _after_quotes(lines: Sequence[str], sep: str) -> Sequence[str]:
+    """Return the last lines below the last one that ends a quoted entry of several lines, since that is part of a row.
+
+    Such a line has an odd number of quotes, of which the first is followed by a separator or the end of the line.
+    """
+    closing = re.compile(rf'[^"]*[^"{re.escape(sep)}]"\s*({re.escape(sep)}.*)?')
+    ends = [i for i, line in enumerate(lines) if line.count('"') % 2 and closing.fullmatch(line.replace('""', ""))]
+    return lines[ends[-1] + 1 :] if ends else lines
 
 
 def _lines_of(lines: Sequence[str], sep: str, count: int) -> int:
@@ -159,56 +192,6 @@ def _is_comment(lines: Sequence[str], i: int) -> bool:
     if mark != "%" or i + 1 == len(lines):
         return True
     return not any(lines[i].count(sep) == lines[i + 1].count(sep) > 0 for sep in ",;\t|")
-
-
-def _expected(source: TextSource) -> str:
-    """Return the separator that the name of a file promises."""
-    return "\t" if ".tsv" in source.path.name.lower() else ","
-
-
-def _word(sep: str) -> str:
-    word = _WORDS.get(sep)
-    return shown(sep) if word is None else f"{word}s"
-
-
-def _usual(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of entries that most rows below the first have."""
-    return Counter(len(row) for row in rows[1:] or rows).most_common(1)[0][0]
-
-
-def _separator(source: TextSource, lines: Sequence[str]) -> str:
-    found = {sep: score for sep in (*",;\t|", " ") if (score := _score(lines, sep)) is not None}
-    if " " in found and len(found) > 1 and not (found[" "][1] == 1 > max(v[1] for k, v in found.items() if k != " ")):
-        del found[" "]  # words may have spaces between them
-    if not found:
-        return _expected(source)
-    best: str
-    best, *others = sorted(found, key=lambda sep: (found[sep][0], -found[sep][1]))
-    unclear = [sep for sep in others if found[best][0] > 0.1 and found[sep][0] - found[best][0] < 0.25]
-    if unclear:
-        ways = tuple(Way(f"columns are separated by {_word(sep)}", {"sep": sep}) for sep in (best, unclear[0]))
-        text = f"its columns may be separated by {_word(best)} or by {_word(unclear[0])}."
-        raise TableError(str(source.path), [Problem(text, ways, choice=True)])
-    return best
-
-
-def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
-    """Return the shares of entries that hold another separator, and of numbers; None if rows differ in length."""
-    try:
-        rows = list(split_rows(lines, sep))
-    except csv.Error:
-        return None
-    width = _usual(rows)
-    regular = [row for row in rows if len(row) == width]
-    if width < 2 or len(regular) < 0.8 * (len(rows) - 1):
-        return None
-    cells = [cell for row in regular[: 2 + _JUDGED // width] for cell in row if cell]
-    if not cells:
-        return None
-    numbers = [may_be_number(cell) for cell in cells]
-    foreign = set(",;\t|") - {sep}
-    messy = sum(not number and not foreign.isdisjoint(cell) for cell, number in zip(cells, numbers, strict=True))
-    return messy / len(cells), sum(numbers) / len(cells)
 
 
 def _titles(rows: Sequence[Sequence[str]], width: int) -> int:

@@ -21,9 +21,15 @@ __all__ = ["PACKED", "TextSource", "inner_name", "text_source"]
 
 PACKED = (".gz", ".zip")
 _CHUNK = 1 << 20
-_END = 1 << 14  # bytes, an even number for encodings of two bytes
+_END = 1 << 14  # bytes, a multiple of four for encodings of two and four bytes
 _TAIL = 30  # lines
-_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_BOMS = (  # that of UTF-32 begins like that of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _WINDOWS = re.compile(rb"[\x80-\x9f]")  # control characters in latin-1, letters and quotes in Windows-1252
 _OTHERS = {  # what a file that is no text begins with
     b"PK\x03\x04": "a zip or Excel file: call it .xlsx if it is from Excel, .zip if it is packed",
@@ -113,8 +119,8 @@ def text_source(path: Path, encoding: str | None = None, *, whole: bool = True) 
 
 def _last_lines(end: bytes, encoding: str) -> tuple[str, ...]:
     """Return the last lines of a file from its last bytes, without the first, which may have begun before."""
-    wide = {"utf-16-be": "utf-16-be", "utf-16": "utf-16-be" if end[:1] == b"\0" else "utf-16-le"}
-    text = end.decode(wide.get(encoding, encoding), errors="replace")
+    order = "be" if end[:1] == b"\0" else "le"  # of an encoding whose mark is at the beginning of the file
+    text = end.decode(f"{encoding}-{order}" if encoding in ("utf-16", "utf-32") else encoding, errors="replace")
     lines = re.split("\r\n|\r|\n", text)
     return tuple(lines[1 : None if lines[-1] else -1][-_TAIL:])
 
