@@ -217,7 +217,9 @@ def by_gap(gap, peak_depths=None, even=None):
 def test_a_wide_gap_shows_clusters_that_have_no_valleys_in_few_columns():
     found = by_gap(8.0)
     assert (found.chosen, found.found, found.clear) == (3, "gap", 6.0)
-    assert found.words == "3 clusters stand out (an eigenvalue of the graphs is 8.0 times the eigenvalue before it)"
+    assert found.words == (
+        "3 clusters stand out: few edges of the graphs join them (the gap between eigenvalues is 8.0)"
+    )
     assert found.measured == "gap"
     ((name, values, enough),) = found.curves
     assert (name, values.max(), enough) == ("gap", pytest.approx(8), 6)

@@ -170,11 +170,14 @@ class ClusterEvidence:
                 "without any do"
             )
         place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
+        if self.found == "gap" and self.depth is not None:
+            few = f"few edges of the graphs join them (the gap between eigenvalues is {self.gap[place]:.1f})"
+            return f"{self.chosen} clusters stand out: {few}{also}"
         if self.found == "gap":
-            times = f"{self.gap[place]:.1f} times"
-            beside = "that of samples without structure" if self.depth is None else "the eigenvalue before it"
-            what = "the gap between eigenvalues" if self.depth is None else "an eigenvalue of the graphs"
-            return f"{self.chosen} clusters stand out ({what} is {times} {beside}){also}"
+            return (
+                f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
+                f"samples without structure){also}"
+            )
         if self.found == "mixture" and self.shared_shape is not None:
             return (
                 f"{self.chosen} clusters stand out: Gaussian ones of one shape describe the samples better than any of "
