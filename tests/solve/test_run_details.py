@@ -48,7 +48,9 @@ def rng():
 def state(clustering, rng):
     n = clustering.n
     S = rng.normal(scale=0.1, size=(n, n))
-    return State(S=S, K=clustering.H.mean(axis=0), w=np.ones(len(clustering.H)), P=np.linalg.qr(rng.normal(size=(n, 3)))[0])
+    return State(
+        S=S, K=clustering.H.mean(axis=0), w=np.ones(len(clustering.H)), P=np.linalg.qr(rng.normal(size=(n, 3)))[0]
+    )
 
 
 def test_outcomes_are_converged_failed_or_neither():
@@ -146,7 +148,7 @@ def test_every_start_has_its_graph_and_its_labels(clustering, classification):
     assert_array_equal(K, clustering.H[0])
     assert_array_equal(w, [1])
     K, theta = uniform_theta(clustering)
-    assert_allclose(theta, 1 / len(clustering.H)**2)
+    assert_allclose(theta, 1 / len(clustering.H) ** 2)
     assert_allclose(K, combine(clustering.H, theta))
 
 

@@ -35,7 +35,9 @@ EPS = float(np.finfo(float).eps)
 def state(clustering):
     rng, n = np.random.default_rng(0), clustering.n
     S = rng.normal(scale=0.1, size=(n, n))
-    return State(S=S, K=clustering.H.mean(axis=0), w=np.ones(len(clustering.H)), P=np.linalg.qr(rng.normal(size=(n, 3)))[0])
+    return State(
+        S=S, K=clustering.H.mean(axis=0), w=np.ones(len(clustering.H)), P=np.linalg.qr(rng.normal(size=(n, 3)))[0]
+    )
 
 
 # schemes

@@ -30,7 +30,7 @@ _NOT_GIVEN: dict[str, object] = {"modality": (), "missing": (), "limits": "limit
 
 def reading_of(wishes: Wishes, paths: Sequence[Path], title: str | None) -> FileReading:
     """Return what a model keeps of how its files were read; `title` is the column of the ids, named or found."""
-    left_out = wishes.drop if wishes.labels is None else wishes.drop | {wishes.labels}
+    left_out = wishes.left_out if wishes.labels is None else wishes.left_out | {wishes.labels}
     given: dict[str, Any] = {name: getattr(wishes, name) for name in (*_OF_TEXT, *_OF_ANNOTATED, *_OF_ALL)}
     types = tuple(dict.fromkeys(map(type_of, paths)))
     return FileReading(types, wishes.id or title, tuple(sorted(left_out)), **given)

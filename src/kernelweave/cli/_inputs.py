@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from kernelweave._plural import counted
-from kernelweave._types import Array
+from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._numeric import fitted_columns, needed, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
@@ -24,7 +22,6 @@ from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tab
 from kernelweave.tabular.intake import need_annotated, stem_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
-from kernelweave.tabular.row_labels import text_of
 from kernelweave.tabular.table_parts import table_parts
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "partial_labels", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "read_files", "read_inputs"]
 
 
 _LISTED = 5  # columns that a note names
@@ -136,13 +133,15 @@ def _inputs_of(
         _need_columns(found, wishes, new=fitted is None)
     before = _Before.of(fitted)
     _say_absent(before, found)
+    _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
-    known: dict[str, str | None] = {}
+    known: dict[str, str] = {}
     for name, view in found.items():
         frame, source = _indexed(view.table), str(view.path)
         if wishes.labels is not None and wishes.labels in frame:
-            known |= _labels(frame.pop(wishes.labels))
+            given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
+            known = merged(known, {sample: label for sample, label in given if label is not None}, source)
         if before.was_mixed(name):
             tables[name] = frame
             continue
@@ -228,6 +227,14 @@ def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
         warnings.warn(f"No file holds {views}.", UserWarning, stacklevel=3)
 
 
+def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+    """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
+    for view in found.values() if new else ():
+        for name in sorted(wishes.usual_drop.intersection(view.table.columns) & wishes.left_out):
+            msg = f"{view.path}: the column {name!r} is left out of the features, since the labels are called so."
+            warnings.warn(msg, UserWarning, stacklevel=3)
+
+
 def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     held = [list(dict.fromkeys([*view.table.columns, *map(str, view.table.frame)])) for view in found.values()]
@@ -263,11 +270,6 @@ def _sources(files: Sequence[Path], views: Sequence[str]) -> dict[str, Path]:
     return dict(named)
 
 
-def _labels(column: pd.Series) -> dict[str, str | None]:
-    texts = [None if missing else text_of(value).strip() for value, missing in zip(column, column.isna(), strict=True)]
-    return {sample: text or None for sample, text in zip(column.index, texts, strict=True) if text != "-1"}
-
-
 def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile]) -> None:
     """Refuse views that share hardly any id; say how many samples are in all views if some are not."""
     sources = {name: view.path for name, view in found.items()}
@@ -300,21 +302,12 @@ def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile
         warnings.warn(f"{text}the others are in {some} of them.", UserWarning, stacklevel=2)
 
 
-def _joined(
-    tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int, several: bool
-) -> Inputs:
+def _joined(tables: dict[str, pd.DataFrame], known: dict[str, str] | None, *, least: int, several: bool) -> Inputs:
     order = list(dict.fromkeys(sample for table in tables.values() for sample in table.index))
     if len(order) < least:
         msg = f"There is only {counted(len(order), 'sample')}; at least {least} are needed."
         raise InvalidInputError(msg)
-    labels = None if known is None else [known.get(sample) for sample in order]
+    labels: list[str | None] | None = None if known is None else [known.get(sample) for sample in order]
     if not several:
         return Inputs(next(iter(tables.values())).reset_index(drop=True), order, labels)
     return Inputs(tables, order, labels)
-
-
-def partial_labels(labels: Sequence[str | None]) -> Array:
-    """Return labels in the form that classifiers take: text, and -1 for unlabelled samples."""
-    y = np.empty(len(labels), dtype=object)
-    y[:] = [-1 if label is None else label for label in labels]
-    return y
