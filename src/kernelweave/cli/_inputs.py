@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from kernelweave._plural import counted
+from kernelweave.cli._against_fit import Before
 from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._numeric import fitted_columns, needed, usable
 from kernelweave.cli._refusal import refusal
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
-from kernelweave.samples.mixed_table import MixedTable, is_mixed
-from kernelweave.samples.table import NamedColumns
-from kernelweave.samples.views import TableReading
+from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import need_annotated, stem_of
 from kernelweave.tabular.missing_codes import codes_of
@@ -107,7 +106,7 @@ def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) ->
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, wishes, rows):
         try:
-            yield _inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1)
+            yield _inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1, parted=True)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -124,6 +123,7 @@ def _inputs_of(
     fill: bool = False,
     fitted: BaseEstimator | None = None,
     least: int = 2,
+    parted: bool = False,
 ) -> Inputs:
     """Return the samples in tables that were read, as numbers or as mixed tables."""
     notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
@@ -131,8 +131,8 @@ def _inputs_of(
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
         _need_columns(found, wishes, new=fitted is None)
-    before = _Before.of(fitted)
-    _say_absent(before, found)
+    before = Before.of(fitted)
+    before.say_absent(list(found))
     _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
     tables: dict[str, pd.DataFrame] = {}
@@ -142,10 +142,12 @@ def _inputs_of(
         if wishes.labels is not None and wishes.labels in frame:
             given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
             known = merged(known, {sample: label for sample, label in given if label is not None}, source)
-        if before.was_mixed(name):
+        problems += [(source, other) for other in before.other_units(name, view.table, source, parted=parted)]
+        if before.mixed(name) is not None:
             tables[name] = frame
             continue
         columns = before.columns(name)
+        before.say_extra(name, list(map(str, frame)), source)
         frame = frame if columns is None else fitted_columns(frame, source, columns)
         kind = (mixed or None) if fitted is None else False
         named = view.table.ids is not None
@@ -190,41 +192,6 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
     text = f"{source}: {counted(int(counts.sum()), 'cell')} without a value ({columns}{more})"
     warnings.warn(f"{text}, filled with the median of the column.", UserWarning, stacklevel=2)
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table."""
-
-    readings: Mapping[str, TableReading]
-    names: Sequence[str] | None
-
-    @classmethod
-    def of(cls, fitted: BaseEstimator | None) -> _Before:
-        names = getattr(fitted, "feature_names_in_", None)
-        return cls(getattr(fitted, "readings_", {}), None if names is None else [str(name) for name in names])
-
-    @property
-    def several(self) -> bool:
-        """Whether the model was fitted on several tables; one table is called X."""
-        return any(name != "X" for name in self.readings)
-
-    def was_mixed(self, view: str) -> bool:
-        return isinstance(self.readings.get(view if self.several else "X"), MixedTable)
-
-    def columns(self, view: str) -> Sequence[str] | None:
-        if not self.several:
-            return self.names
-        reading = self.readings.get(view)
-        return reading.names if isinstance(reading, NamedColumns) else None
-
-
-def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
-    """Say which views of a fitted model no file holds."""
-    absent = [name for name in before.readings if before.several and name not in found]
-    if absent:
-        views = f"{counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}"
-        warnings.warn(f"No file holds {views}.", UserWarning, stacklevel=3)
 
 
 def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:

@@ -94,7 +94,7 @@ def _classified(
     y, n = partial_labels(known), sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(n, 'label')}", quiet=options.quiet):
         model.fit(inputs.X, y)
-        model.file_reading_ = reading_of(wishes, paths, inputs.title)
+        model.file_reading_ = reading_of(wishes, paths, inputs)
     with working("Checking the labels", quiet=options.quiet):
         check = _checked(model, inputs.X, y, folds)
     with working("Writing the results", quiet=options.quiet):

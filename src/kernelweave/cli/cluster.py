@@ -62,7 +62,7 @@ def cluster(
         _say_classes(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
-        model.file_reading_ = reading_of(wishes, paths, inputs.title)
+        model.file_reading_ = reading_of(wishes, paths, inputs)
     with working("Writing the results", quiet=options.quiet):
         along = None if beside is None else associate(model, beside, random_state=options.seed)
         other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
