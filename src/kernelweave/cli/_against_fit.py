@@ -24,8 +24,8 @@ __all__ = ["Before", "same_unit"]
 
 _SPELLINGS = {"lbs": "lb", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "sec": "s", "seconds": "s",
               "minutes": "min", "day": "d", "days": "d", "weeks": "week", "months": "month", "yr": "y", "yrs": "y",
-              "year": "y", "years": "y", "feet": "ft", "inches": "in", "miles": "mi", "$": "usd", "€": "eur", "£": "gbp",
-              "degrees": "deg", "counts": "count", "pts": "points"}  # fmt: skip
+              "year": "y", "years": "y", "feet": "ft", "inches": "in", "miles": "mi", "$": "usd", "€": "eur",
+              "£": "gbp", "degrees": "deg", "counts": "count", "pts": "points"}  # fmt: skip
 _SIGNS = str.maketrans({"µ": "u", "μ": "u", "²": "2", "³": "3", " ": None, "[": None, "]": None, "(": None, ")": None})
 
 

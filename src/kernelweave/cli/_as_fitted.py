@@ -43,7 +43,7 @@ def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Pa
     What was said of text holds for files of the same types, and the part of annotated data for such data. The ids, and
     the columns that were left out, are those of the fit if the files have such columns.
     """
-    wishes = reading.wishes()
+    wishes = reading.wishes(paths)
     before: FileReading | None = getattr(fitted, "file_reading_", None)
     if before is None:
         return wishes

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array
-from kernelweave.cli._refusal import refusal
+from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.number_text import MISSING, is_blank
@@ -114,7 +114,7 @@ def refuse_copies(X: Frames, labels: Sequence[str | None], ids: Sequence[str], s
                 msg = f'{view}: {text}, and is a feature. If it is no coincidence, leave it out with --drop "{name}".'
                 warnings.warn(msg, UserWarning, stacklevel=2)
     if problems:
-        raise InvalidInputError(refusal(problems))
+        raise InvalidFilesError(problems)
 
 
 def _equal(column: pd.Series, labels: Sequence[str]) -> bool:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from kernelweave._plural import counted
 from kernelweave.cli._against_fit import Before
 from kernelweave.cli._given_labels import label_texts, merged
-from kernelweave.cli._numeric import fitted_columns, needed, usable
-from kernelweave.cli._refusal import refusal
+from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
+from kernelweave.cli._options_by_type import misread_marks
+from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
-from kernelweave.tabular.intake import need_annotated, stem_of
+from kernelweave.tabular.intake import need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.table_parts import table_parts
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "need_columns", "read_files", "read_inputs"]
 
 
 _LISTED = 5  # columns that a note names
@@ -99,14 +100,14 @@ def read_inputs(
     warnings.
     """
     found, problems = read_files(files, views, wishes)
-    return _inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
+    return inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
 def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, wishes, rows):
         try:
-            yield _inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1, parted=True)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1, parted=True)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -114,7 +115,7 @@ def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) ->
             raise InvalidInputError(msg) from error
 
 
-def _inputs_of(
+def inputs_of(
     found: Mapping[str, ViewFile],
     problems: list[tuple[str, Problem]],
     wishes: Wishes,
@@ -130,7 +131,7 @@ def _inputs_of(
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        _need_columns(found, wishes, new=fitted is None)
+        need_columns(found, wishes, new=fitted is None)
     before = Before.of(fitted)
     before.say_absent(list(found))
     _say_like_labels(found, wishes, new=fitted is None)
@@ -142,9 +143,12 @@ def _inputs_of(
         if wishes.labels is not None and wishes.labels in frame:
             given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
             known = merged(known, {sample: label for sample, label in given if label is not None}, source)
+        problems += [(source, misread) for misread in misread_marks(frame, wishes)]
         problems += [(source, other) for other in before.other_units(name, view.table, source, parted=parted)]
-        if before.mixed(name) is not None:
+        read = before.mixed(name)
+        if read is not None:
             tables[name] = frame
+            problems += [(source, problem) for problem in ([] if several else without_data(frame, read))]
             continue
         columns = before.columns(name)
         before.say_extra(name, list(map(str, frame)), source)
@@ -154,7 +158,7 @@ def _inputs_of(
         tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
         problems += [(source, problem if columns is None else needed(problem)) for problem in wrong]
     if problems:
-        raise InvalidInputError(refusal(problems))
+        raise InvalidFilesError(problems)
     _check_overlap(tables, found)
     inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
     titles = {view.table.title for view in found.values()}
@@ -202,13 +206,30 @@ def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool
             warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+def need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
-    held = [list(dict.fromkeys([*view.table.columns, *map(str, view.table.frame)])) for view in found.values()]
+    files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
+    if wishes.labels is not None:
+        _need_one([[*view.table.columns, *map(str, view.table.frame)] for view in found.values()], wishes.labels, files)
     coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
-    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
-        if not any(column in each for each in held):
-            need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
+    if coded or wishes.drop:
+        held = [names for view in found.values() for names in _columns_in_file(view, wishes)]
+        for column in (*sorted(wishes.drop), *coded):
+            _need_one(held, column, files)
+
+
+def _need_one(held: Sequence[Sequence[str]], column: str, files: str) -> None:
+    if not any(column in names for names in held):
+        need_column(list(dict.fromkeys(held[0])), column, files)
+
+
+def _columns_in_file(view: ViewFile, wishes: Wishes) -> list[list[str]]:
+    """Return the columns of the tables in a file: --drop and --missing name those, not the ones after transposing."""
+    tables = [view.table]
+    if wishes.transpose is not None and wishes.transpose != (type_of(view.path) == ".gct"):
+        whole = replace(wishes, transpose=None, drop=frozenset(), usual_drop=frozenset())
+        tables = list(read_tables(view.path, whole).values())
+    return [[*table.columns, *map(str, table.frame)] for table in tables]
 
 
 def _indexed(table: TableFile) -> pd.DataFrame:

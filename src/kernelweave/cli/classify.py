@@ -81,7 +81,8 @@ def _classified(
     from kernelweave.explain import associate
 
     column, file = given
-    wishes, paths = reading.wishes(column if file is None else None, without=options.columns), option.paths_of(*sources)
+    paths = option.paths_of(*sources)
+    wishes = reading.wishes(paths, column if file is None else None, without=options.columns)
     with working("Reading", quiet=options.quiet):
         aside = None if file is None else labels_table(file, column, wishes)
         wishes = wishes if aside is None else beside_labels(wishes, str(aside.columns[0]), named=column is not None)

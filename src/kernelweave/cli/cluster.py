@@ -52,7 +52,8 @@ def cluster(
     from kernelweave.explain import associate
 
     files, view = files or [], view or []
-    wishes, paths = reading.wishes(without=options.columns), option.paths_of(files, view)
+    paths = option.paths_of(files, view)
+    wishes = reading.wishes(paths, without=options.columns)
     model = _model(options, clusters)
     folder = out or Path(f"{_name(files, view)}-clusters")
     more = [name for name, asked in ((BESIDE, options.has_metadata), (COMPARED, compare is not None)) if asked]
