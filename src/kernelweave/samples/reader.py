@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
@@ -158,8 +159,8 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
         views = views.with_gaps(names, widths)
     for name, width, expected in zip(names, views.widths, widths, strict=True):
         if width != expected:
-            what = type(estimator).__name__
-            msg = f"View {name!r} has {width} features, but {what} is expecting {expected} features."
+            what = f"{type(estimator).__name__} is expecting {counted(expected, 'feature')}"
+            msg = f"View {name!r} has {counted(width, 'feature')}, but {what}."
             raise InvalidInputError(msg)
     return views
 
@@ -298,7 +299,9 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     frame = nw.maybe_reset_index(as_frame(X, "X"))  # one table has no samples to align by their names
     if len(frame) < (2 if reset else 1):
         least = 2 if reset else 1
-        msg = f"Found {len(frame)} sample(s) in X (shape={frame.shape}) while a minimum of {least} is required."
+        msg = (
+            f"Found {counted(len(frame), 'sample')} in X (shape={frame.shape}) while a minimum of {least} is required."
+        )
         raise InvalidInputError(msg)
     if columns is None:
         return Views({"X": frame.to_native()}, choices=choices, readings=readings)
@@ -342,13 +345,13 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
     wanted = np.atleast_1d(np.asarray(spec))
     if wanted.dtype == bool:
         if wanted.shape != (n_columns,):
-            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {n_columns} columns."
+            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
         return _some(view, spec, np.flatnonzero(wanted))
     if wanted.dtype.kind in "iu":
         wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
         if len(wrong):
-            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {n_columns} columns."
+            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
         return _some(view, spec, wanted)
     return _some(view, spec, _named_columns(view, spec, wanted, names))

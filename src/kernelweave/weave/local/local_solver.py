@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from kernelweave._plural import counted
 from kernelweave._types import Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
 from kernelweave.core.graphs.pieces import strays, tied
@@ -143,7 +144,8 @@ class Local:
             n_jobs=plan.n_jobs,
             progress=StageProgress(plan.say),
         )
-        plan.say(f"graph: {found.graph.nnz // 2} edges between {n} samples, recall of neighbours {found.recall:.3f}")
+        edges = counted(found.graph.nnz // 2, "edge")
+        plan.say(f"graph: {edges} between {n} samples, recall of neighbours {found.recall:.3f}")
 
         def others() -> list[sparse.csr_array]:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
