@@ -25,7 +25,7 @@ CASES = {
     ),
     "but X has 1 column.": lambda: WeaveClustering(2, views={"a": [0], "b": [1]}).fit(X[:, :1]),
     "y has 1 label for 20 samples": lambda: WeaveClassifier().fit(X, [0]),
-    "one number for each kernel, so 1 number; got shape (2,)": lambda: WeaveClustering(
+    "one number for the only kernel; got shape (2,)": lambda: WeaveClustering(
         2, kernels=[Gaussian()], weights=[1, 2], solver=Dense()
     ).fit(X),
     "X holds 1 NaN or infinite value;": lambda: KernelBank([Gaussian()]).fit(

@@ -10,7 +10,6 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
 from kernelweave.core.consensus.self_weighted import median_weights
@@ -235,7 +234,8 @@ def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
         msg = f"weights must be 'self', 'uniform' or one number per kernel; got {weights!r}."
         raise InvalidInputError(msg) from error
     if p.shape != (len(names),):
-        msg = f"weights must hold one number for each kernel, so {counted(len(names), 'number')}; got shape {p.shape}."
+        which = "the only kernel" if len(names) == 1 else f"each of the {len(names)} kernels"
+        msg = f"weights must hold one number for {which}; got shape {p.shape}."
         raise InvalidInputError(msg)
     if not np.isfinite(p).all() or (p < 0).any() or p.sum() == 0:
         msg = f"weights must be finite, not negative and not all zero; got {p}."
