@@ -1,18 +1,26 @@
 """Every command works for every estimator with every solver."""
 
+from typing import get_args
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import ClassifierMixin
 
 import kernelweave
+from kernelweave.cli import _arguments
+from kernelweave.weave.choice import SOLVERS
 
-SOLVERS = ("dense", "local", "landmark")
 ESTIMATORS = tuple(
     name
     for name in kernelweave.__all__
     if isinstance(getattr(kernelweave, name), type) and hasattr(getattr(kernelweave, name), "fit")
 )
+
+
+def test_the_option_takes_every_solver():
+    assert ("auto", *SOLVERS) == _arguments.SOLVERS
+    assert get_args(_arguments.SolverName) == _arguments.SOLVERS
 
 
 def read(path):
