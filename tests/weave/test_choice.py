@@ -257,6 +257,7 @@ def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
     assert "faiss-cpu" in choice.reason
 
 
+@pytest.mark.usefixtures("three_solvers")
 def test_where_one_solver_is_left_the_reason_is_what_it_takes():
     assert choose(rows(150), {"gaps": "views with gaps"}).reason == "it takes views with gaps"
     assert choose(rows(9000), {"gaps": "views with gaps"}) == SolverChoice(Dense(), "it takes views with gaps")

@@ -20,7 +20,6 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import ThreadpoolController
 
-from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
@@ -215,7 +214,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         n = samples.n_samples
         check_memory(
             self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
-            what=f"{type(self).__name__} of {counted(n, 'sample')} and {counted(n_kernels, 'kernel')}",
+            what=f"{type(self).__name__} of {n} samples and {n_kernels} kernel{'s' * (n_kernels != 1)}",
             advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
             f"or fewer samples{' or kernels' if n_kernels > 1 else ''}",
         )

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.graphs.affinity import (
     Family,
@@ -158,7 +157,8 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: spar
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
     attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
-    plan.say(f"graph: {counted(S.nnz // 2, 'edge')} between {S.shape[0]} samples")
+    edges = S.nnz // 2
+    plan.say(f"graph: {edges} edge{'s' * (edges != 1)} between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():
         plan.say(f"scale: {version.name}, share {version.share:.0%}")
     copies = prepared.copies

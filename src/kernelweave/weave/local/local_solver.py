@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from kernelweave._plural import counted
 from kernelweave._types import Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
 from kernelweave.core.graphs.pieces import strays, tied
@@ -144,8 +143,9 @@ class Local:
             n_jobs=plan.n_jobs,
             progress=StageProgress(plan.say),
         )
-        edges = counted(found.graph.nnz // 2, "edge")
-        plan.say(f"graph: {edges} between {n} samples, recall of neighbours {found.recall:.3f}")
+        edges = found.graph.nnz // 2
+        told = f"graph: {edges} edge{'s' * (edges != 1)} between {n} samples"
+        plan.say(f"{told}, recall of neighbours {found.recall:.3f}")
 
         def others() -> list[sparse.csr_array]:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
