@@ -121,3 +121,12 @@ def test_a_class_called_like_no_label_is_named_with_the_option_that_settles_it(r
 def test_signs_that_are_classes_stay_classes(classes):
     column = pd.Series([*classes, "", "-1", None], name="kind", dtype=object)
     assert label_texts(column, "data.csv") == [*classes, None, None, None]
+
+
+def test_what_was_no_feature_is_not_said_to_be_left_out(run, by_chance):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    obs = by_chance.set_index("id")[["grp"]].astype(object)
+    anndata.AnnData(by_chance[list("abc")].to_numpy(), obs, pd.DataFrame(index=list("abc"))).write_h5ad("data.h5ad")
+    code, _, err = run("classify", "data.h5ad", "--labels-file", "labels.csv", "--out", "found")
+    assert code == 0, err
+    assert "grp" not in err

@@ -13,7 +13,7 @@ from kernelweave._plural import counted
 from kernelweave.cli._against_fit import Before
 from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
-from kernelweave.cli._options_by_type import misread_marks
+from kernelweave.cli._options_by_type import CELLS, misread_marks
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
@@ -200,7 +200,10 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
 
 def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
-    for view in found.values() if new else ():
+    tables = [
+        view for view in found.values() if new and type_of(view.path) in CELLS
+    ]  # others may hold more than features
+    for view in tables:
         for name in sorted(wishes.usual_drop.intersection(view.table.columns) & wishes.left_out):
             msg = f"{view.path}: the column {name!r} is left out of the features, since the labels are called so."
             warnings.warn(msg, UserWarning, stacklevel=3)

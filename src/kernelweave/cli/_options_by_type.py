@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from kernelweave.tabular import Wishes
 
-__all__ = ["HONOURED", "misread_marks", "refuse_unused"]
+__all__ = ["CELLS", "HONOURED", "misread_marks", "refuse_unused"]
 
 _JSON = (".json", ".jsonl", ".ndjson")
-_CELLS = (*TEXTS, *_JSON, ".parquet", ".feather", ".xlsx")  # whose cells may be texts that are numbers
+CELLS = (*TEXTS, *_JSON, ".parquet", ".feather", ".xlsx")  # whose cells may be texts, and whose columns are features
 HONOURED = {
     "header": (*TEXTS, ".xlsx"),
     "sep": TEXTS,
-    "decimal": _CELLS,
-    "thousands": _CELLS,
-    "limits": _CELLS,
-    "long": _CELLS,
+    "decimal": CELLS,
+    "thousands": CELLS,
+    "limits": CELLS,
+    "long": CELLS,
     "encoding": (*TEXTS, *_JSON, ".gct"),
     "sheet": (".xlsx",),
     "missing": tuple(suffix for suffix in FORMATS if suffix != ".gct"),
