@@ -95,9 +95,10 @@ class Before:
                 text = f"column {name!r} is in {own}, but the model was fitted on {fit}. Convert its numbers to {fit}."
                 problems.append(Problem(text))
             elif fit is not None and own is None:
-                advice = " Pass --chunk-rows 0 to compare units." if parted else ""
                 msg = f"{source}: no unit was found for column {name!r}: its numbers are taken as {fit}, as in the fit."
-                warnings.warn(f"{msg}{advice}", UserWarning, stacklevel=3)
+                if parted:
+                    msg = f"{source}: in parts, the unit of {name!r} is not compared with {fit}. Pass --chunk-rows 0."
+                warnings.warn(msg, UserWarning, stacklevel=3)
             elif own is not None and fit is None and name not in told:
                 msg = f"{source}: column {name!r} is in {own}. No unit is known of the fit: it must be the same."
                 warnings.warn(msg, UserWarning, stacklevel=3)

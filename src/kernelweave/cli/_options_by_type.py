@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.delimited import text_columns
 from kernelweave.tabular.intake import FORMATS, TEXTS, type_of
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import Problem, shown, shown_names
@@ -57,8 +56,10 @@ def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
         return []
     flag = "--decimal ," if wishes.decimal == "," else "--thousands ."
     found = {}
-    for name in [name for name in text_columns(frame) if name != wishes.labels]:
-        cells = frame[name].dropna().astype(str)
+    for name, column in frame.items():
+        if column.dtype.kind in "biufcmM" or hasattr(column.dtype, "categories") or name == wishes.labels:
+            continue  # no texts, or no feature
+        cells = column.dropna().astype(str)
         pointed = cells[cells.str.contains(".", regex=False)]
         if len(pointed) and all(map(is_number, cells)):
             found[str(name)] = pointed.iloc[0]

@@ -129,7 +129,7 @@ def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
 
     reading = mixed_reading(frame)
     if reading is None:
-        texts = [name for name in frame if frame[name].dtype.kind == "O" or frame[name].dtype.kind not in "biufcmM"]
+        texts = [name for name in frame if frame[name].dtype.kind not in "biufcmM"]
         return {}, {name: pd.to_numeric(frame[name]) for name in texts}
     read: dict[str, Any] = {}
     for column in reading.columns:
