@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kernelweave._plural import counted
 from kernelweave.cli._against_fit import Before
@@ -136,31 +136,20 @@ def inputs_of(
     before.say_absent(list(found))
     _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
+    frames = {name: _indexed(view.table) for name, view in found.items()}
+    known = _known_labels(frames, found, wishes)
+    asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
     tables: dict[str, pd.DataFrame] = {}
-    known: dict[str, str] = {}
     for name, view in found.items():
-        frame, source = _indexed(view.table), str(view.path)
-        if wishes.labels is not None and wishes.labels in frame:
-            given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
-            known = merged(known, {sample: label for sample, label in given if label is not None}, source)
-        problems += [(source, misread) for misread in misread_marks(frame, wishes)]
-        problems += [(source, other) for other in before.other_units(name, view.table, source, parted=parted)]
-        read = before.mixed(name)
-        if read is not None:
-            tables[name] = frame
-            problems += [(source, problem) for problem in ([] if several else without_data(frame, read))]
-            continue
-        columns = before.columns(name)
-        before.say_extra(name, list(map(str, frame)), source)
-        frame = frame if columns is None else fitted_columns(frame, source, columns)
-        kind = (mixed or None) if fitted is None else False
-        named = view.table.ids is not None
-        tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
-        problems += [(source, problem if columns is None else needed(problem)) for problem in wrong]
+        marks = misread_marks(frames[name], wishes) + before.other_units(
+            name, view.table, str(view.path), parted=parted
+        )
+        tables[name], wrong = _usable(name, view, frames[name], before, asked)
+        problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
         raise InvalidFilesError(problems)
     _check_overlap(tables, found)
-    inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    inputs = _joined(tables, known, least=least, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
     inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)
@@ -169,6 +158,43 @@ def inputs_of(
         return inputs
     each = {name: "mixed" if name in filled else "auto" for name in tables}
     return replace(inputs, kernels=each if several else "mixed")
+
+
+class _Asked(NamedTuple):
+    """The parameters of `usable` that are the same for all tables."""
+
+    mixed: bool | None
+    gaps: bool
+    fill: bool
+    alike: bool
+
+
+def _usable(
+    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, asked: _Asked
+) -> tuple[pd.DataFrame, list[Problem]]:
+    """Return a table as a model takes it, and what is in the way."""
+    source, read, columns = str(view.path), before.mixed(name), before.columns(name)
+    if read is not None:
+        return frame, [] if asked.gaps else without_data(frame, read)
+    before.say_extra(name, list(map(str, frame)), source)
+    frame = frame if columns is None else fitted_columns(frame, source, columns)
+    table, wrong = usable(frame, ids=view.table.ids is not None, **asked._asdict())
+    return table, wrong if columns is None else [needed(problem) for problem in wrong]
+
+
+def _known_labels(
+    frames: Mapping[str, pd.DataFrame], found: Mapping[str, ViewFile], wishes: Wishes
+) -> dict[str, str] | None:
+    """Return the labels of all tables by id, and take their column out of the tables; None if none are asked for."""
+    if wishes.labels is None:
+        return None
+    known: dict[str, str] = {}
+    for name, frame in frames.items():
+        if wishes.labels in frame:
+            source = str(found[name].path)
+            given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
+            known = merged(known, {sample: label for sample, label in given if label is not None}, source)
+    return known
 
 
 def _units(found: Mapping[str, ViewFile], *, several: bool) -> dict[str, str]:
