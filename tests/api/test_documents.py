@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kernelweave
+from kernelweave.cli import COMMANDS
 from kernelweave.weave.choice import SOLVERS
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,12 @@ def test_the_page_on_scaling_says_up_to_how_many_samples_a_solver_is_chosen(name
     text = " ".join((ROOT / "docs" / "scaling.md").read_text().split())
     (number,) = re.findall(rf"`{name.capitalize()}` for up to ([\d,]+)", text)
     assert int(number.rstrip(",").replace(",", "")) == SOLVERS[name].up_to
+
+
+def test_the_page_on_the_command_line_shows_every_command():
+    text = (ROOT / "docs" / "command-line.md").read_text()
+    shown = set(re.findall(r"^kernelweave (\w+)", text, re.MULTILINE))
+    assert sorted(shown) == sorted(COMMANDS)
 
 
 def test_every_file_that_contributing_names_exists():

@@ -1,18 +1,26 @@
 """Every command works for every estimator with every solver."""
 
+from typing import get_args
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import ClassifierMixin
 
 import kernelweave
+from kernelweave.cli import _arguments
+from kernelweave.weave.choice import SOLVERS
 
-SOLVERS = ("dense", "local", "landmark")
 ESTIMATORS = tuple(
     name
     for name in kernelweave.__all__
     if isinstance(getattr(kernelweave, name), type) and hasattr(getattr(kernelweave, name), "fit")
 )
+
+
+def test_the_option_takes_every_solver():
+    assert ("auto", *SOLVERS) == _arguments.SOLVERS
+    assert get_args(_arguments.SolverName) == _arguments.SOLVERS
 
 
 def read(path):
@@ -84,7 +92,8 @@ def test_views_with_the_solvers_that_take_them(run, views, solver, tmp_path):
 
 def test_views_with_landmarks_are_refused_with_the_solver_that_takes_them(refused, views):
     said = refused("cluster", *views, "-k", 3, "--solver", "landmark")
-    assert 'solver="landmark" does not take several views: use solver="dense" or "local".' in said
+    able = " or ".join(f'"{name}"' for name, solver in SOLVERS.items() if "views" in solver.supports)
+    assert f'solver="landmark" does not take several views: use solver={able}.' in said
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from kernelweave.cli import COMMANDS
+
 HEAVY = ("sklearn", "scipy", "pandas", "matplotlib", "numpy", "jinja2")
 
 
@@ -13,7 +15,7 @@ def imported(program):
     return subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("command", ["", "cluster", "classify", "inspect", "predict", "report", "demo"])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_imports_nothing_heavy(command):
     program = f"""
 from kernelweave.cli import main

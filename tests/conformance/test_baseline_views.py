@@ -8,52 +8,33 @@ from sklearn.datasets import make_blobs
 
 import kernelweave
 from kernelweave import Views, baselines
-from kernelweave.baselines import (
-    AASC,
-    GMC,
-    LMVSC,
-    MKKM,
-    NEMO,
-    RMKKM,
-    SCAN,
-    SNF,
-    FastMICE,
-    LaplaceLearning,
-    LateFusion,
-    PoissonLearning,
-    SimpleMKKM,
-)
+from kernelweave.baselines import GMC, NEMO, SCAN, SNF, LaplaceLearning, PoissonLearning
+from kernelweave.baselines._table_clusterer import TableClusterer
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 
 WIDE = {"wide": Gaussian(t=0.15), "wider": Gaussian(t=0.2)}
-SEVERAL = [
-    AASC(3, kernels=WIDE, random_state=0),
-    MKKM(3, kernels=WIDE, random_state=0),
-    RMKKM(3, kernels=WIDE, random_state=0),
-    SCAN(),
-    GMC(3),
-    NEMO(3, random_state=0),
-    SNF(3, random_state=0),
-    SimpleMKKM(3, kernels=WIDE, random_state=0),
-    LateFusion(3, kernels=WIDE, random_state=0),
-    LaplaceLearning(),
-    PoissonLearning(),
-]
 ANY_KERNEL = (SCAN, GMC, NEMO, SNF, LaplaceLearning, PoissonLearning)  # one `kernel`, for every view
-TABLES = [LMVSC(3, random_state=0), FastMICE(3, n_anchors=20, random_state=0)]  # no kernels
-WITHOUT_GAPS = (GMC, SNF, LMVSC, FastMICE)
+WITHOUT_GAPS = (GMC, SNF, TableClusterer)
+SMALL = {"n_clusters": 3, "random_state": 0, "kernels": WIDE, "n_anchors": 20}
 
 
-def one_kernel_models():
-    """Return every public baseline that is neither in `SEVERAL` nor in `TABLES`."""
-    models = [getattr(baselines, name) for name in baselines.__all__]
-    rest = [model() for model in models if model not in {type(several) for several in SEVERAL + TABLES}]
-    return [model if is_classifier(model) else model.set_params(n_clusters=3, random_state=0) for model in rest]
+def models(wanted):
+    """Return the public baselines whose class, and parameters, are wanted, for small data."""
+    public = [getattr(baselines, name)() for name in baselines.__all__]
+    chosen = [model for model in public if wanted(type(model), model.get_params())]
+    return [
+        model.set_params(
+            **{name: value for name, value in SMALL.items() if model.get_params().get(name, "auto") != "auto"}
+        )
+        for model in chosen
+    ]
 
 
-ONE = one_kernel_models()
+SEVERAL = models(lambda model, given: "kernels" in given or model in ANY_KERNEL)
+TABLES = models(lambda _, given: not {"kernel", "kernels"} & set(given))
+ONE = models(lambda model, given: "kernel" in given and model not in ANY_KERNEL)
 
 
 def named(estimator):
@@ -89,10 +70,9 @@ def found(model):
     return model.transduction_ if is_classifier(model) else model.labels_
 
 
-def test_the_models_of_one_kernel_have_the_parameter_kernel_and_those_of_several_take_several():
-    assert all("kernel" in model.get_params() for model in ONE)
-    assert all("kernels" in model.get_params() or isinstance(model, ANY_KERNEL) for model in SEVERAL)
-    assert not any({"kernel", "kernels"} & set(model.get_params()) for model in TABLES)
+def test_every_public_baseline_is_tested():
+    assert sorted(map(named, SEVERAL + TABLES + ONE)) == sorted(baselines.__all__)
+    assert all(isinstance(model, TableClusterer) for model in TABLES)
 
 
 @several_tables

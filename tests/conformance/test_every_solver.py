@@ -13,7 +13,6 @@ from sklearn.datasets import load_iris
 
 import kernelweave
 from kernelweave import (
-    Dense,
     KGLClassifier,
     KGLClustering,
     Landmark,
@@ -30,13 +29,15 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.kernels import Linear
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.report import model_report
+from kernelweave.weave import choice
 
 X, y = load_iris(return_X_y=True)
 X, y = X[::2], y[::2]
 PART = np.where(np.arange(len(y)) % 3, -1, y)
 NEW = X[:6] + 0.01
 
-SOLVERS = ("auto", "dense", "local", "landmark", Dense(), Local(n_candidates=20), Landmark(n_landmarks=20))
+SMALL = {"local": Local(n_candidates=20), "landmark": Landmark(n_landmarks=20)}
+SOLVERS = ("auto", *choice.SOLVERS, *(SMALL.get(name, solver) for name, solver in choice.SOLVERS.items()))
 CLUSTERERS = [
     *(WeaveClustering(3, random_state=0, solver=solver) for solver in SOLVERS),
     *(cls(3, random_state=0) for cls in (SMKLClustering, KGLClustering, PMKLClustering)),

@@ -7,12 +7,13 @@ from sklearn.base import is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kernelweave
-from kernelweave import Dense, Landmark, Local, WeaveClassifier, WeaveClustering
+from kernelweave import Landmark, Local, WeaveClassifier, WeaveClustering
 from kernelweave.errors import UndecidedWarning
 from kernelweave.weave.choice import SOLVERS
 
-WORDS = ("auto", "dense", "local", "landmark")
-OBJECTS = (Dense(), Local(n_candidates=20), Landmark(n_landmarks=10))
+WORDS = ("auto", *SOLVERS)
+SMALL = {"local": Local(n_candidates=20), "landmark": Landmark(n_landmarks=10)}
+OBJECTS = tuple(SMALL.get(name, solver) for name, solver in SOLVERS.items())
 CHECKED = [
     *(WeaveClustering(3, solver=solver) for solver in (*WORDS, *OBJECTS)),
     *(WeaveClassifier(solver=solver) for solver in (*WORDS, *OBJECTS)),

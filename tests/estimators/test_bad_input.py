@@ -55,7 +55,7 @@ def test_samples_that_cannot_be_used_are_refused(estimator, data, message):
         (np.ones(4), r"must be a square"),
         ([EYE, EYE[:5, :5]], r"'kernel 0' has 20, 'kernel 1' has 5"),
         ({"a": EYE, "b": EYE + np.triu(np.ones((20, 20)), 1)}, r"'b' must be symmetric; \|K - K'\| is up to 1"),
-        (np.where(EYE == 1, np.nan, 0.0), r"'kernel 0' holds 20 NaN or infinite value\(s\), the first at row 0"),
+        (np.where(EYE == 1, np.nan, 0.0), r"'kernel 0' holds 20 NaN or infinite values, the first at row 0"),
         (np.stack([EYE, np.full((20, 20), np.inf)]), "'kernel 1' holds"),
         ([], "No kernel matrix was given"),
         (np.ones((1, 1)), "1 sample"),

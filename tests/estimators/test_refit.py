@@ -19,10 +19,10 @@ from kernelweave import (
 )
 from kernelweave.baselines import GFHF, LGC, MKKM, S2LRR, S3R, SCAN, KernelKMeans, KernelSpectralClustering
 from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.weave.choice import SOLVERS
 
 X, Y = make_blobs(40, n_features=4, centers=2, random_state=0)
 PARTLY = np.where(np.arange(40) % 4 == 0, Y, -1)
-SOLVERS = ("dense", "local", "landmark")
 CLASSIFIERS = [
     *(WeaveClassifier(solver=solver, random_state=0) for solver in SOLVERS),
     *(model() for model in (SMKLClassifier, KGLClassifier, PMKLClassifier, GFHF, LGC, S2LRR, S3R, SCAN)),

@@ -36,7 +36,7 @@ def parameters(cls):
 
 
 def test_every_estimator_is_looked_at():
-    assert len(ESTIMATORS) == 28
+    assert len(ESTIMATORS) >= 28
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=named)

@@ -305,7 +305,7 @@ def test_a_kernel_that_is_no_dataclass_works_and_is_named_after_its_class(X):
 def test_values_that_are_not_finite_are_counted_and_refused(bank, X, make, bad):
     spoiled = X.copy()
     spoiled[2, 1] = spoiled[5, 0] = bad
-    with pytest.raises(InvalidInputError, match=r"X holds 2 NaN or infinite value\(s\).*Impute or drop"):
+    with pytest.raises(InvalidInputError, match=r"X holds 2 NaN or infinite values.*Impute or drop"):
         bank.fit(make(spoiled))
     with pytest.raises(InvalidInputError, match=r"X holds 2 NaN or infinite"):
         bank.fit_grams(make(spoiled))
@@ -328,12 +328,12 @@ def test_empty_new_samples_are_refused(bank, X):
 @pytest.mark.parametrize(
     ("table", "shape"),
     [
-        (np.ones(3), r"1 dimension\(s\), shape \(3,\)"),
-        ([1.0, 2.0], r"1 dimension\(s\), shape \(2,\)"),
-        (np.ones((2, 3, 4)), r"3 dimension\(s\), shape \(2, 3, 4\)"),
-        (sparse.coo_array(np.ones(3)), r"1 dimension\(s\), shape \(3,\)"),
-        (sparse.coo_array(np.ones((2, 3, 4))), r"3 dimension\(s\), shape \(2, 3, 4\)"),
-        (1.0, r"0 dimension\(s\), shape \(\)"),
+        (np.ones(3), r"1 dimension, shape \(3,\)"),
+        ([1.0, 2.0], r"1 dimension, shape \(2,\)"),
+        (np.ones((2, 3, 4)), r"3 dimensions, shape \(2, 3, 4\)"),
+        (sparse.coo_array(np.ones(3)), r"1 dimension, shape \(3,\)"),
+        (sparse.coo_array(np.ones((2, 3, 4))), r"3 dimensions, shape \(2, 3, 4\)"),
+        (1.0, r"0 dimensions, shape \(\)"),
     ],
 )
 def test_what_is_no_table_is_refused_with_its_shape(bank, table, shape):

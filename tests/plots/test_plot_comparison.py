@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.cluster import KMeans
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots import plot_comparison
@@ -72,3 +73,8 @@ def test_refuses_scores_that_are_no_numbers(ax):
 def test_refuses_a_table_without_any_score(ax):
     with pytest.raises(InvalidInputError, match="'acc' holds no number"):
         plot_comparison({**ROWS, "acc": [None] * 5}, value="acc", ax=ax)
+
+
+def test_a_model_is_no_table_of_scores():
+    with pytest.raises(InvalidInputError, match="draws a table with the column 'acc' of scores; got KMeans"):
+        plot_comparison(KMeans(2), value="acc")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from sklearn.cluster import KMeans
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots.surface import plot_heatmap, plot_surface
@@ -142,3 +143,10 @@ def test_refuses_rows_that_are_no_search_of_one_method_on_one_data_set(plot, row
         plot(rows, betas=(7,))
     with pytest.raises(InvalidInputError, match="No row has a value of acc"):
         plot(rows.assign(acc=np.nan))
+
+
+@both
+def test_what_is_no_table_is_refused_by_its_type(plot):
+    for thing in (KMeans(2), "rows.csv", None):
+        with pytest.raises(InvalidInputError, match=f"draw the rows of an experiment.* got {type(thing).__name__}"):
+            plot(thing)

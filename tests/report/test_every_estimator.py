@@ -14,17 +14,14 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.report import model_report
 from kernelweave.report._facts import read_facts
 from kernelweave.report._words import snippet
+from kernelweave.weave.choice import SOLVERS
 
 PLOTS = [getattr(plots, name) for name in plots.__all__]
 PLOTS = [plot for plot in PLOTS if "model" in inspect.signature(plot).parameters]
 KINDS = [getattr(module, name) for module in (estimators, baselines) for name in module.__all__]
 KINDS = [kind for kind in KINDS if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
 PAPER = [kind for kind in KINDS if kind.__name__.startswith(("KGL", "PMKL", "SMKL"))]
-SETTINGS = [
-    (kind, solver)
-    for kind in KINDS
-    for solver in (("dense", "local", "landmark") if "solver" in kind().get_params() else (None,))
-]
+SETTINGS = [(kind, solver) for kind in KINDS for solver in (SOLVERS if "solver" in kind().get_params() else (None,))]
 every_plot = pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.__name__)
 every_model = pytest.mark.parametrize(
     ("kind", "solver"), SETTINGS, ids=lambda value: getattr(value, "__name__", str(value))

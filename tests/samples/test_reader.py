@@ -361,7 +361,7 @@ def test_views_are_read_again_in_the_order_of_fit():
         ({"a": A, "c": B}, "fitted on the views a, b; got a, c"),
         ({"a": A, "b": B, "c": B}, "fitted on the views a, b; got a, b, c"),
         ([A, B], "fitted on the views a, b; got view 0, view 1"),
-        ({"a": A, "b": A}, "View 'b' has 3 features, but Model is expecting 1 features"),
+        ({"a": A, "b": A}, r"View 'b' has 3 features, but Model is expecting 1 feature\."),
     ],
 )
 def test_other_views_than_those_of_fit_are_refused(given, message):

@@ -43,27 +43,39 @@ def state(clustering):
 # schemes
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_version_says_what_auto_stands_for(version):
-    auto = {"printed": (False, None, 0.1), "released": (False, None, 0.1), "exact": (True, 15, 0.001)}
-    expected = auto.get(version, (True, 15, 0.001))
+AUTO = {  # what "auto" stands for: whether samples are scaled, neighbours that are kept, and the gamma of PMKL
+    "printed": (False, None, 0.1),
+    "released": (False, None, 0.1),
+    "exact": (True, 15, 0.001),
+    "safeguarded": (True, 15, 0.001),
+}
+
+
+@pytest.mark.parametrize("version", AUTO)
+def test_the_first_versions_keep_what_auto_stands_for(version):
     found = VERSIONS[version]
-    assert (found.scaled, found.n_neighbors, found.pmkl_gamma) == expected
-    assert pmkl(version, alpha=1, gamma="auto", classify=False).gamma == expected[2]
-    assert pmkl(version, alpha=1, gamma=0.25, classify=False).gamma == 0.25
-    for asked, kept in (("auto", expected[1]), ("all", None), (7, 7)):
+    assert (found.scaled, found.n_neighbors, found.pmkl_gamma) == AUTO[version]
+    for asked in ("auto", "all", 7):
         scheme = kgl(version, alpha=1, gamma=1, classify=False, n_neighbors=asked)
-        assert scheme.n_neighbors == kept
-        if version == "safeguarded" or kept is not None:
-            assert scheme.finish == KeepPositiveGraph(embed, kept)
+        if version == "safeguarded" or scheme.n_neighbors is not None:
+            assert scheme.finish == KeepPositiveGraph(embed, scheme.n_neighbors)
         else:
             assert scheme.finish is unchanged
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_version_says_what_auto_stands_for(version):
+    found = VERSIONS[version]
+    assert pmkl(version, alpha=1, gamma="auto", classify=False).gamma == found.pmkl_gamma
+    assert pmkl(version, alpha=1, gamma=0.25, classify=False).gamma == 0.25
+    for asked, kept in (("auto", found.n_neighbors), ("all", None), (7, 7)):
+        assert kgl(version, alpha=1, gamma=1, classify=False, n_neighbors=asked).n_neighbors == kept
     assert kgl(version, alpha=1, gamma=1, classify=True, n_neighbors=7).finish == KeepPositiveGraph(propagate, 7)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", AUTO)
 @pytest.mark.parametrize("classify", [True, False])
-def test_the_steps_of_a_scheme_are_those_of_its_version_in_order(version, classify):
+def test_the_steps_of_the_first_versions_are_theirs_in_order(version, classify):
     scheme = smkl(version, alpha=2, beta=3, gamma=4, classify=classify)
     names = [type(step).__name__ for step in scheme.steps]
     expected = {

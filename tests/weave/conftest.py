@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernelweave import Landmark, WeaveClassifier, WeaveClustering
+from kernelweave.weave import choice
 
 N_GROUPS = 4
 
@@ -36,3 +37,10 @@ def classify():
         return WeaveClassifier(solver=Landmark(60), random_state=seed, **options).fit(X, codes)
 
     return call
+
+
+@pytest.fixture
+def three_solvers(monkeypatch):
+    """Let "auto" choose among the first three solvers only, whatever others there are."""
+    few = {name: choice.SOLVERS[name] for name in ("dense", "local", "landmark")}
+    monkeypatch.setattr(choice, "SOLVERS", few)

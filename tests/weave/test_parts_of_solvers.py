@@ -78,6 +78,7 @@ def test_memory_that_is_just_enough_is_enough(monkeypatch, extra, name):
         assert choose(rows(1000), solver="dense").reason == "asked for"
 
 
+@pytest.mark.usefixtures("three_solvers")
 def test_the_solver_with_the_least_need_is_taken_if_it_just_fits(monkeypatch):
     samples, wishes = rows(9000), {"gaps": "gaps", "precomputed": "kernels"}
     need = Dense().memory(samples, 10, 3)
@@ -96,6 +97,7 @@ def test_a_solver_is_taken_up_to_its_number_of_samples(monkeypatch, n, name):
     assert choose(rows(n)).name == name
 
 
+@pytest.mark.usefixtures("three_solvers")
 @pytest.mark.parametrize(("n", "name"), [(20_000, "local"), (20_001, "landmark")])
 def test_without_faiss_local_graphs_are_of_few_samples(monkeypatch, n, name):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e15")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.baselines.mkkm import WeightedPartition
@@ -130,7 +131,8 @@ class RMKKM(KernelClusterer):
 
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         if len(H) ** (-1 / self.gamma) < np.finfo(np.float64).tiny:
-            msg = f"gamma={self.gamma:g} is too small for {len(H)} kernels: their weights are below 1e-300. Raise it."
+            few = f"gamma={self.gamma:g} is too small for {counted(len(H), 'kernel')}"
+            msg = f"{few}: their weights are below 1e-300. Raise it."
             raise InvalidInputError(msg)
         for K in H:
             centred_kernel(K)

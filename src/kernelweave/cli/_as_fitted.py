@@ -16,6 +16,7 @@ from kernelweave.tabular.omics_files import ANNOTATED
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from kernelweave.cli._inputs import Inputs
     from kernelweave.cli._reading_options import Reading
     from kernelweave.tabular import Wishes
 
@@ -28,12 +29,12 @@ _TOGETHER = (("decimal", "thousands"), ("long", "wide"), _OF_ANNOTATED)  # one m
 _NOT_GIVEN: dict[str, object] = {"modality": (), "missing": (), "limits": "limit", "wide": False}  # None for others
 
 
-def reading_of(wishes: Wishes, paths: Sequence[Path], title: str | None) -> FileReading:
-    """Return what a model keeps of how its files were read; `title` is the column of the ids, named or found."""
-    left_out = wishes.drop if wishes.labels is None else wishes.drop | {wishes.labels}
+def reading_of(wishes: Wishes, paths: Sequence[Path], inputs: Inputs) -> FileReading:
+    """Return what a model keeps of how its files were read: options, the column of ids, named or found, and units."""
+    left_out = wishes.left_out if wishes.labels is None else wishes.left_out | {wishes.labels}
     given: dict[str, Any] = {name: getattr(wishes, name) for name in (*_OF_TEXT, *_OF_ANNOTATED, *_OF_ALL)}
     types = tuple(dict.fromkeys(map(type_of, paths)))
-    return FileReading(types, wishes.id or title, tuple(sorted(left_out)), **given)
+    return FileReading(types, wishes.id or inputs.title, tuple(sorted(left_out)), units=dict(inputs.units), **given)
 
 
 def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Path]) -> Wishes:
@@ -42,7 +43,7 @@ def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Pa
     What was said of text holds for files of the same types, and the part of annotated data for such data. The ids, and
     the columns that were left out, are those of the fit if the files have such columns.
     """
-    wishes = reading.wishes()
+    wishes = reading.wishes(paths)
     before: FileReading | None = getattr(fitted, "file_reading_", None)
     if before is None:
         return wishes

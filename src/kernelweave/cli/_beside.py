@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.cli._formula_guard import unguarded
+from kernelweave.cli._given_labels import label_texts
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
 from kernelweave.tabular.problems import need_column
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from kernelweave.explain import Comparison
 
-__all__ = ["compared", "labels_beside", "metadata_beside", "names_beside"]
+__all__ = ["compared", "labels_beside", "labels_table", "metadata_beside", "names_beside"]
 
 _LABEL = "label"  # the column of labels in labels.csv
 
@@ -48,17 +49,19 @@ def metadata_beside(
     return pd.concat(parts, axis=1) if parts else None
 
 
-def labels_beside(ids: Sequence[str], path: Path, column: str | None, wishes: Wishes) -> list[str | None]:
-    """Return the labels of the samples in a file of their own, None where there is none."""
-    table = _named(_read_alone(path, wishes, labels=column))
+def labels_table(path: Path, column: str | None, wishes: Wishes) -> pd.DataFrame:
+    """Return the one column of labels in a file of their own, by id; codes for missing values are those of `wishes`."""
+    table = _named(_read_alone(path, wishes, labels=column, missing=wishes.missing))
     names = [str(name) for name in table]
     if column is None and len(names) != 1:
         msg = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
         raise InvalidInputError(msg)
-    name = names[0] if column is None else need_column(names, column, str(path))
-    series = _matched(table[[name]], ids, path)[name]
-    texts = ["" if missing else text_of(value).strip() for value, missing in zip(series, series.isna(), strict=True)]
-    return [text if text not in ("", "-1") else None for text in texts]
+    return table[[names[0] if column is None else need_column(names, column, str(path))]]
+
+
+def labels_beside(ids: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
+    """Return the labels of the samples in a file of their own, None where there is none."""
+    return label_texts(_matched(table, ids, path).iloc[:, 0], str(path))
 
 
 def compared(labels: Array, ids: Sequence[str], path: Path, wishes: Wishes) -> Comparison:
@@ -106,9 +109,9 @@ def names_beside(path: Path) -> dict[str, str]:
     raise InvalidInputError(msg)
 
 
-def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None) -> TableFile:
+def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None, missing: Sequence[str] = ()) -> TableFile:
     """Return the table in a file beside the samples, which may be written in another way than theirs."""
-    return read_table(path, id=wishes.id, labels=labels, header=wishes.header)
+    return read_table(path, id=wishes.id, labels=labels, header=wishes.header, missing=missing)
 
 
 def _named(table: TableFile) -> pd.DataFrame:

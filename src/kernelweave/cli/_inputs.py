@@ -7,24 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kernelweave._plural import counted
-from kernelweave._types import Array
-from kernelweave.cli._numeric import fitted_columns, needed, usable
-from kernelweave.cli._refusal import refusal
+from kernelweave.cli._against_fit import Before
+from kernelweave.cli._given_labels import label_texts, merged
+from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
+from kernelweave.cli._options_by_type import CELLS, misread_marks
+from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
-from kernelweave.samples.mixed_table import MixedTable, is_mixed
-from kernelweave.samples.table import NamedColumns
-from kernelweave.samples.views import TableReading
+from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
-from kernelweave.tabular.intake import need_annotated, stem_of
+from kernelweave.tabular.intake import need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
-from kernelweave.tabular.row_labels import text_of
 from kernelweave.tabular.table_parts import table_parts
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "partial_labels", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "need_columns", "read_files", "read_inputs"]
 
 
 _LISTED = 5  # columns that a note names
@@ -103,14 +100,14 @@ def read_inputs(
     warnings.
     """
     found, problems = read_files(files, views, wishes)
-    return _inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
+    return inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
 def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, wishes, rows):
         try:
-            yield _inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1, parted=True)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -118,7 +115,7 @@ def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) ->
             raise InvalidInputError(msg) from error
 
 
-def _inputs_of(
+def inputs_of(
     found: Mapping[str, ViewFile],
     problems: list[tuple[str, Problem]],
     wishes: Wishes,
@@ -127,35 +124,32 @@ def _inputs_of(
     fill: bool = False,
     fitted: BaseEstimator | None = None,
     least: int = 2,
+    parted: bool = False,
 ) -> Inputs:
     """Return the samples in tables that were read, as numbers or as mixed tables."""
     notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        _need_columns(found, wishes, new=fitted is None)
-    before = _Before.of(fitted)
-    _say_absent(before, found)
+        need_columns(found, wishes, new=fitted is None)
+    before = Before.of(fitted)
+    before.say_absent(list(found))
+    _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
+    frames = {name: _indexed(view.table) for name, view in found.items()}
+    known = _known_labels(frames, found, wishes)
+    asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
     tables: dict[str, pd.DataFrame] = {}
-    known: dict[str, str | None] = {}
     for name, view in found.items():
-        frame, source = _indexed(view.table), str(view.path)
-        if wishes.labels is not None and wishes.labels in frame:
-            known |= _labels(frame.pop(wishes.labels))
-        if before.was_mixed(name):
-            tables[name] = frame
-            continue
-        columns = before.columns(name)
-        frame = frame if columns is None else fitted_columns(frame, source, columns)
-        kind = (mixed or None) if fitted is None else False
-        named = view.table.ids is not None
-        tables[name], wrong = usable(frame, mixed=kind, gaps=several, fill=fill, alike=least < 2, ids=named)
-        problems += [(source, problem if columns is None else needed(problem)) for problem in wrong]
+        marks = misread_marks(frames[name], wishes) + before.other_units(
+            name, view.table, str(view.path), parted=parted
+        )
+        tables[name], wrong = _usable(name, view, frames[name], before, asked)
+        problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
-        raise InvalidInputError(refusal(problems))
+        raise InvalidFilesError(problems)
     _check_overlap(tables, found)
-    inputs = _joined(tables, known if wishes.labels is not None else None, least=least, several=several)
+    inputs = _joined(tables, known, least=least, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
     inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)
@@ -164,6 +158,43 @@ def _inputs_of(
         return inputs
     each = {name: "mixed" if name in filled else "auto" for name in tables}
     return replace(inputs, kernels=each if several else "mixed")
+
+
+class _Asked(NamedTuple):
+    """The parameters of `usable` that are the same for all tables."""
+
+    mixed: bool | None
+    gaps: bool
+    fill: bool
+    alike: bool
+
+
+def _usable(
+    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, asked: _Asked
+) -> tuple[pd.DataFrame, list[Problem]]:
+    """Return a table as a model takes it, and what is in the way."""
+    source, read, columns = str(view.path), before.mixed(name), before.columns(name)
+    if read is not None:
+        return frame, [] if asked.gaps else without_data(frame, read)
+    before.say_extra(name, list(map(str, frame)), source)
+    frame = frame if columns is None else fitted_columns(frame, source, columns)
+    table, wrong = usable(frame, ids=view.table.ids is not None, **asked._asdict())
+    return table, wrong if columns is None else [needed(problem) for problem in wrong]
+
+
+def _known_labels(
+    frames: Mapping[str, pd.DataFrame], found: Mapping[str, ViewFile], wishes: Wishes
+) -> dict[str, str] | None:
+    """Return the labels of all tables by id, and take their column out of the tables; None if none are asked for."""
+    if wishes.labels is None:
+        return None
+    known: dict[str, str] = {}
+    for name, frame in frames.items():
+        if wishes.labels in frame:
+            source = str(found[name].path)
+            given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
+            known = merged(known, {sample: label for sample, label in given if label is not None}, source)
+    return known
 
 
 def _units(found: Mapping[str, ViewFile], *, several: bool) -> dict[str, str]:
@@ -193,48 +224,41 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table."""
-
-    readings: Mapping[str, TableReading]
-    names: Sequence[str] | None
-
-    @classmethod
-    def of(cls, fitted: BaseEstimator | None) -> _Before:
-        names = getattr(fitted, "feature_names_in_", None)
-        return cls(getattr(fitted, "readings_", {}), None if names is None else [str(name) for name in names])
-
-    @property
-    def several(self) -> bool:
-        """Whether the model was fitted on several tables; one table is called X."""
-        return any(name != "X" for name in self.readings)
-
-    def was_mixed(self, view: str) -> bool:
-        return isinstance(self.readings.get(view if self.several else "X"), MixedTable)
-
-    def columns(self, view: str) -> Sequence[str] | None:
-        if not self.several:
-            return self.names
-        reading = self.readings.get(view)
-        return reading.names if isinstance(reading, NamedColumns) else None
+def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+    """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
+    tables = [
+        view for view in found.values() if new and type_of(view.path) in CELLS
+    ]  # others may hold more than features
+    for view in tables:
+        for name in sorted(wishes.usual_drop.intersection(view.table.columns) & wishes.left_out):
+            msg = f"{view.path}: the column {name!r} is left out of the features, since the labels are called so."
+            warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def _say_absent(before: _Before, found: Mapping[str, ViewFile]) -> None:
-    """Say which views of a fitted model no file holds."""
-    absent = [name for name in before.readings if before.several and name not in found]
-    if absent:
-        views = f"{counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}"
-        warnings.warn(f"No file holds {views}.", UserWarning, stacklevel=3)
-
-
-def _need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+def need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
-    held = [list(dict.fromkeys([*view.table.columns, *map(str, view.table.frame)])) for view in found.values()]
+    files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
+    if wishes.labels is not None:
+        _need_one([[*view.table.columns, *map(str, view.table.frame)] for view in found.values()], wishes.labels, files)
     coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
-    for column in (*([] if wishes.labels is None else [wishes.labels]), *sorted(wishes.drop), *coded):
-        if not any(column in each for each in held):
-            need_column(held[0], column, ", ".join(str(view.path) for view in found.values()))
+    if coded or wishes.drop:
+        held = [names for view in found.values() for names in _columns_in_file(view, wishes)]
+        for column in (*sorted(wishes.drop), *coded):
+            _need_one(held, column, files)
+
+
+def _need_one(held: Sequence[Sequence[str]], column: str, files: str) -> None:
+    if not any(column in names for names in held):
+        need_column(list(dict.fromkeys(held[0])), column, files)
+
+
+def _columns_in_file(view: ViewFile, wishes: Wishes) -> list[list[str]]:
+    """Return the columns of the tables in a file: --drop and --missing name those, not the ones after transposing."""
+    tables = [view.table]
+    if wishes.transpose is not None and wishes.transpose != (type_of(view.path) == ".gct"):
+        whole = replace(wishes, transpose=None, drop=frozenset(), usual_drop=frozenset())
+        tables = list(read_tables(view.path, whole).values())
+    return [[*table.columns, *map(str, table.frame)] for table in tables]
 
 
 def _indexed(table: TableFile) -> pd.DataFrame:
@@ -261,11 +285,6 @@ def _sources(files: Sequence[Path], views: Sequence[str]) -> dict[str, Path]:
         msg = f"Two views are called {twice!r}: name them with --view name=FILE."
         raise InvalidInputError(msg)
     return dict(named)
-
-
-def _labels(column: pd.Series) -> dict[str, str | None]:
-    texts = [None if missing else text_of(value).strip() for value, missing in zip(column, column.isna(), strict=True)]
-    return {sample: text or None for sample, text in zip(column.index, texts, strict=True) if text != "-1"}
 
 
 def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile]) -> None:
@@ -300,21 +319,12 @@ def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile
         warnings.warn(f"{text}the others are in {some} of them.", UserWarning, stacklevel=2)
 
 
-def _joined(
-    tables: dict[str, pd.DataFrame], known: dict[str, str | None] | None, *, least: int, several: bool
-) -> Inputs:
+def _joined(tables: dict[str, pd.DataFrame], known: dict[str, str] | None, *, least: int, several: bool) -> Inputs:
     order = list(dict.fromkeys(sample for table in tables.values() for sample in table.index))
     if len(order) < least:
         msg = f"There is only {counted(len(order), 'sample')}; at least {least} are needed."
         raise InvalidInputError(msg)
-    labels = None if known is None else [known.get(sample) for sample in order]
+    labels: list[str | None] | None = None if known is None else [known.get(sample) for sample in order]
     if not several:
         return Inputs(next(iter(tables.values())).reset_index(drop=True), order, labels)
     return Inputs(tables, order, labels)
-
-
-def partial_labels(labels: Sequence[str | None]) -> Array:
-    """Return labels in the form that classifiers take: text, and -1 for unlabelled samples."""
-    y = np.empty(len(labels), dtype=object)
-    y[:] = [-1 if label is None else label for label in labels]
-    return y

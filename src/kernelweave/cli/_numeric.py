@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,15 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix
-from kernelweave.samples.mixed_table import is_mixed
+from kernelweave.errors import InvalidInputError
+from kernelweave.samples.column_kinds import Column
+from kernelweave.samples.mixed_table import MixedTable, fit_mixed, is_mixed
 from kernelweave.tabular.problems import Problem, Way, need_column, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted_columns", "needed", "usable"]
+__all__ = ["fitted_columns", "mixed_reading", "needed", "usable", "without_data"]
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
@@ -61,15 +64,43 @@ def usable(
         numeric = readable.select_dtypes("number")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         none = np.zeros(values.shape, dtype=bool)
-        return table, problems + _holes(none, values, list(map(str, numeric)), fills=True)
+        problems += _holes(none, values, list(map(str, numeric)), fills=True)
+        return table, problems + ([] if problems or gaps else without_data(table, mixed_reading(table)))
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
     missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
     problems += _holes(missing, values, list(map(str, readable)), fills=fill)
+    if not problems and fill and not gaps:
+        problems = without_data(readable, mixed_reading(readable))
     if not problems and not alike and len(values) > 1 and (values == values[0]).all():
         problems = [Problem(f"all {len(values)} rows are the same: pass samples that differ in some feature.")]
     return pd.DataFrame(values, columns=readable.columns, index=table.index), problems
+
+
+def mixed_reading(table: pd.DataFrame) -> MixedTable | None:
+    """Return how a model reads a table that is mixed, or whose missing cells are filled; None for any other table."""
+    if not table.isna().any(axis=None) and not is_mixed(table):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the model says it again
+        try:
+            return fit_mixed(table, "X")[0]
+        except InvalidInputError:  # no column tells samples apart: the model says why
+            return MixedTable(tuple(Column(str(name), "left out", "") for name in table))
+
+
+def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Problem]:
+    """Return the problem that rows of a table lack every column that a model uses."""
+    used = [] if reading is None else [column.name for columns in reading.blocks.values() for column in columns]
+    lacking = table[[name for name in table if str(name) in used]].isna().all(axis=1).to_numpy()
+    if not used or not lacking.any():
+        return []
+    rows = np.flatnonzero(lacking)
+    more = "" if len(rows) == 1 else f" and {counted(len(rows) - 1, 'other row')}"
+    first = f"row {rows[0] + 1} (sample {str(table.index[rows[0]])!r})"
+    has = "has" if len(rows) == 1 else "have"
+    return [Problem(f"{first}{more} {has} no value in any feature. Add one, or leave the row out.")]
 
 
 def _holes(missing: Mask, values: Matrix, names: Sequence[str], *, fills: bool) -> list[Problem]:

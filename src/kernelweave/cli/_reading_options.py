@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from kernelweave.cli import _arguments as option
@@ -36,12 +37,16 @@ class Reading(OptionGroup):
     long: option.Long = None
     wide: option.Wide = False
 
-    def wishes(self, labels: str | None = None, *, without: Iterable[str] = ()) -> Wishes:
-        """Return what the readers of tables take; columns in `without` are left out, too."""
+    def wishes(self, paths: Sequence[Path], labels: str | None = None, *, without: Iterable[str] = ()) -> Wishes:
+        """Return what the readers of these files take; columns in `without` are left out, too.
+
+        An option that says nothing of any of the files is refused.
+        """
+        from kernelweave.cli._options_by_type import refuse_unused
         from kernelweave.samples.file_reading import LimitWord
         from kernelweave.tabular import Wishes
 
-        return Wishes(
+        wishes = Wishes(
             id=self.id,
             labels=labels,
             drop=frozenset((*(self.drop or ()), *without)),
@@ -60,3 +65,5 @@ class Reading(OptionGroup):
             long=self.long,
             wide=self.wide,
         )
+        refuse_unused(wishes, paths)
+        return wishes

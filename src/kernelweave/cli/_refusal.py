@@ -6,12 +6,21 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 
+from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.problems import Options, Problem
 
-__all__ = ["flags_of", "refusal"]
+__all__ = ["InvalidFilesError", "flags_of"]
 
 
-def refusal(found: Sequence[tuple[str, Problem]]) -> str:
+class InvalidFilesError(InvalidInputError):
+    """The files of a command cannot be used as they are; `problems` lists everything that was found, by file."""
+
+    def __init__(self, problems: Sequence[tuple[str, Problem]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(_message(problems))
+
+
+def _message(found: Sequence[tuple[str, Problem]]) -> str:
     """Return a message that lists problems by file, and a command with an option for each, ready to be copied."""
     lines = []
     for source, problem in found:

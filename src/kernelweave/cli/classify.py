@@ -51,6 +51,8 @@ def classify(
     from kernelweave.tabular.intake import stem_of
 
     _check_options(labels, labels_file, folds)
+    if labels is not None and labels_file is None:
+        _check_column(labels, reading, options)
     files, view = files or [], view or []
     model = _model(options)
     folder = out or Path(f"{stem_of(files[0]) if files else 'views'}-classes")
@@ -71,25 +73,29 @@ def _classified(
     from kernelweave._plural import counted
     from kernelweave.cli._alike_classes import say_alike
     from kernelweave.cli._as_fitted import reading_of
-    from kernelweave.cli._beside import labels_beside
-    from kernelweave.cli._inputs import partial_labels
+    from kernelweave.cli._beside import labels_beside, labels_table
+    from kernelweave.cli._given_labels import beside_labels, partial_labels, refuse_copies
     from kernelweave.cli._outcome import keep, tell
     from kernelweave.cli._report_content import Beside
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
 
     column, file = given
-    wishes, paths = reading.wishes(column if file is None else None, without=options.columns), option.paths_of(*sources)
+    paths = option.paths_of(*sources)
+    wishes = reading.wishes(paths, column if file is None else None, without=options.columns)
     with working("Reading", quiet=options.quiet):
+        aside = None if file is None else labels_table(file, column, wishes)
+        wishes = wishes if aside is None else beside_labels(wishes, str(aside.columns[0]), named=column is not None)
         inputs, beside = read_samples(model, options, *sources, wishes)
         known = inputs.labels or []
-        if file is not None:
-            known = labels_beside(inputs.ids, file, column, wishes)
+        if aside is not None and file is not None:
+            known = labels_beside(inputs.ids, aside, file)
+        refuse_copies(inputs.X, known, inputs.ids, str(paths[0]))
         say_alike(known)
     y, n = partial_labels(known), sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(n, 'label')}", quiet=options.quiet):
         model.fit(inputs.X, y)
-        model.file_reading_ = reading_of(wishes, paths, inputs.title)
+        model.file_reading_ = reading_of(wishes, paths, inputs)
     with working("Checking the labels", quiet=options.quiet):
         check = _checked(model, inputs.X, y, folds)
     with working("Writing the results", quiet=options.quiet):
@@ -105,6 +111,17 @@ def _check_options(labels: str | None, labels_file: Path | None, folds: int) -> 
         raise InvalidInputError(msg)
     if folds < 0 or folds == 1:
         msg = f"--folds must be 0, or 2 or more; got {folds}."
+        raise InvalidInputError(msg)
+
+
+def _check_column(labels: str, reading: Reading, options: FitOptions) -> None:
+    """Refuse a column of labels that another option names too."""
+    others = {"--drop": reading.drop, "--metadata-columns": options.columns, "--id": [reading.id]}
+    twice = [flag for flag, columns in others.items() if labels in (columns or ())]
+    if twice:
+        msg = (
+            f"--labels and {twice[0]} both name the column {labels!r}. Leave {twice[0]} out: labels have no other use."
+        )
         raise InvalidInputError(msg)
 
 

@@ -52,7 +52,8 @@ def cluster(
     from kernelweave.explain import associate
 
     files, view = files or [], view or []
-    wishes, paths = reading.wishes(without=options.columns), option.paths_of(files, view)
+    paths = option.paths_of(files, view)
+    wishes = reading.wishes(paths, without=options.columns)
     model = _model(options, clusters)
     folder = out or Path(f"{_name(files, view)}-clusters")
     more = [name for name, asked in ((BESIDE, options.has_metadata), (COMPARED, compare is not None)) if asked]
@@ -62,7 +63,7 @@ def cluster(
         _say_classes(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
-        model.file_reading_ = reading_of(wishes, paths, inputs.title)
+        model.file_reading_ = reading_of(wishes, paths, inputs)
     with working("Writing the results", quiet=options.quiet):
         along = None if beside is None else associate(model, beside, random_state=options.seed)
         other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import warnings
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernelweave.cli._inputs import ViewFile
-    from kernelweave.tabular.problems import Problem
+    from kernelweave.errors import InvalidInputError
+    from kernelweave.tabular import Problem, Wishes
 
 __all__ = ["inspect"]
 
@@ -40,35 +42,62 @@ def inspect(
     kernelweave inspect data.csv
     """
     from kernelweave.cli._inputs import read_files
-    from kernelweave.cli._numeric import usable
-    from kernelweave.cli._refusal import refusal
 
-    found, problems = read_files(files or (), view or (), reading.wishes(labels))
-    for each in found.values():
-        frame = each.table.frame.drop(columns=[name for name in (labels,) if name in each.table.frame])
-        _, wrong = usable(frame, gaps=len(found) > 1, fill=True, alike=True, ids=each.table.ids is not None)
-        problems += [(str(each.path), problem) for problem in wrong]
-    views = {name: _understood(each, problems, labels) for name, each in found.items()}
+    wishes = reading.wishes(option.paths_of(files or (), view or ()), labels)
+    found, problems = read_files(files or (), view or (), wishes)
+    refused = _refusal(found, problems, wishes)
+    unsettled = () if refused is None else _unsettled(refused)
+    views = {name: _understood(each, unsettled, labels) for name, each in found.items()}
     if json:
-        listed = [f"{source}: {problem.text}" for source, problem in problems]
+        listed = [] if refused is None else _listed(refused)
         typer.echo(jsonlib.dumps({"views": views, "problems": listed}, indent=2, ensure_ascii=False))
     else:
         for name, understood in views.items():
             _tell(name, understood)
-    if problems:
+    if refused is not None:
         if not json:
             typer.echo("\nThe files cannot be used as they are:")
-            typer.echo(refusal(problems))
+            typer.echo(str(refused))
         raise typer.Exit(2)
 
 
-def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str | None) -> dict[str, Any]:
+def _refusal(
+    found: Mapping[str, ViewFile], problems: list[tuple[str, Problem]], wishes: Wishes
+) -> InvalidInputError | None:
+    """Return the error with which `cluster`, or `classify` with labels, would refuse the files; None if not."""
+    from kernelweave.cli._given_labels import refuse_copies
+    from kernelweave.cli._inputs import inputs_of
+    from kernelweave.errors import InvalidInputError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is in the tables
+        try:
+            inputs = inputs_of(found, problems, wishes, fill=True)
+            if inputs.labels is not None:
+                refuse_copies(inputs.X, inputs.labels, inputs.ids, str(next(iter(found.values())).path))
+        except InvalidInputError as error:
+            return error
+    return None
+
+
+def _unsettled(refused: InvalidInputError) -> set[str]:
+    """Return the columns that an option must settle."""
+    problems = [problem for _, problem in getattr(refused, "problems", ())]
+    return {str(way.options["drop"]) for problem in problems for way in problem.ways if "drop" in way.options}
+
+
+def _listed(refused: InvalidInputError) -> list[str]:
+    problems = getattr(refused, "problems", None)
+    return [str(refused)] if problems is None else [f"{source}: {problem.text}" for source, problem in problems]
+
+
+def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) -> dict[str, Any]:
     """Return what was understood of a table, for JSON."""
     from kernelweave.tabular.summary import summarise
 
     table = view.table
-    unsettled = {str(way.options["drop"]) for _, problem in problems for way in problem.ways if "drop" in way.options}
-    uses = _left_out(table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame]))
+    frame = table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame])
+    uses, read = _as_read(frame)
     uses |= dict.fromkeys(unsettled, "to be settled")
     uses |= {} if labels is None else {labels: "labels"}
     columns = [
@@ -80,7 +109,7 @@ def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str
             "unit": table.units.get(column.name),
             "use": uses.get(column.name, "feature"),
         }
-        for column in summarise(table.frame)
+        for column in summarise(table.frame.assign(**read))
     ]
     return {
         "file": str(view.path),
@@ -92,20 +121,25 @@ def _understood(view: ViewFile, problems: list[tuple[str, Problem]], labels: str
     }
 
 
-def _left_out(frame: pd.DataFrame) -> dict[str, str]:
-    """Return the columns that a model would leave out of a mixed table."""
-    from kernelweave.errors import InvalidInputError
-    from kernelweave.samples.mixed_table import fit_mixed, is_mixed
+def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the columns that a model would leave out, and those of texts that it would read as numbers or dates."""
+    import pandas as pd
 
-    if not is_mixed(frame):
-        return {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            reading, _ = fit_mixed(frame, "X")
-        except InvalidInputError:  # no column tells samples apart
-            return dict.fromkeys(map(str, frame), "left out")
-    return dict.fromkeys(reading.left_out, "left out")
+    from kernelweave.cli._numeric import mixed_reading
+
+    reading = mixed_reading(frame)
+    if reading is None:
+        texts = [name for name in frame if frame[name].dtype.kind not in "biufcmM"]
+        return {}, {name: pd.to_numeric(frame[name]) for name in texts}
+    read: dict[str, Any] = {}
+    for column in reading.columns:
+        if frame[column.name].dtype.kind in "biufcmM":
+            continue
+        if column.kind == "number":
+            read[column.name] = pd.to_numeric(frame[column.name])
+        elif column.kind == "date":
+            read[column.name] = pd.to_datetime(frame[column.name], format="ISO8601", utc=True)
+    return dict.fromkeys(reading.left_out, "left out"), read
 
 
 def _tell(name: str, understood: dict[str, Any]) -> None:

@@ -95,6 +95,7 @@ def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) ->
 
 def _in_parts(path: Path, wishes: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
     """Yield the samples of a large file, and say how many are done."""
+    from kernelweave._plural import counted
     from kernelweave.cli._inputs import input_parts
 
     done = 0
@@ -102,7 +103,7 @@ def _in_parts(path: Path, wishes: Any, rows: int, fitted: BaseEstimator, *, quie
         yield part
         done += len(part.ids)
         if not quiet:
-            typer.echo(f"{done} samples predicted", err=True)
+            typer.echo(f"{counted(done, 'sample')} predicted", err=True)
 
 
 def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple[str, ...]]:

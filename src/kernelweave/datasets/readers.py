@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from kernelweave._plural import counted
 from kernelweave.datasets.contents import LabelledTable, LabelledTables, Layout, tables_of
 from kernelweave.datasets.mat_files import read_mat_content
 from kernelweave.datasets.npz_files import read_npz_content, read_npz_copy
@@ -70,7 +71,7 @@ def read_csv(path: Path, layout: Layout) -> LabelledTables:
                 msg = f"Line {i} of {path} should hold {what}, but {error}: fetch it again."
                 raise InvalidInputError(msg) from error
     if not numbers or len({len(row) for row in numbers}) > 1:
-        msg = f"{path} must have rows of equal length, got {len(numbers)} rows: fetch it again."
+        msg = f"{path} must have rows of equal length, got {counted(len(numbers), 'row')}: fetch it again."
         raise InvalidInputError(msg)
     return tables_of({"X": np.array(numbers), "y": np.array(labels)}, Layout(), path)
 

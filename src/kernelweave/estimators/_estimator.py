@@ -218,9 +218,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         n = samples.n_samples
         check_memory(
             self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
-            what=f"{type(self).__name__} of {n} samples and {n_kernels} kernels",
+            what=f"{type(self).__name__} of {n} samples and {n_kernels} kernel{'s' * (n_kernels != 1)}",
             advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
-            "or fewer samples or kernels",
+            f"or fewer samples{' or kernels' if n_kernels > 1 else ''}",
         )
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
@@ -154,7 +155,7 @@ def view_importance(
     views = fitted._read_again(X)
     y = None if y is None else np.asarray(labels_in_order(y, views))
     if y is not None and len(y) != views.n_samples:
-        msg = f"y has {len(y)} labels for {views.n_samples} samples: pass one per sample."
+        msg = f"y has {counted(len(y), 'label')} for {counted(views.n_samples, 'sample')}: pass one per sample."
         raise InvalidInputError(msg)
     part = _Part(model, views, y, classes)
     resampled = [part.of(_draw(views, y if classes else None, fraction, rng)) for _ in range(n_resamples)]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, Samples, Tile, TileOf, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import Kernel, Pair, Products, read_pair
@@ -173,7 +174,8 @@ class KernelBank:
             msg = "This KernelBank is not fitted: call bank.fit(X) on the training samples first."
             raise InvalidInputError(msg)
         if pair.X.shape[1] != self._n_features:
-            msg = f"X has {pair.X.shape[1]} features, but the bank was fitted on samples of {self._n_features}."
+            got = counted(pair.X.shape[1], "feature")
+            msg = f"X has {got}, but the bank was fitted on samples of {self._n_features}."
             raise InvalidInputError(msg)
 
 
@@ -209,7 +211,7 @@ def _checked_pair(X: Samples, Y: Samples | None = None) -> Pair:
         values = Z.data if sparse.issparse(Z) else Z
         if not np.isfinite(values).all():
             msg = (
-                f"{name} holds {np.count_nonzero(~np.isfinite(values))} NaN or infinite value(s); "
+                f"{name} holds {counted(int(np.count_nonzero(~np.isfinite(values))), 'NaN or infinite value')}; "
                 "kernels need finite numbers. Impute or drop them first."
             )
             raise InvalidInputError(msg)

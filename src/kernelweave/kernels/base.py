@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.numbers import as_samples
@@ -191,7 +192,7 @@ def read_pair(X: Samples, Y: Samples | None = None) -> Pair:
     pair = Pair(as_samples(X), None if Y is None or Y is X else as_samples(Y))
     if pair.X.shape[1] != pair.Y.shape[1]:
         msg = (
-            f"X has {pair.X.shape[1]} features but Y has {pair.Y.shape[1]}: "
+            f"X has {counted(pair.X.shape[1], 'feature')} but Y has {pair.Y.shape[1]}: "
             "a kernel compares samples of one feature space."
         )
         raise InvalidInputError(msg)

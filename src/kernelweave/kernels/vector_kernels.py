@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.base import (
@@ -362,8 +363,9 @@ class SelfTuning(Kernel):
         """Keep the training samples, in which neighbours are looked for, and their scales."""
         if pair.X.shape[0] <= self.n_neighbors:
             msg = (
-                f"SelfTuning looks for {self.n_neighbors} neighbours of each sample, but there are only "
-                f"{pair.X.shape[0]} samples. Lower n_neighbors."
+                f"SelfTuning looks for {counted(int(self.n_neighbors), 'neighbour')} of each sample, but there "
+                f"{'is' if pair.X.shape[0] == 1 else 'are'} only {counted(pair.X.shape[0], 'sample')}. "
+                f"{'Lower n_neighbors' if pair.X.shape[0] > 1 else 'Pass more samples'}."
             )
             raise InvalidInputError(msg)
         return replace(self, training=pair.X, scales=self._distances_to_neighbour(pair))

@@ -57,6 +57,12 @@ class Grid:
 
 def read_grid(rows: pd.DataFrame, metrics: Sequence[str], betas: Sequence[float] | None) -> Grid:
     """Return the mean over seeds of every metric at every alpha, gamma and beta."""
+    if not hasattr(rows, "pivot_table"):
+        msg = (
+            "plot_heatmap and plot_surface draw the rows of an experiment, a pandas DataFrame with the columns "
+            f"{', '.join(_COLUMNS)}; got {type(rows).__name__}. run_experiment returns such rows."
+        )
+        raise InvalidInputError(msg)
     for column in (*_COLUMNS, *metrics):
         if column not in rows:
             msg = (

@@ -67,6 +67,9 @@ def plot_comparison(
     Methods and data sets keep the order of the table. The dot is the mean of several runs, and a line joins the
     smallest and the largest. Rows without a score are left out.
     """
+    if not hasattr(table, "__getitem__"):
+        msg = f"plot_comparison draws a table with the column {value!r} of scores; got {type(table).__name__}."
+        raise InvalidInputError(msg)
     columns = [_column(table, name) for name in (dataset, method)]
     scores = _numbers(table, value)
     references = None if reference is None else _numbers(table, reference)

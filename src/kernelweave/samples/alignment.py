@@ -38,8 +38,8 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
     for name, table in tables.items():
         if name not in indexed and table.values.shape[0] != len(samples):
             msg = (
-                f"View {name!r} has no index to align its {table.values.shape[0]} rows by, but {next(iter(indexed))!r} "
-                f"has, and there are {len(samples)} samples: give it that index."
+                f"View {name!r} has no index to align its {counted(table.values.shape[0], 'row')} by, but "
+                f"{next(iter(indexed))!r} has, and there are {len(samples)} samples: give it that index."
             )
             raise InvalidInputError(msg)
         if name not in indexed and not all(index.equals(samples) for index in indexed.values()):

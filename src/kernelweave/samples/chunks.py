@@ -104,7 +104,8 @@ def table_source(X: Samples) -> Source:
     elif not isinstance(X, np.ndarray):
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2:
-        msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
+        got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
+        msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."
         raise InvalidInputError(msg)
     return sliced(X, checked=False)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from threadpoolctl import threadpool_limits
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.source import Part, Run, Source, Task, chosen, itself, windowed
 
@@ -34,7 +35,8 @@ def dask_source(X: Any) -> Source:
         parts = [(f"partition {i}", block) for i, block in enumerate(X.to_delayed())]
         return Source(_Blocks(tuple(parts)), width=len(X.columns), distributed=True)
     if X.ndim != 2:
-        msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
+        got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
+        msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."
         raise InvalidInputError(msg)
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from kernelweave.errors import BadFileError
@@ -27,6 +27,8 @@ class FileReading:
         The columns that are no features: those that were left out, labels and metadata.
     header, sep, decimal, thousands, encoding, sheet, layer, obsm, modality, transpose, missing, limits, long, wide
         The options that were given; None, False or () where they were not.
+    units : dict of str to str
+        The units that the files said, by column, or by view and column ("clinic: weight").
     """
 
     types: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class FileReading:
     limits: LimitWord = "limit"
     long: tuple[str, str, str] | None = None
     wide: bool = False
+    units: dict[str, str] = field(default_factory=dict)
 
     def check_loaded(self) -> None:
         """Refuse marks that no option could have set."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
@@ -18,7 +19,8 @@ def as_samples(X: Samples) -> Samples:
     X = unmasked(X) if isinstance(X, np.ma.MaskedArray) else X
     X = X if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
-        msg = f"Samples must form a 2-d table (n_samples, n_features); got {X.ndim} dimension(s), shape {X.shape}."
+        got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
+        msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."
         raise InvalidInputError(msg)
     if X.dtype.kind not in "fiub":
         msg = f"Samples must be real numbers; got dtype {X.dtype}. Encode text and categories as numbers first."

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
@@ -97,7 +98,8 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
         raise InvalidInputError(msg)
     labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     if len(labels) != n_samples:
-        msg = f"y has {len(labels)} labels for {n_samples} samples: pass one per sample, -1 for the unlabelled ones."
+        got = f"{counted(len(labels), 'label')} for {counted(n_samples, 'sample')}"
+        msg = f"y has {got}: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
     labelled = np.flatnonzero(~_unlabelled(labels))
     if not len(labelled):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave._types import Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
@@ -170,7 +171,8 @@ def _checked(K: Any, name: str, *, training: bool) -> Matrix:
     numbers: Matrix = K if K.dtype == np.float32 else K.astype(np.float64, copy=False)
     if not np.isfinite(numbers).all():
         bad = np.argwhere(~np.isfinite(numbers))
-        msg = f"{name!r} holds {len(bad)} NaN or infinite value(s), the first at row {bad[0][0]}, column {bad[0][1]}."
+        what = counted(len(bad), "NaN or infinite value")
+        msg = f"{name!r} holds {what}, the first at row {bad[0][0]}, column {bad[0][1]}."
         raise InvalidInputError(msg)
     check_kernel(numbers, repr(name), training=training, advice=DIVIDE)
     return numbers

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from kernelweave._plural import counted
 from kernelweave._types import Table, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import need_samples
@@ -166,8 +167,8 @@ def _like_fitted(estimator: BaseEstimator, views: Views) -> Views:
         views = views.with_gaps(names, widths)
     for name, width, expected in zip(names, views.widths, widths, strict=True):
         if width != expected:
-            what = type(estimator).__name__
-            msg = f"View {name!r} has {width} features, but {what} is expecting {expected} features."
+            what = f"{type(estimator).__name__} is expecting {counted(expected, 'feature')}"
+            msg = f"View {name!r} has {counted(width, 'feature')}, but {what}."
             raise InvalidInputError(msg)
     return views
 
@@ -339,7 +340,9 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     frame = nw.maybe_reset_index(as_frame(X, "X"))  # one table has no samples to align by their names
     if len(frame) < (2 if reset else 1):
         least = 2 if reset else 1
-        msg = f"Found {len(frame)} sample(s) in X (shape={frame.shape}) while a minimum of {least} is required."
+        msg = (
+            f"Found {counted(len(frame), 'sample')} in X (shape={frame.shape}) while a minimum of {least} is required."
+        )
         raise InvalidInputError(msg)
     if columns is None:
         return Views({"X": frame.to_native()}, choices=choices, readings=readings)

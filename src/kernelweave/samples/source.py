@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.numbers import as_samples
@@ -85,7 +86,9 @@ def as_rows(rows: Table, name: str, width: int | None) -> Samples:
         msg = f"{name} is empty: its shape is {found.shape}. Leave out chunks without rows."
         raise InvalidInputError(msg)
     if width is not None and found.shape[1] != width:
-        msg = f"{name} has {found.shape[1]} columns, but those before it have {width}: all must have the same."
+        msg = (
+            f"{name} has {counted(found.shape[1], 'column')}, but those before it have {width}: all must have the same."
+        )
         raise InvalidInputError(msg)
     values = found.data if sparse.issparse(found) else found
     if not np.isfinite(values).all():
@@ -101,7 +104,7 @@ def _where_not_finite(rows: Any) -> str:
     else:
         bad = np.argwhere(~np.isfinite(table.data))
         bad = np.column_stack([table.coords[0][bad[:, 0]], table.coords[1][bad[:, 0]]])
-    return f"{len(bad)} NaN or infinite value(s), the first in its row {bad[0][0]}, column {bad[0][1]}"
+    return f"{counted(len(bad), 'NaN or infinite value')}, the first in its row {bad[0][0]}, column {bad[0][1]}"
 
 
 @dataclass
@@ -206,7 +209,7 @@ def read_lengths(source: Source, run: Run) -> None:
     for i, (name, n, d) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
         if d != source.width:
-            msg = f"{name} has {d} columns, but those before it have {source.width}: all must have the same."
+            msg = f"{name} has {counted(d, 'column')}, but those before it have {source.width}: all must have the same."
             raise InvalidInputError(msg)
         lengths.append(n)
     source.lengths = lengths

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.source import Part, Source
 
@@ -44,7 +45,8 @@ def _parquet(files: list[Path]) -> Source:
             raise DataUnavailableError(_unreadable(file, error)) from error
         width = metadata.num_columns if width is None else width
         if metadata.num_columns != width:
-            msg = f"{file} has {metadata.num_columns} columns, but {files[0]} has {width}: all must have the same."
+            got = counted(metadata.num_columns, "column")
+            msg = f"{file} has {got}, but {files[0]} has {width}: all must have the same."
             raise InvalidInputError(msg)
         if metadata.num_rows == 0:
             msg = f"{file} is empty: its shape is (0, {width}). Leave out files without rows."
@@ -93,7 +95,7 @@ def _zarr(path: Path) -> Source:
         msg = f"{path} holds neither Parquet files nor a Zarr array ({type(error).__name__}: {error})."
         raise DataUnavailableError(msg) from error
     if array.ndim != 2:
-        msg = f"Samples must form a 2-d table (n_samples, n_features); {path} has {array.ndim} dimension(s)."
+        msg = f"Samples must form a 2-d table (n_samples, n_features); {path} has {counted(array.ndim, 'dimension')}."
         raise InvalidInputError(msg)
     n, d = array.shape
     own = int(array.chunks[0])

@@ -84,7 +84,7 @@ def read_table(thing: Any, name: str) -> Table:
         values = _as_array(thing, name)
     if values.ndim != 2:
         msg = (
-            f"View {name!r} must be a table of shape (n_samples, n_features); got {values.ndim} dimension(s), "
+            f"View {name!r} must be a table of shape (n_samples, n_features); got {counted(values.ndim, 'dimension')}, "
             f"shape {values.shape}. Reshape one column by x[:, None]."
         )
         raise InvalidInputError(msg)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
@@ -34,13 +35,13 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
     wanted = np.atleast_1d(np.asarray(spec))
     if wanted.dtype == bool:
         if wanted.shape != (n_columns,):
-            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {n_columns} columns."
+            msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
         return _some(view, spec, np.flatnonzero(wanted))
     if wanted.dtype.kind in "iu":
         wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
         if len(wrong):
-            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {n_columns} columns."
+            msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
         return _some(view, spec, wanted)
     return _some(view, spec, _named_columns(view, spec, wanted, names))

@@ -234,7 +234,8 @@ def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
         msg = f"weights must be 'self', 'uniform' or one number per kernel; got {weights!r}."
         raise InvalidInputError(msg) from error
     if p.shape != (len(names),):
-        msg = f"weights must hold one number for each of the {len(names)} kernels; got shape {p.shape}."
+        which = "the only kernel" if len(names) == 1 else f"each of the {len(names)} kernels"
+        msg = f"weights must hold one number for {which}; got shape {p.shape}."
         raise InvalidInputError(msg)
     if not np.isfinite(p).all() or (p < 0).any() or p.sum() == 0:
         msg = f"weights must be finite, not negative and not all zero; got {p}."

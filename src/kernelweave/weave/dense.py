@@ -162,7 +162,8 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: spar
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
     attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
-    plan.say(f"graph: {S.nnz // 2} edges between {S.shape[0]} samples")
+    edges = S.nnz // 2
+    plan.say(f"graph: {edges} edge{'s' * (edges != 1)} between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():
         plan.say(f"scale: {version.name}, share {version.share:.0%}")
     copies = prepared.copies

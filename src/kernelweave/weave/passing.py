@@ -65,8 +65,8 @@ def pass_over(
         progress("passing", done, n)
     if done < n:
         msg = (
-            f"X gave {done} rows, but {n} when it was first read: pass an iterable that starts from the beginning each "
-            "time."
+            f"X gave {counted(done, 'row')}, but {n} when it was first read: pass an iterable that starts from the "
+            "beginning each time."
         )
         raise InvalidInputError(msg)
     return outs
@@ -143,4 +143,5 @@ def _check_width(source: Source, n_features: int) -> None:
 
 
 def _other_width(width: int | None, n_features: int) -> str:
-    return f"X has {width} features, but the model was fitted on samples of {n_features}."
+    got = "an unknown number of features" if width is None else counted(width, "feature")
+    return f"X has {got}, but the model was fitted on samples of {n_features}."

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kernelweave._plural import counted
 from kernelweave._types import HasShape, Labels
 from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
@@ -188,7 +189,8 @@ def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width
 
 def _check_labels(task: LabelTask, n: int) -> None:
     if len(task.codes) != n:
-        msg = f"y has {len(task.codes)} labels for {n} samples: pass one per sample, -1 for the unlabelled ones."
+        got = f"{counted(len(task.codes), 'label')} for {counted(n, 'sample')}"
+        msg = f"y has {got}: pass one per sample, -1 for the unlabelled ones."
         raise InvalidInputError(msg)
 
 

@@ -151,7 +151,9 @@ class Local:
             n_jobs=plan.n_jobs,
             progress=StageProgress(plan.say),
         )
-        plan.say(f"graph: {found.graph.nnz // 2} edges between {n} samples, recall of neighbours {found.recall:.3f}")
+        edges = found.graph.nnz // 2
+        told = f"graph: {edges} edge{'s' * (edges != 1)} between {n} samples"
+        plan.say(f"{told}, recall of neighbours {found.recall:.3f}")
 
         def others() -> list[sparse.csr_array]:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]

@@ -1,0 +1,130 @@
+"""The labels of `classify`: which entries are labels at all, and which features only repeat them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelweave._plural import counted
+from kernelweave._types import Array
+from kernelweave.cli._refusal import InvalidFilesError
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.missing_codes import codes_of
+from kernelweave.tabular.number_text import MISSING, is_blank
+from kernelweave.tabular.problems import Problem, Way, shown_names
+from kernelweave.tabular.row_labels import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kernelweave.cli._inputs import Frames
+    from kernelweave.tabular import Wishes
+
+__all__ = ["beside_labels", "label_texts", "merged", "partial_labels", "refuse_copies"]
+
+_UNLABELLED = ("-1", "-1.0")
+_WORDS = frozenset(("not available", "not determined", "not known", "not labeled", "not labelled", "tbd", "unassigned",
+                    "unclassified", "undefined", "undetermined", "unlabeled", "unlabelled",
+                    "unspecified"))  # besides those for missing numbers  # fmt: skip
+_CHANCE = 1e-3  # of a feature being equal to the labels, above which it may be a coincidence
+
+
+def label_texts(column: pd.Series, source: str) -> list[str | None]:
+    """Return the labels in a column as text, None where there is none: no entry, -1, or a mark such as ?."""
+    texts = ["" if gap else text_of(value).strip() for value, gap in zip(column, column.isna(), strict=True)]
+    marks = _marks(set(texts))
+    counts = Counter(text for text in texts if text in marks)
+    if counts:
+        n = sum(counts.values())
+        told = f"{counted(n, 'label')} of {str(column.name)!r} {'is' if n == 1 else 'are'} taken as unlabelled"
+        advice = "If it is a class, write it as a word" if len(counts) == 1 else "If one is a class, write it as a word"
+        warnings.warn(f"{source}: {told} ({shown_names(sorted(counts))}). {advice}.", UserWarning, stacklevel=2)
+    known = [None if text in ("", *_UNLABELLED) or text in marks else text for text in texts]
+    _say_words(known, str(column.name), source)
+    return known
+
+
+def _marks(texts: set[str]) -> set[str]:
+    """Return the texts that are marks for a missing entry; beside signs such as + and **, only ? and NA are some."""
+    signs = any(text and not is_blank(text) and not any(map(str.isalnum, text)) for text in texts)
+    blank = {text for text in texts if text and is_blank(text)}
+    return {text for text in blank if text in (*MISSING, "?") or not (signs or text.isalpha())}
+
+
+def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:
+    """Issue a warning for every class that is called like samples without a label."""
+    for name, count in Counter(label for label in labels if label is not None).items():
+        if name.lower() in _WORDS or (is_blank(name) and name.isalpha()):
+            msg = (
+                f"{source}: {name!r} is taken as a class ({counted(count, 'label')}), but is called like samples "
+                f'without a label. If it stands for unlabelled, pass --missing "{column}={name}".'
+            )
+            warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def beside_labels(wishes: Wishes, name: str, *, named: bool) -> Wishes:
+    """Return the options for the tables of samples whose labels, called `name`, are in a file of their own.
+
+    A column of that name is no feature, and codes for its missing values are not those of the tables. A name that is a
+    number was not in the file but its place, unless the user `named` it.
+    """
+    codes = tuple(code for code in wishes.missing if codes_of([code])[0][0] != name)
+    like = frozenset({name}) if named or not name.isdecimal() else frozenset()
+    return replace(wishes, missing=codes, usual_drop=wishes.usual_drop | like)
+
+
+def merged(known: Mapping[str, str], new: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return the labels of several tables by id; refuse a sample whose tables name different classes."""
+    for sample, label in new.items():
+        if known.get(sample, label) != label:
+            msg = (
+                f"{source}: sample {sample!r} has the label {label!r}, but {known[sample]!r} in another table. Give it "
+                "one class, or leave one of the columns out."
+            )
+            raise InvalidInputError(msg)
+    return {**known, **new}
+
+
+def refuse_copies(X: Frames, labels: Sequence[str | None], ids: Sequence[str], source: str) -> None:
+    """Refuse features that equal the given labels: with them, every accuracy would be that of the labels themselves.
+
+    With so few labels that the two may be equal by chance, a warning says so instead. `source` is the file of a table.
+    """
+    given = {sample: label for sample, label in zip(ids, labels, strict=True) if label is not None}
+    counts = Counter(given.values())
+    if len(counts) < 2:
+        return
+    ways = math.lgamma(len(given) + 1) - sum(math.lgamma(count + 1) for count in counts.values())
+    problems = []
+    for view, frame in X.items() if isinstance(X, dict) else [(source, X.set_axis(list(ids), axis=0))]:
+        own = frame.loc[[sample for sample in given if sample in frame.index]]
+        expected = [given[sample] for sample in own.index]
+        for name in [name for name, column in own.items() if _equal(column, expected)]:
+            text = f"column {str(name)!r} equals the given labels in all {counted(len(own), 'labelled sample')}"
+            if ways > -math.log(_CHANCE):
+                leave = Way("leave it out", {"drop": str(name)})
+                problems.append((view, Problem(f"{text}: no accuracy would mean anything with it.", (leave,))))
+            else:
+                msg = f'{view}: {text}, and is a feature. If it is no coincidence, leave it out with --drop "{name}".'
+                warnings.warn(msg, UserWarning, stacklevel=2)
+    if problems:
+        raise InvalidFilesError(problems)
+
+
+def _equal(column: pd.Series, labels: Sequence[str]) -> bool:
+    """Return whether a feature is the labels, but for small and capital letters."""
+    pairs = zip(column, labels, strict=True)
+    return bool(labels) and all(text_of(value).strip().casefold() == label.casefold() for value, label in pairs)
+
+
+def partial_labels(labels: Sequence[str | None]) -> Array:
+    """Return labels in the form that classifiers take: text, and -1 for unlabelled samples."""
+    y = np.empty(len(labels), dtype=object)
+    y[:] = [-1 if label is None else label for label in labels]
+    return y

@@ -1,0 +1,132 @@
+"""The labels of `classify` are no features, and what stands for no label is no class."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernelweave
+from kernelweave.cli._given_labels import label_texts
+
+
+@pytest.fixture
+def by_chance(run):
+    """Write 60 samples whose classes have nothing to do with their features, and every other label into a file."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)).round(3), columns=list("abc"))
+    frame.insert(0, "id", [f"s{i}" for i in range(60)])
+    frame["grp"] = np.tile(["x", "y", "y", "x"], 15)
+    frame.to_csv("data.csv", index=False)
+    frame.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False)
+    return frame
+
+
+def accuracy(out):
+    return json.loads(out)["accuracy"]["value"]
+
+
+@pytest.mark.parametrize("named", [(), ("--labels", "grp")])
+def test_a_column_called_like_the_labels_in_a_file_of_their_own_is_no_feature(run, by_chance, named):
+    code, out, err = run("classify", "data.csv", *named, "--labels-file", "labels.csv", "--json", "--out", "found")
+    assert code == 0, err
+    assert accuracy(out) < 0.75
+    assert "data.csv: the column 'grp' is left out of the features, since the labels are called so." in err
+    model = kernelweave.load("found/model.kw")
+    assert list(model.feature_names_in_) == list("abc")
+    code, _, err = run("predict", "found", "data.csv")
+    assert code == 0, err
+    assert "grp" not in err
+
+
+def test_the_place_of_a_column_without_a_name_is_not_taken_for_its_name(run, by_chance):
+    by_chance.drop(columns="grp").to_csv("data.csv", index=False, header=False)
+    by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
+    code, _, err = run("classify", "data.csv", "--no-header", "--labels-file", "labels.csv", "--out", "found")
+    assert code == 0, err
+    assert list(kernelweave.load("found/model.kw").feature_names_in_) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("given", [("--labels-file", "labels.csv"), ("--labels", "grp")])
+def test_a_feature_that_equals_the_labels_is_refused(run, refused, by_chance, given):
+    by_chance["Group"] = by_chance["grp"].str.upper()
+    by_chance.loc[1::2, "grp"] = ""
+    by_chance.to_csv("data.csv", index=False)
+    said = refused("classify", "data.csv", *given)
+    assert "data.csv: column 'Group' equals the given labels in all 30 labelled samples" in said
+    assert "--drop Group" in said
+    assert run("classify", "data.csv", *given, "--drop", "Group")[0] == 0
+
+
+def test_a_feature_that_may_equal_few_labels_by_chance_is_kept_with_a_note(run, by_chance):
+    by_chance["same"] = np.tile([0, 1], 30)
+    by_chance["grp"] = [str(value) if i < 6 else "" for i, value in enumerate(by_chance["same"])]
+    by_chance.to_csv("data.csv", index=False)
+    code, _, err = run("classify", "data.csv", "--labels", "grp", "--out", "found")
+    assert code == 0, err
+    assert "column 'same' equals the given labels in all 6 labelled samples, and is a feature" in err
+    assert "same" in kernelweave.load("found/model.kw").feature_names_in_
+
+
+@pytest.mark.parametrize("other", ["--drop", "--metadata-columns", "--id"])
+def test_a_column_of_labels_has_no_second_use(refused, by_chance, other):
+    said = refused("classify", "data.csv", "--labels", "grp", other, "grp")
+    assert f"--labels and {other} both name the column 'grp'" in said
+
+
+def test_the_labels_of_two_tables_must_not_contradict_each_other(run, refused, by_chance):
+    by_chance.to_csv("one.csv", index=False)
+    by_chance.assign(grp="").to_csv("two.csv", index=False)
+    assert run("classify", "one.csv", "two.csv", "--labels", "grp", "--out", "found")[0] == 0
+    assert (pd.read_csv("found/labels.csv")["source"] == "given").all()
+    by_chance.assign(grp="x").to_csv("two.csv", index=False)
+    said = refused("classify", "one.csv", "two.csv", "--labels", "grp", "--out", "again")
+    assert "two.csv: sample 's1' has the label 'x', but 'y' in another table" in said
+
+
+@pytest.mark.parametrize("mark", ["?", "-", ".", "n.a.", "NA "])
+def test_a_mark_for_a_missing_label_is_no_class(run, by_chance, mark):
+    by_chance.loc[1::2, "grp"] = mark
+    by_chance.to_csv("data.csv", index=False)
+    code, out, err = run("classify", "data.csv", "--labels", "grp", "--json", "--out", "found")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["n_labelled"] == 30
+    assert set(found["classes"]) == {"x", "y"}
+    assert (
+        f"30 labels of 'grp' are taken as unlabelled ({mark.strip()!r}). If it is a class, write it as a word." in err
+    )
+
+
+@pytest.mark.parametrize("word", ["unlabelled", "Unknown", "none"])
+def test_a_class_called_like_no_label_is_named_with_the_option_that_settles_it(run, by_chance, word):
+    by_chance.loc[1::2, "grp"] = word
+    for given in (("--labels-file", "labels.csv"), ("--labels", "grp")):
+        by_chance[["id", "a", "b", "c", *(["grp"] if given[0] == "--labels" else [])]].to_csv("data.csv", index=False)
+        by_chance[["id", "grp"]].to_csv("labels.csv", index=False)
+        code, out, err = run("classify", "data.csv", *given, "--json", "--out", "found", "--force")
+        assert code == 0, err
+        assert json.loads(out)["n_labelled"] == 60
+        assert f"{word!r} is taken as a class (30 labels)" in err
+        assert f'--missing "grp={word}"' in err
+        settled = ("--missing", f"grp={word}")
+        code, out, err = run("classify", "data.csv", *given, *settled, "--json", "--out", "found", "--force")
+        assert code == 0, err
+        assert json.loads(out)["n_labelled"] == 30
+        assert set(json.loads(out)["classes"]) == {"x", "y"}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("classes", [["+", "-"], ["*", "**", "***"], ["1", "2"]])
+def test_signs_that_are_classes_stay_classes(classes):
+    column = pd.Series([*classes, "", "-1", None], name="kind", dtype=object)
+    assert label_texts(column, "data.csv") == [*classes, None, None, None]
+
+
+def test_what_was_no_feature_is_not_said_to_be_left_out(run, by_chance):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    obs = by_chance.set_index("id")[["grp"]].astype(object)
+    anndata.AnnData(by_chance[list("abc")].to_numpy(), obs, pd.DataFrame(index=list("abc"))).write_h5ad("data.h5ad")
+    code, _, err = run("classify", "data.h5ad", "--labels-file", "labels.csv", "--out", "found")
+    assert code == 0, err
+    assert "grp" not in err
