@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import FORMATS
+from kernelweave.errors import InvalidInputError
+from kernelweave.tabular import FORMATS, read_table
+from kernelweave.tabular.intake import HONOURED
 
 WRITERS = {
     ".csv": lambda table: table.to_csv("data.csv", index=False),
@@ -55,8 +57,6 @@ def test_new_files_of_a_model_are_asked_for_the_same(run, refused, table):
 
 
 def test_every_type_of_an_option_is_one_that_is_read():
-    from kernelweave.cli._options_by_type import HONOURED
-
     assert {suffix for types in HONOURED.values() for suffix in types} <= set(FORMATS)
 
 
@@ -157,3 +157,21 @@ def test_inspect_refuses_features_that_equal_the_labels(run, table):
     code, out, _ = run("inspect", "data.csv", "--labels", "kind")
     assert code == 2
     assert "column 'Class' equals the given labels in all 60 labelled samples" in out
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [
+        (".csv", {"sheet": "x"}),
+        (".parquet", {"sep": ";"}),
+        (".xlsx", {"encoding": "latin-1"}),
+        (".npy", {"header": True}),
+    ],
+)
+def test_python_refuses_options_that_say_nothing_of_a_file_too(run, table, suffix, options):
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    WRITERS[suffix](table)
+    with pytest.raises(InvalidInputError, match=f"--{next(iter(options))} is for files of type .*; got data{suffix}"):
+        read_table(f"data{suffix}", **options)
+    assert len(read_table(f"data{suffix}").frame) == len(table)

@@ -80,11 +80,8 @@ class Before:
             n = f"{counted(len(extra), 'column')} that the model was not fitted on {'is' if len(extra) == 1 else 'are'}"
             warnings.warn(f"{source}: {n} not used: {shown_names(extra, 5)}.", UserWarning, stacklevel=3)
 
-    def other_units(self, view: str, table: TableFile, source: str, *, parted: bool) -> list[Problem]:
-        """Return the columns whose unit is not that of the fit; where only one of the two is known, say so.
-
-        With `parted` the table is a part of a large file, whose units may not be known.
-        """
+    def other_units(self, view: str, table: TableFile, source: str) -> list[Problem]:
+        """Return the columns whose unit is not that of the fit; where only one of the two is known, say so."""
         problems = []
         told = named_units(table.frame, {})  # by names, which are those of the fit
         reading = self.mixed(view)
@@ -96,8 +93,6 @@ class Before:
                 problems.append(Problem(text))
             elif fit is not None and own is None:
                 msg = f"{source}: no unit was found for column {name!r}: its numbers are taken as {fit}, as in the fit."
-                if parted:
-                    msg = f"{source}: in parts, the unit of {name!r} is not compared with {fit}. Pass --chunk-rows 0."
                 warnings.warn(msg, UserWarning, stacklevel=3)
             elif own is not None and fit is None and name not in told:
                 msg = f"{source}: column {name!r} is in {own}. No unit is known of the fit: it must be the same."

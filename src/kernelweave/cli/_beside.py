@@ -14,6 +14,7 @@ from kernelweave.cli._formula_guard import unguarded
 from kernelweave.cli._given_labels import label_texts
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
+from kernelweave.tabular.intake import HONOURED, type_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.row_labels import text_of
 
@@ -111,7 +112,9 @@ def names_beside(path: Path) -> dict[str, str]:
 
 def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None, missing: Sequence[str] = ()) -> TableFile:
     """Return the table in a file beside the samples, which may be written in another way than theirs."""
-    return read_table(path, id=wishes.id, labels=labels, header=wishes.header, missing=missing)
+    header = wishes.header if type_of(path) in HONOURED["header"] else None
+    codes = missing if type_of(path) in HONOURED["missing"] else ()
+    return read_table(path, id=wishes.id, labels=labels, header=header, missing=codes)
 
 
 def _named(table: TableFile) -> pd.DataFrame:

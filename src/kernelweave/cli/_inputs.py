@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kernelweave._plural import counted
 from kernelweave.cli._against_fit import Before
 from kernelweave.cli._given_labels import label_texts, merged
+from kernelweave.cli._misread_marks import misread_marks
 from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
-from kernelweave.cli._options_by_type import CELLS, misread_marks
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import examples, unlinked
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
-from kernelweave.tabular.intake import need_annotated, stem_of, type_of
+from kernelweave.tabular.intake import CELLS, need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.table_parts import table_parts
@@ -107,7 +107,7 @@ def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) ->
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, wishes, rows):
         try:
-            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1, parted=True)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -124,7 +124,6 @@ def inputs_of(
     fill: bool = False,
     fitted: BaseEstimator | None = None,
     least: int = 2,
-    parted: bool = False,
 ) -> Inputs:
     """Return the samples in tables that were read, as numbers or as mixed tables."""
     notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
@@ -141,9 +140,7 @@ def inputs_of(
     asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
-        marks = misread_marks(frames[name], wishes) + before.other_units(
-            name, view.table, str(view.path), parted=parted
-        )
+        marks = misread_marks(frames[name], wishes) + before.other_units(name, view.table, str(view.path))
         tables[name], wrong = _usable(name, view, frames[name], before, asked)
         problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:

@@ -42,9 +42,9 @@ class Reading(OptionGroup):
 
         An option that says nothing of any of the files is refused.
         """
-        from kernelweave.cli._options_by_type import refuse_unused
         from kernelweave.samples.file_reading import LimitWord
         from kernelweave.tabular import Wishes
+        from kernelweave.tabular.intake import refuse_unused
 
         wishes = Wishes(
             id=self.id,

@@ -24,7 +24,19 @@ from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import PACKED, inner_name
 from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["FORMATS", "TEXTS", "need_annotated", "read_table", "read_tables", "readable", "stem_of", "type_of"]
+__all__ = [
+    "CELLS",
+    "FORMATS",
+    "HONOURED",
+    "TEXTS",
+    "need_annotated",
+    "read_table",
+    "read_tables",
+    "readable",
+    "refuse_unused",
+    "stem_of",
+    "type_of",
+]
 
 Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
 
@@ -49,7 +61,20 @@ _READERS: dict[str, Reader] = {
 }
 FORMATS = tuple(_READERS)
 TEXTS = (".csv", ".tsv", ".txt", ".tab", ".dat")
-_PACKABLE = (*TEXTS, ".gct", ".json", ".jsonl", ".ndjson")
+_JSON = (".json", ".jsonl", ".ndjson")
+_PACKABLE = (*TEXTS, ".gct", *_JSON)
+CELLS = (*TEXTS, *_JSON, ".parquet", ".feather", ".xlsx")  # whose cells may be texts, and whose columns are features
+HONOURED = {  # options that say something of some types of files only
+    "header": (*TEXTS, ".xlsx"),
+    "sep": TEXTS,
+    "decimal": CELLS,
+    "thousands": CELLS,
+    "limits": CELLS,
+    "long": CELLS,
+    "encoding": (*TEXTS, *_JSON, ".gct"),
+    "sheet": (".xlsx",),
+    "missing": tuple(suffix for suffix in FORMATS if suffix != ".gct"),
+}
 
 
 def read_table(
@@ -136,6 +161,7 @@ def read_table(
     codes = tuple(missing)
     wishes = Wishes(*options, sheet=sheet, transpose=transpose, missing=codes, limits=limits, long=long, wide=wide)
     need_annotated([Path(path)], wishes)
+    refuse_unused(wishes, [Path(path)])
     tables = read_tables(path, wishes)
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
@@ -152,6 +178,20 @@ def need_annotated(paths: Sequence[Path], wishes: Wishes) -> None:
         names = ", ".join(map(str, paths))
         msg = f"{given}: only {' and '.join(ANNOTATED)} files have such parts; got {names}. Leave it out."
         raise InvalidInputError(msg)
+
+
+def refuse_unused(wishes: Wishes, paths: Sequence[Path]) -> None:
+    """Refuse an option that says nothing of any of the files; a file of an unknown type may be any."""
+    types = [type_of(path) for path in paths]
+    if not all(suffix in FORMATS for suffix in types):
+        return
+    for name, honoured in HONOURED.items():
+        given = getattr(wishes, name) not in (None, (), "limit")
+        if given and types and not set(types).intersection(honoured):
+            flag = "no-header" if name == "header" and wishes.header is False else name
+            files, those = ", ".join(map(str, paths)), " ".join(honoured)
+            msg = f"--{flag} is for files of type {those}; got {files}, of which it says nothing. Leave it out."
+            raise InvalidInputError(msg)
 
 
 def read_tables(path: str | PathLike[str], wishes: Wishes) -> dict[str, TableFile]:

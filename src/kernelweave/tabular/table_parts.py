@@ -19,6 +19,7 @@ from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
+from kernelweave.tabular.units import named_units
 from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["table_parts"]
@@ -66,7 +67,8 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
             raise TableError(str(path), clean.problems)
         lost = [name for name in frame if name not in clean.frame]  # without an entry in this part
         kept = clean.frame.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
-        yield with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
+        part = with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
+        yield replace(part, units=named_units(part.frame, {**layout.units, **clean.units}))
 
 
 @dataclass(slots=True)

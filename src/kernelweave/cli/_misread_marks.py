@@ -1,0 +1,39 @@
+"""Numbers that do not have the marks that options say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.problems import Problem, shown, shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kernelweave.tabular import Wishes
+
+__all__ = ["misread_marks"]
+
+
+def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
+    """Return the problem of columns of numbers with a decimal point, if the options say that a point is none.
+
+    They were left as texts, but a model would read them as numbers with a point after all.
+    """
+    if wishes.decimal != "," and wishes.thousands != ".":
+        return []
+    flag = "--decimal ," if wishes.decimal == "," else "--thousands ."
+    found = {}
+    for name, column in frame.items():
+        if column.dtype.kind in "biufcmM" or hasattr(column.dtype, "categories") or name == wishes.labels:
+            continue  # no texts, or no feature
+        cells = column.dropna().astype(str)
+        pointed = cells[cells.str.contains(".", regex=False)]
+        if len(pointed) and all(map(is_number, cells)):
+            found[str(name)] = pointed.iloc[0]
+    if not found:
+        return []
+    first = (
+        f"column {shown_names(list(found))} holds numbers with a decimal point ({shown(next(iter(found.values())))})"
+    )
+    return [Problem(f"{first}, but {flag} says that a point is none. Leave {flag} out, or these columns with --drop.")]
