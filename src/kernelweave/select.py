@@ -81,7 +81,7 @@ class ClusterEvidence:
     depth : array of shape (n_candidates,), or None
         How deep the shallowest valley between two clusters is: the logarithm of how much denser samples lie within the
         clusters than where they touch, less one standard error, and 10 where no clusters touch. A fifth of the graphs
-        have at least this depth. It is measured in two to nine columns, and None otherwise.
+        have at least this depth. It is measured in one to nine columns, and None otherwise.
     peak_depth : array of shape (n_candidates,), or None
         The same of the partition by as many peaks of the density of the samples, without the standard error; NaN where
         there are fewer peaks, or where one of the clusters would be smaller than a tenth of the mean size.

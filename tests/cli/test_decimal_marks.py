@@ -121,3 +121,21 @@ def test_different_marks_are_refused_in_parts_too(tmp_path):
     pd.DataFrame({"c": CLEAR, "d": TENTHS}).to_csv(tmp_path / "data.csv", index=False)
     with pytest.raises(TableError, match="point seems to be its decimal mark in column 'c'"):
         list(table_parts(tmp_path / "data.csv", Wishes(), 20))
+
+
+def test_fractions_of_another_column_tell_that_what_seem_thousands_are_fractions(tmp_path):
+    dose = ["1,250", "2,500", "0,5", "1,375", "10,250", "2,125"] * 10
+    found = read(tmp_path, {"a": [f"{5 + i},69" for i in range(60)], "dose": dose}, sep=";").frame
+    assert found["dose"].tolist()[:3] == [1.25, 2.5, 0.5]
+    assert found["a"].tolist()[:2] == [5.69, 6.69]
+
+
+@pytest.mark.parametrize("codes", [["1.0", "1.1", "2.0"], ["8.30", "9.15", "12.45"], ["01.2021", "02.2021", "03.2022"]])
+def test_codes_with_points_beside_decimal_commas_can_be_settled(run, codes):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(42, 2)).round(2), columns=["a", "b"]).astype(str)
+    table = table.apply(lambda column: column.str.replace(".", ","))
+    table.assign(release=codes * 14).to_csv("data.csv", sep=";", index=False)
+    code, _, err = run("cluster", "data.csv", "-k", 2, "--decimal", ",", "--out", "found")
+    assert code == 0, err
+    assert "Column 'release' holds numbers with a decimal point" in err

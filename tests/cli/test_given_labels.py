@@ -130,3 +130,28 @@ def test_what_was_no_feature_is_not_said_to_be_left_out(run, by_chance):
     code, _, err = run("classify", "data.h5ad", "--labels-file", "labels.csv", "--out", "found")
     assert code == 0, err
     assert "grp" not in err
+
+
+def test_a_feature_that_may_equal_the_labels_by_chance_is_not_refused(run):
+    rng = np.random.default_rng(0)
+    ids, y = [f"s{i}" for i in range(60)], np.tile([0, 1], 30)
+    a = pd.DataFrame({"id": ids, "x": rng.normal(size=60).round(3), "y": np.where(np.arange(60) < 30, y, -1)})
+    b = pd.DataFrame({"id": ids[27:50], "m": 1 - np.tile([0, 1], 12)[:23], "k": rng.normal(size=23).round(3)})
+    b.loc[:2, "m"] = y[27:30]  # three of the labelled samples
+    a.to_csv("a.csv", index=False)
+    b.to_csv("b.csv", index=False)
+    code, _, err = run("classify", "a.csv", "b.csv", "--labels", "y", "--out", "found")
+    assert code == 0, err
+    assert "b: column 'm' equals the given labels in all 3 labelled samples, and is a feature." in err
+
+
+def test_many_columns_are_more_likely_to_hold_the_labels_by_chance(run, refused):
+    rng, y = np.random.default_rng(0), np.r_[np.tile([0, 1], 7), np.full(16, -1)]
+    table = pd.DataFrame(rng.integers(2, size=(30, 400)), columns=[f"g{i}" for i in range(400)])
+    table["g7"] = np.where(y < 0, 1, y)
+    table.assign(y=y).to_csv("data.csv", index=False)
+    code, _, err = run("classify", "data.csv", "--labels", "y", "--out", "found")
+    assert code == 0, err
+    assert "column 'g7' equals the given labels in all 14 labelled samples" in err
+    table[["g7", "g8", "g9"]].assign(y=y).to_csv("data.csv", index=False)
+    assert "no accuracy would mean anything" in refused("classify", "data.csv", "--labels", "y", "--out", "other")

@@ -269,3 +269,13 @@ def test_ids_that_all_begin_with_a_hash_stay_beside_a_comment(tmp_path, n):
     assert read_table(tmp_path / "data.csv").ids == [f"#{i}" for i in range(n)]
     found = [name for part in table_parts(tmp_path / "data.csv", Wishes(), 7) for name in part.ids]
     assert found == [f"#{i}" for i in range(n)]
+
+
+def test_lines_within_quotes_are_no_comments(tmp_path):
+    rows = [f's{i},{i / 2},"ok\n# second line {i}"' for i in range(20)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["id,x,note", *rows[:10], "# a remark", *rows[10:]]) + "\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.ids == [f"s{i}" for i in range(20)]
+    assert table.frame["note"].tolist() == [f"ok\n# second line {i}" for i in range(20)]
+    assert any("begin with # are comments, so they are left out: 1 line" in note for note in table.notes)

@@ -162,3 +162,44 @@ def test_measurements_and_other_names_get_no_note_about_classes(run, table):
     table.rename(columns={"a": "target", "kind": "colour"}).to_csv("data.csv", index=False)
     _, _, err = run("cluster", "data.csv", "-k", 3)
     assert "known classes" not in err
+
+
+def test_rows_that_are_only_named_like_totals_stay(tmp_path):
+    names = ["Direct bilirubin", "Indirect bilirubin", "Total bilirubin", "Albumin", "Globulin", "Total protein", "Na"]
+    rows = np.random.default_rng(0).uniform(1, 9, size=(7, 6)).round(2)
+    rows[2], rows[5] = rows[0] + rows[1], rows[3] + rows[4]
+    table = pd.DataFrame(rows, columns=[f"p{i}" for i in range(6)])
+    table.insert(0, "analyte", names)
+    notes_of(table, tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv").ids == names
+
+
+def test_rows_of_zeros_are_no_sums(tmp_path):
+    rows = [
+        ["S1", 0, 0],
+        ["S2", 0, 0],
+        ["Subtotal", 0, 0],
+        ["S4", 1, 2],
+        ["S5", 4, 1],
+        ["Subtotal B", 5, 3],
+        ["S7", 9, 9],
+    ]
+    notes_of(pd.DataFrame(rows, columns=["name", "a", "b"]), tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv").ids == ["S1", "S2", "Subtotal", "S4", "S5", "S7"]
+
+
+def test_means_near_zero_and_other_statistics_at_the_end_are_left_out(tmp_path):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    table = ((table - table.mean()) / table.std()).round(3)
+    table.insert(0, "name", [f"s{i}" for i in range(40)])
+    numbers = table[["a", "b"]]
+    for name in ("mean", "std", "sem"):
+        table.loc[len(table)] = [name.upper(), *getattr(numbers, name)().round(2)]
+    assert "'MEAN', 'STD', 'SEM' at its end sum up the other rows" in notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 40
+
+
+def test_durations_are_read_beside_numbers(tmp_path):
+    table = pd.DataFrame({"a": np.arange(40.0), "t": pd.to_timedelta(np.arange(40), unit="h")})
+    notes_of(table, tmp_path / "data.parquet")
+    assert read_table(tmp_path / "data.parquet").frame["t"].dtype.kind == "m"

@@ -436,11 +436,13 @@ def test_labels_with_an_index_are_put_in_the_order_of_the_samples():
     assert labels_in_order(y, Views({"a": A})) is y
 
 
-def test_labels_with_shuffled_row_numbers_are_put_in_the_order_of_rows_that_frames_count():
+def test_labels_with_shuffled_row_numbers_are_refused_beside_rows_that_frames_count():
     y = pd.Series(Y).sample(frac=1, random_state=0)
-    assert_array_equal(labels_in_order(y, Views({"a": pd.DataFrame(A), "b": B})), Y)
-    single = Views({"a": pd.DataFrame(A), "b": B}).astype(np.float32)
-    assert_array_equal(labels_in_order(y, single), Y)
+    views = Views({"a": pd.DataFrame(A), "b": B})
+    for counted in (views, views.astype(np.float32)):
+        with pytest.raises(InvalidInputError, match=r"the same numbers in another order. Pass y.sort_index\(\)"):
+            labels_in_order(y, counted)
+    assert_array_equal(labels_in_order(y.sort_index(), views), Y)
     assert labels_in_order(y, Views({"a": A, "b": B})) is y  # arrays count nothing
     other = pd.Series(Y, index=y.index + 1)
     assert labels_in_order(other, Views({"a": pd.DataFrame(A)})) is other

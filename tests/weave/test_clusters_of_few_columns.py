@@ -32,6 +32,14 @@ def test_groups_of_counts_are_found():
     assert number(rng.poisson(np.repeat(means, 60, axis=0)).astype(float)).chosen == 3
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_column_has_clusters_only_where_its_values_have_gaps(seed):
+    rng = np.random.default_rng(seed)
+    noise = {"normal": rng.normal(size=250), "ages": rng.integers(18, 90, 250), "skewed": rng.lognormal(size=250)}
+    assert {name: number(x[:, None].astype(float)).chosen for name, x in noise.items()} == dict.fromkeys(noise, 1)
+    assert number(np.r_[rng.normal(size=60), 6 + rng.normal(size=60)][:, None]).chosen == 2
+
+
 @pytest.mark.parametrize("n", [60, 200])
 def test_groups_of_answers_from_one_to_five_are_found_and_not_split_by_gaussians(n):
     rng = np.random.default_rng(0)

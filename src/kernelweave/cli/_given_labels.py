@@ -32,7 +32,7 @@ _UNLABELLED = ("-1", "-1.0")
 _WORDS = frozenset(("not available", "not determined", "not known", "not labeled", "not labelled", "tbd", "unassigned",
                     "unclassified", "undefined", "undetermined", "unlabeled", "unlabelled",
                     "unspecified"))  # besides those for missing numbers  # fmt: skip
-_CHANCE = 1e-3  # of a feature being equal to the labels, above which it may be a coincidence
+_CHANCE = 1e-3  # that one of the features is equal to the labels, above which it may be a coincidence
 
 
 def label_texts(column: pd.Series, source: str) -> list[str | None]:
@@ -97,14 +97,15 @@ def refuse_copies(X: Frames, labels: Sequence[str | None], ids: Sequence[str], s
     With so few labels that the two may be equal by chance, a warning says so instead. `source` is the file of a table.
     """
     given = {sample: label for sample, label in zip(ids, labels, strict=True) if label is not None}
-    counts = Counter(given.values())
-    if len(counts) < 2:
-        return
-    ways = math.lgamma(len(given) + 1) - sum(math.lgamma(count + 1) for count in counts.values())
     problems = []
     for view, frame in X.items() if isinstance(X, dict) else [(source, X.set_axis(list(ids), axis=0))]:
         own = frame.loc[[sample for sample in given if sample in frame.index]]
         expected = [given[sample] for sample in own.index]
+        counts = Counter(expected)
+        if len(counts) < 2:
+            continue
+        ways = math.lgamma(len(own) + 1) - sum(math.lgamma(count + 1) for count in counts.values())
+        ways -= math.log(frame.shape[1])  # any of the columns may be equal by chance
         for name in [name for name, column in own.items() if _equal(column, expected)]:
             text = f"column {str(name)!r} equals the given labels in all {counted(len(own), 'labelled sample')}"
             if ways > -math.log(_CHANCE):

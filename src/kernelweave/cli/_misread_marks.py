@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from kernelweave.tabular.number_text import is_number
@@ -18,7 +19,8 @@ __all__ = ["misread_marks"]
 def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
     """Return the problem of columns of numbers with a decimal point, if the options say that a point is none.
 
-    They were left as texts, but a model would read them as numbers with a point after all.
+    They were left as texts, but a model would read them as numbers with a point after all. If other columns have the
+    marks that were given, as beside versions or times such as 8.30, a warning says so instead.
     """
     if wishes.decimal != "," and wishes.thousands != ".":
         return []
@@ -36,4 +38,8 @@ def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
     first = (
         f"column {shown_names(list(found))} holds numbers with a decimal point ({shown(next(iter(found.values())))})"
     )
+    if any(column.dtype.kind == "f" for _, column in frame.items()):
+        msg = f"{first}, though {flag} was given. If these are no numbers, leave them out with --drop."
+        warnings.warn(msg[0].upper() + msg[1:], UserWarning, stacklevel=3)
+        return []
     return [Problem(f"{first}, but {flag} says that a point is none. Leave {flag} out, or these columns with --drop.")]

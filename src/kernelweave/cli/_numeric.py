@@ -61,7 +61,7 @@ def usable(
     problems = [problem for problem in texts.values() if problem is not None]
     readable = table.drop(columns=[name for name, problem in texts.items() if problem is not None])
     if mixed or (mixed is None and is_mixed(readable)):
-        numeric = readable.select_dtypes("number")
+        numeric = readable.select_dtypes("number", exclude="timedelta")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         none = np.zeros(values.shape, dtype=bool)
         problems += _holes(none, values, list(map(str, numeric)), fills=True)

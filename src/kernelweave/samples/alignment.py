@@ -53,14 +53,22 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
 
 
 def _indexes(tables: Mapping[str, Table]) -> dict[str, Any]:
-    """Return the indexes that name samples, by the table.
+    """Return the indexes that name samples, by the table; one that only counts rows does not.
 
-    An index that only counts rows does not, unless that of another table has the same numbers in another order: then
-    both came from one table, and rows that were sorted or shuffled since are found by their numbers.
+    It is refused beside the same numbers in another order. One of the tables may have been sorted or shuffled since, or
+    may have lost its index in the same order: it cannot be told which rows belong together.
     """
     indexes = {name: table.index for name, table in tables.items() if table.index is not None}
-    shuffled = {len(index) for index in indexes.values() if counts_rows_elsewhere(index)}
-    return {name: index for name, index in indexes.items() if not counts_rows(index) or len(index) in shuffled}
+    plain = {len(index): name for name, index in indexes.items() if counts_rows(index)}
+    for name, index in indexes.items():
+        if len(index) in plain and counts_rows_elsewhere(index):
+            msg = (
+                f"View {plain[len(index)]!r} counts its rows 0, 1, 2, ..., and the index of view {name!r} has the same "
+                "numbers in another order. If the numbers name the samples, put both in one order with sort_index(); "
+                "if their rows are in one order already, call reset_index(drop=True) for both."
+            )
+            raise InvalidInputError(msg)
+    return {name: index for name, index in indexes.items() if not counts_rows(index)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,10 @@ from kernelweave.samples.views import Views
 __all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
 
 
+_OTHER_NUMBERS = (
+    "The rows of X are counted 0, 1, 2, ..., and the index of y has the same numbers in another order. Pass "
+    "y.sort_index() if the numbers name the samples, or y.to_numpy() if its order is that of X."
+)
 _BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
 
 
@@ -32,14 +36,14 @@ def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple
 def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:
     """Return labels in the order of the samples: a series with an index is aligned by it if the samples have one.
 
-    Beside data frames that only count rows, one with the same numbers in another order is aligned too.
+    Beside data frames that only count rows, one with the same numbers in another order is refused.
     """
     index = getattr(y, "index", None)
     if index is None or not hasattr(y, "reindex"):
         return y
     sample_names = samples.sample_names
     if samples.counted and len(index) == samples.n_samples and counts_rows_elsewhere(index):
-        sample_names = np.arange(samples.n_samples)
+        raise InvalidInputError(_OTHER_NUMBERS)
     if sample_names is None:
         return y
     lacking = [name for name in sample_names.tolist() if name not in index]
@@ -63,6 +67,8 @@ def need_one_order(X: object, y: object) -> None:
     if counts_rows(index) and not names.is_unique:  # parts whose rows were counted each, one after the other
         return
     if index.is_unique and names.isin(index).all():
+        if counts_rows(index):
+            raise InvalidInputError(_OTHER_NUMBERS)
         msg = (
             "The index of y has the samples of X in another order: pass y.loc[X.index], or y.to_numpy() if its order "
             "is that of X."

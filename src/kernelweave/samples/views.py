@@ -33,7 +33,7 @@ class Views:
     Tables that share none or fewer than 5 % of the samples of the smaller one are refused: their indexes most likely
     name the same samples in different ways.
     Tables without one (arrays, sparse matrices, polars, a pandas index that only counts rows) are aligned by position.
-    An index that counts rows is used beside one with the same numbers in another order, as after sorting a table.
+    An index that counts rows is refused beside one with the same numbers in another order, as after sorting a table.
     A row of NaN only is a missing sample too.
 
     Parameters

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kernelweave._plural import counted
 from kernelweave.tabular.problems import shown
 from kernelweave.tabular.separator import split_rows
 
-__all__ = ["Comments", "find_comments", "told_comments"]
+__all__ = ["Comments", "find_comments", "outside_quotes", "told_comments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,15 @@ class Comments:
         return len(next(split_rows([line], self.sep), [])) == self.width
 
 
+def outside_quotes(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield lines, and whether each begins outside of an entry in quotes, which may have several lines."""
+    outside = True
+    for line in lines:
+        yield line, outside
+        if not (outside and line.startswith("#")) and line.count('"') % 2:
+            outside = not outside
+
+
 def find_comments(rows: Sequence[Sequence[str]], sep: str, width: int) -> Comments | None:
     """Return what tells comments from rows below the header, which is the first of `rows`; None if there are none.
 
@@ -48,7 +57,9 @@ def find_comments(rows: Sequence[Sequence[str]], sep: str, width: int) -> Commen
 def told_comments(comments: Comments, lines: Iterable[str]) -> str:
     """Return a note that counts the comments among lines, and those of them that could be rows."""
     found, rows, example = 0, 0, ""
-    for line in filter(comments.has, lines):
+    for line, outside in outside_quotes(lines):
+        if not (outside and comments.has(line)):
+            continue
         found += 1
         if comments.fills(line):
             rows, example = rows + 1, example or line.split(comments.sep)[0]

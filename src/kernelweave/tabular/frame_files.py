@@ -194,7 +194,9 @@ def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:
     if not names:
         return []
     told = told_formulas(names, sum(found.values()))
-    if table.drop(columns=names).select_dtypes("number").columns.empty and table[names].isna().all(axis=None):
+    if table.drop(columns=names).select_dtypes("number", exclude="timedelta").columns.empty and table[names].isna().all(
+        axis=None
+    ):
         raise TableError(str(path), [Problem(f"{told}.")])
     return [told]
 

@@ -60,7 +60,7 @@ def _equal(column: Any, code: str) -> Any:
 
 def code_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:
     """Return a sentence for every number that repeats far outside the other values of a column."""
-    numeric = frame.select_dtypes("number")
+    numeric = frame.select_dtypes("number", exclude="timedelta")
     numeric = numeric[[name for name in numeric if name not in kept]]
     found: dict[float, list[tuple[str, int, float, float]]] = defaultdict(list)
     step = max(1, _BLOCK // max(1, len(frame)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ class _Marks:
     point: str | None
     comma: str | None
     marked: tuple[str, ...]
+    grouped: bool = False  # whether only thousands, such as 5,040 beside 3,5, speak for the point
 
 
 def file_style(
@@ -96,7 +97,7 @@ def _marks(name: str, column: Any) -> _Marks | None:
     if len(point) + len(comma) + len(either) < _NUMBERS * len(marked):
         return None  # dates, for example
     grouped = None if point else _thousands(either, comma)
-    return _Marks(name, grouped or next(iter(point), None), next(iter(comma), None), tuple(marked))
+    return _Marks(name, grouped or next(iter(point), None), next(iter(comma), None), tuple(marked), grouped is not None)
 
 
 def _thousands(either: Sequence[str], comma: Sequence[str]) -> str | None:
@@ -111,7 +112,13 @@ def _thousands(either: Sequence[str], comma: Sequence[str]) -> str | None:
 
 
 def _decided(path: Path, columns: Sequence[_Marks]) -> tuple[bool, bool]:
-    """Return whether some number needs a decimal point, and whether one needs a decimal comma; refuse both."""
+    """Return whether some number needs a decimal point, and whether one needs a decimal comma; refuse both.
+
+    What seem to be thousands are fractions where all of another column are fractions with a comma.
+    """
+    fractions = [column for column in columns if column.comma is not None and column.point is None]
+    if any(all(_COMMA.reads(number) for number in column.marked) for column in fractions):
+        columns = [replace(column, point=None) if column.grouped else column for column in columns]
     pointed = [column for column in columns if column.point is not None]
     if pointed:
         columns = [column for column in columns if column.point is not None or not _are_answers(column.marked)]

@@ -51,7 +51,7 @@ _UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copi
                          "log2", "lux", "miles", "mm", "n", "nm", "no.", "number", "pg", "ph", "points", "ppb", "ppm",
                          "pts", "ratio", "rpm", "score", "sec", "seconds", "minutes", "tesla", "x"))  # fmt: skip
 _MEASURED = 2  # numbers that a column with limits must have, else they are categories, such as <18 and >65
-_TIMES = frozenset("smhdwy")
+_CODES = frozenset("abcdef")  # letters of codes such as 5A, which are no units
 _VERSION = re.compile(r"version|firmware|release|build")
 _READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
 _FEW = 3  # different slips that an option can name
@@ -214,12 +214,12 @@ def _plain(numbers: Any, style: Style) -> Any:
 
 
 def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
-    """Return whether numbers have different letters right behind them, as codes such as 5A and 5B have.
+    """Return whether numbers have the first letters of the alphabet right behind them, as codes such as 5A and 5B have.
 
-    Letters of times are units, so that 30s and 2h are not taken for codes.
+    Others are units, such as those of 30s and 2h, or of 5V and 3A.
     """
     letters = {kind.lower() for kind in kinds if kind}
-    if len(letters) < 2 or letters <= _TIMES or not all(len(letter) == 1 and letter.isalpha() for letter in letters):
+    if len(letters) < 2 or not {"a", "b"} <= letters <= _CODES:
         return False
     return bool(texts.str.fullmatch(r"\d+[^\W\d_]?").all())
 

@@ -47,7 +47,7 @@ def hint(table: TableFile, source: str) -> str | None:
     Rows without ids are named by a first column of texts of which few occur again: those must be corrected first.
     """
     title, names = _row_names(table)
-    columns = [str(name) for name in table.frame.select_dtypes("number")]
+    columns = [str(name) for name in table.frame.select_dtypes("number", exclude="timedelta")]
     n, d = len(table.frame), len(columns)
     if d < 2 or n < _MANY or n < _TIMES * d:
         return None

@@ -20,7 +20,7 @@ def number_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: bo
     n = len(frame)
     if n < _LEAST:
         return []
-    numeric = frame.select_dtypes("number")
+    numeric = frame.select_dtypes("number", exclude="timedelta")
     with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused elsewhere
         fits = (numeric.max() - numeric.min() == n - 1).to_numpy(dtype=bool, na_value=False)
     hints = []

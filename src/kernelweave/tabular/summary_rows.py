@@ -16,10 +16,11 @@ from kernelweave.tabular.table_file import TableFile
 __all__ = ["without_summaries"]
 
 _WORDS = frozenset(("total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "min", "minimum",
-                    "max", "maximum", "std", "sd", "count", "n", "gesamt", "gesamtsumme", "insgesamt", "summe",
-                    "mittelwert", "durchschnitt", "total général", "somme", "moyenne"))  # fmt: skip
+                    "max", "maximum", "std", "sd", "sem", "var", "variance", "cv", "count", "n", "gesamt",
+                    "gesamtsumme", "insgesamt", "summe", "mittelwert", "durchschnitt", "total général", "somme",
+                    "moyenne"))  # fmt: skip
 _SUM = re.compile(r"(sub|grand)[ -]?totals?\b.*|totals?:?|(zwischen|gesamt)summe\b.*|sous-total\b.*|total général")
-_TOTAL = re.compile(r"totals?\b.*|.*\btotals?:?")  # one alone may be a name, such as total protein
+_PART_SUM = re.compile(r".*\btotal")  # as spreadsheets call them, above a grand total
 _STAYS = (
     "is called a sum, but is none of the rows above it. If it is no sample, remove it from the file",
     "are called sums, but are none of the rows above them. If they are no samples, remove them from the file",
@@ -36,7 +37,7 @@ def without_summaries(table: TableFile, source: str) -> TableFile:
 
     Subtotals may be anywhere, other statistics at the end. A last row of sums that is not called so stays, with a note.
     """
-    numbers = table.frame.select_dtypes("number")
+    numbers = table.frame.select_dtypes("number", exclude="timedelta")
     names = _names(table)
     parts = _subtotals(names, numbers)
     kept = [i for i in range(len(names)) if i not in parts]
@@ -75,7 +76,8 @@ def _names(table: TableFile) -> list[str]:
 def _subtotals(names: Sequence[str], numbers: Any) -> list[int]:
     """Return the rows that are called totals and hold the sums of the rows since the one before, or of all samples."""
     plain = [name.strip().lower() for name in names]
-    called = [i for i, name in enumerate(plain) if _SUM.fullmatch(name) or _TOTAL.fullmatch(name)]
+    parts = _PART_SUM if "grand total" in plain else _SUM
+    called = [i for i, name in enumerate(plain) if _SUM.fullmatch(name) or parts.fullmatch(name)]
     found: list[int] = []
     before = 0
     for i in called:
@@ -86,7 +88,7 @@ def _subtotals(names: Sequence[str], numbers: Any) -> list[int]:
         before = i + 1
     if not found or found[0] >= _end(names):
         return []  # they are at the end, where means may follow
-    return found if len(found) > 1 or any(_SUM.fullmatch(plain[i]) for i in found) else []
+    return found
 
 
 def _at_end(names: Sequence[str], numbers: Any) -> int:
@@ -108,6 +110,8 @@ def _end(names: Sequence[str]) -> int:
 def _are_sums(rows: Any, last: Any) -> bool:
     """Return whether every number of a row is the sum of those in some rows."""
     values = last.dropna().astype(float)
+    if not values.any():
+        return False  # rows of zeros
     with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused elsewhere
         return len(values) > 0 and np.allclose(rows[values.index].sum(), values, rtol=_CLOSE, atol=0)
 
@@ -118,8 +122,10 @@ def _sums_up(rows: Any, last: Any) -> bool:
     if values.empty:
         return False
     above = rows[values.index]
-    found = [getattr(above, name)() for name in ("sum", "mean", "median", "min", "max", "std", "count")]
-    close = [np.isclose(values.to_numpy(float), each.to_numpy(float), rtol=_CLOSE) for each in found]
+    found = [getattr(above, name)() for name in ("sum", "mean", "median", "min", "max", "std", "count", "sem", "var")]
+    found.append(above.std() / above.mean())
+    slack = _CLOSE * above.std().fillna(0).to_numpy(float)  # a mean near 0 is rounded by more than its own share
+    close = [np.isclose(values.to_numpy(float), each.to_numpy(float), rtol=_CLOSE, atol=slack) for each in found]
     return bool(np.any(close, axis=0).all())
 
 

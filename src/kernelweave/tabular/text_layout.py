@@ -12,7 +12,7 @@ from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.comments import Comments, find_comments, told_comments
+from kernelweave.tabular.comments import Comments, find_comments, outside_quotes, told_comments
 from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
@@ -63,8 +63,9 @@ class Layout:
         """Yield the lines from the header on, without comments and footer."""
         held: deque[str] = deque()
         header: str | None = None
-        for i, line in enumerate(file):
-            if i < self.skip or (header is not None and self._is_left_out(line, header)):
+        skipped = (line for i, line in enumerate(file) if i >= self.skip)
+        for line, outside in outside_quotes(skipped):
+            if outside and header is not None and self._is_left_out(line, header):
                 continue
             header = line.strip() if header is None else header
             held.append(line)

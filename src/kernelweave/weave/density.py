@@ -14,7 +14,7 @@ from kernelweave.samples.views import Views
 
 __all__ = ["few_columns_of"]
 
-_COLUMNS = range(2, 10)  # in one, neighbours often lie on one side; in many, their distances say little about density
+_COLUMNS = range(1, 10)  # in many, the distances to neighbours say little about density
 _NUMBERS = frozenset({"table", "numbers"})  # kinds of views with distances between rows
 
 
@@ -23,7 +23,7 @@ def few_columns_of(
 ) -> Matrix | None:
     """Return one table of the samples, or None if it could not show their density.
 
-    The scaled views are put side by side: two to nine columns together, without gaps and categories. Z-scores are not
+    The scaled views are put side by side: one to nine columns together, without gaps and categories. Z-scores are not
     cut off, since samples would lie dense where they are. `order` is that of the samples in the graph, if another.
     """
     if samples is None or not samples.complete or not _NUMBERS.issuperset(samples.kinds):
