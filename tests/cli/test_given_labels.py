@@ -155,3 +155,9 @@ def test_many_columns_are_more_likely_to_hold_the_labels_by_chance(run, refused)
     assert "column 'g7' equals the given labels in all 14 labelled samples" in err
     table[["g7", "g8", "g9"]].assign(y=y).to_csv("data.csv", index=False)
     assert "no accuracy would mean anything" in refused("classify", "data.csv", "--labels", "y", "--out", "other")
+
+
+def test_a_file_of_labels_without_a_header_is_refused(by_chance, refused):
+    by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
+    said = refused("classify", "data.csv", "--labels-file", "labels.csv", "--out", "found")
+    assert "labels.csv: its column of labels is called 'x', like one of the labels" in said

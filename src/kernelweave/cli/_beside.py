@@ -57,7 +57,14 @@ def labels_table(path: Path, column: str | None, wishes: Wishes) -> pd.DataFrame
     if column is None and len(names) != 1:
         msg = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
         raise InvalidInputError(msg)
-    return table[[names[0] if column is None else need_column(names, column, str(path))]]
+    name = names[0] if column is None else need_column(names, column, str(path))
+    if name in table[name].astype(str).str.strip().tolist():
+        msg = (
+            f"{path}: its column of labels is called {name!r}, like one of the labels. It seems to have no header, so "
+            "that its first sample would be lost: write a first line with names above it, such as id,label."
+        )
+        raise InvalidInputError(msg)
+    return table[[name]]
 
 
 def labels_beside(ids: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
