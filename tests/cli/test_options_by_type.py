@@ -175,3 +175,12 @@ def test_python_refuses_options_that_say_nothing_of_a_file_too(run, table, suffi
     with pytest.raises(InvalidInputError, match=f"--{next(iter(options))} is for files of type .*; got data{suffix}"):
         read_table(f"data{suffix}", **options)
     assert len(read_table(f"data{suffix}").frame) == len(table)
+
+
+def test_a_table_without_any_feature_is_refused_by_inspect_as_by_cluster(run, refused):
+    pressure = [f"{100 + i}/{60 + i % 20}" for i in range(40)]
+    pd.DataFrame({"id": [f"s{i}" for i in range(40)], "bp": pressure}).to_csv("data.csv", index=False)
+    assert "it has no column that tells samples apart ('bp')" in refused("cluster", "data.csv", "-k", 2)
+    code, out, _ = run("inspect", "data.csv")
+    assert code == 2
+    assert "it has no column that tells samples apart ('bp')" in out

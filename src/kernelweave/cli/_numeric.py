@@ -13,7 +13,7 @@ from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import MixedTable, fit_mixed, is_mixed
-from kernelweave.tabular.problems import Problem, Way, need_column, shown
+from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,8 +91,11 @@ def mixed_reading(table: pd.DataFrame) -> MixedTable | None:
 
 
 def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Problem]:
-    """Return the problem that rows of a table lack every column that a model uses."""
+    """Return the problem that a model uses no column of a table, or that rows lack every column that it uses."""
     used = [] if reading is None else [column.name for columns in reading.blocks.values() for column in columns]
+    if reading is not None and not used:
+        names = shown_names(list(map(str, table)))
+        return [Problem(f"it has no column that tells samples apart ({names}). Add one of numbers or categories.")]
     lacking = table[[name for name in table if str(name) in used]].isna().all(axis=1).to_numpy()
     if not used or not lacking.any():
         return []
