@@ -25,17 +25,11 @@ __all__ = [
     "Products",
     "Scaled",
     "Sum",
-    "as_writable",
     "inverse_roots",
     "read_pair",
     "row_sqnorms",
     "with_itself",
 ]
-
-
-def as_writable(X: Samples) -> Samples:
-    """Return X, or a copy of a read-only array: compiled loops of scikit-learn refuse read-only input."""
-    return X if sparse.issparse(X) else np.require(X, requirements="W")
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `KernelBank` refuses kernels that are not finite

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from kernelweave._types import Matrix, Samples, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, Pair, as_writable
-from kernelweave.samples.numbers import as_samples
+from kernelweave.kernels.base import Kernel, Pair
+from kernelweave.samples.numbers import as_samples, as_writable
 
 __all__ = ["Pairwise", "is_metric", "need_counts"]
 

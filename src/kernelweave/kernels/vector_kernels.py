@@ -21,7 +21,6 @@ from kernelweave.kernels.base import (
     Kernel,
     Pair,
     as_operand,
-    as_writable,
     inverse_roots,
     is_count,
     is_positive,
@@ -31,7 +30,7 @@ from kernelweave.kernels.base import (
     with_itself,
 )
 from kernelweave.kernels.pairwise import need_counts
-from kernelweave.samples.numbers import as_samples, equal_samples
+from kernelweave.samples.numbers import as_samples, as_writable, equal_samples
 
 __all__ = [
     "Chi2",

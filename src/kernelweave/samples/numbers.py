@@ -11,7 +11,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["as_samples", "equal_samples", "unmasked"]
+__all__ = ["as_samples", "as_writable", "equal_samples", "unmasked"]
 
 
 def as_samples(X: Samples) -> Samples:
@@ -56,3 +56,8 @@ def _canonical(X: Samples) -> Samples:
         X = X.copy()  # do not modify the user's arrays
         X.sum_duplicates()
     return X
+
+
+def as_writable(X: Samples) -> Samples:
+    """Return X, or a copy of a read-only array: compiled loops of scikit-learn refuse read-only input."""
+    return X if sparse.issparse(X) else np.require(X, requirements="W")
