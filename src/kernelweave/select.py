@@ -261,10 +261,9 @@ def cluster_evidence(
         likely = max((shared_shapes or {}).get(1, 0.0), 0.0) < _largest(shape) and _largest(peak_depth) >= SHOWN
         if likely and numbers[np.nanargmax(shape)] != chosen:
             chosen, found = int(numbers[np.nanargmax(shape)]), "mixture"
-        if (
-            nothing == "nothing" and gap.max() >= WIDE and numbers[gap.argmax()] > chosen
-        ):  # few samples always have gaps
-            chosen, found = int(numbers[gap.argmax()]), "gap"
+        widest = int(numbers[gap.argmax()])
+        if gap.max() >= WIDE and widest > chosen and nothing != "too few":  # a few samples have gaps by chance
+            chosen, found = widest, "gap"
         measured = (depth, peak_depth, shape, n_distinct)
         return ClusterEvidence(numbers, gap, a, m, score, chance, WIDE, chosen, found, *measured)
     if gap.max() >= clear:

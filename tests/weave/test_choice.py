@@ -352,6 +352,15 @@ def test_a_solver_of_a_user_is_taken(monkeypatch):
         choose(rows(20_000), solver=Halved())
 
 
+def test_an_object_that_does_not_say_what_it_supports_is_no_solver():
+    class Silent(Halved):
+        supports = None
+
+    for solver in (Silent(), Halved, object()):
+        with pytest.raises(ValueError, match="The 'solver' parameter of WeaveClustering must be"):
+            WeaveClustering(3, solver=solver).fit(X)
+
+
 @pytest.mark.parametrize("n_neighbors", [20, np.int64(20)])
 def test_fewer_candidates_than_neighbours_are_refused(n_neighbors):
     for model in (WeaveClustering(3, n_neighbors=n_neighbors), WeaveClassifier(n_neighbors=n_neighbors)):

@@ -223,10 +223,9 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
 
 def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
     """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
-    tables = [
-        view for view in found.values() if new and type_of(view.path) in CELLS
-    ]  # others may hold more than features
-    for view in tables:
+    if not new:
+        return
+    for view in [view for view in found.values() if type_of(view.path) in CELLS]:  # others hold more than features
         for name in sorted(wishes.usual_drop.intersection(view.table.columns) & wishes.left_out):
             msg = f"{view.path}: the column {name!r} is left out of the features, since the labels are called so."
             warnings.warn(msg, UserWarning, stacklevel=3)

@@ -194,9 +194,9 @@ n_jobs : int or None, default=None
 verbose : int, default=0
     1 writes what was chosen and found to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None
-    The precision of the kernels and the graph; None takes that of the data with "dense", and single precision with
-    "local", which has no other, and mostly with "landmark". Single precision takes half the memory and is faster. Its
-    clusters are as good, but not always the same: k-means starts at other samples.
+    The precision of the kernels and the graph. None takes that of the data with "dense"; "local" always works in single
+    precision and refuses "float64", and "landmark" works in single precision mostly. Single precision takes half the
+    memory and is faster. Its clusters are as good, but not always the same: k-means starts at other samples.
 """,
     "woven": """
 kernel_weights_, kernel_shares_ : array of shape (n_kernels,)

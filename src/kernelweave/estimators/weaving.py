@@ -36,10 +36,11 @@ _CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to th
 
 
 class _SolverObject(HasMethods):  # type: ignore[misc]
-    """The constraint of an object with the methods of a solver; a class is none."""
+    """The constraint of an object with the methods, the name and the `supports` of a solver; a class is none."""
 
     def is_satisfied_by(self, val: object) -> bool:
-        return not isinstance(val, type) and bool(super().is_satisfied_by(val))
+        declared = hasattr(val, "name") and isinstance(getattr(val, "supports", None), frozenset | set)
+        return declared and not isinstance(val, type) and bool(super().is_satisfied_by(val))
 
 
 _CONSTRAINTS: dict[str, list[Any]] = {

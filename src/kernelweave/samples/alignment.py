@@ -37,12 +37,10 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
         samples = samples.append(index[~index.isin(samples)])
     for name, table in tables.items():
         if name not in indexed and table.values.shape[0] != len(samples):
-            lacks = (
-                "has no index to align" if table.index is None else "only counts its rows 0, 1, 2, ... and cannot align"
-            )
+            lacks = "has no index" if table.index is None else "has an index that only counts rows, and none"
             msg = (
-                f"View {name!r} {lacks} its {counted(table.values.shape[0], 'row')} by, but {next(iter(indexed))!r} "
-                f"has an index, and there are {len(samples)} samples: give it that index."
+                f"View {name!r} {lacks} to align its {counted(table.values.shape[0], 'row')} by, but "
+                f"{next(iter(indexed))!r} has, and there are {len(samples)} samples: give it that index."
             )
             raise InvalidInputError(msg)
         if name not in indexed and not all(index.equals(samples) for index in indexed.values()):
