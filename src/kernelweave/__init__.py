@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         smkl_path,
         view_importance,
     )
-    from kernelweave.files import load
+    from kernelweave.loading import load
     from kernelweave.samples import Chunks, Views
     from kernelweave.weave import Dense, Landmark, Local
 
@@ -62,7 +62,7 @@ _PLACES = {  # of what does not come from kernelweave.estimators
     "Landmark": "kernelweave.weave",
     "Local": "kernelweave.weave",
     "Views": "kernelweave.samples",
-    "load": "kernelweave.files",
+    "load": "kernelweave.loading",
     "show_versions": "kernelweave._versions",
 }
 

@@ -12,7 +12,8 @@ import kernelweave
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
@@ -171,3 +172,17 @@ def test_an_extra_that_the_code_asks_for_exists():
     }
     assert asked
     assert asked <= set(PROJECT["optional-dependencies"])
+
+
+def test_layers_below_the_estimators_do_not_import_the_package_whose_attributes_are_all_layers():
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    below = layers[layers.index("kernelweave.estimators") + 1 :]
+    package = Path(kernelweave.__file__).parent
+    names = [name.removeprefix("kernelweave.") for layer in below for name in layer.split(" | ")]
+    files = [path for name in names for path in (package / f"{name}.py", *(package / name).rglob("*.py"))]
+    assert len(files) > 100
+    found = [
+        str(path) for path in files if path.exists() and re.search(r"^\s*import kernelweave\b", path.read_text(), re.M)
+    ]
+    assert found == []

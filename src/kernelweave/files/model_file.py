@@ -1,9 +1,11 @@
-"""One model in one file: `save_model` and `load`."""
+"""One model in one file: `save_model` and `read_model`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from sys import modules
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -17,13 +19,14 @@ from kernelweave.files.codec import decode, encode
 from kernelweave.files.declared import check_declared
 from kernelweave.files.plugin_classes import PLUGIN, plugin_method_class, plugin_method_name
 
-__all__ = ["load", "save_model"]
+__all__ = ["read_model", "save_model"]
 
 _FORMAT, _VERSION = "kernelweave model", 1
+_PLACES = {"kernelweave.estimators": "kernelweave", "kernelweave.baselines": "kernelweave.baselines"}  # in files
 
 
 def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a model to one file of JSON and arrays, which `load` reads back.
+    """Write a model to one file of JSON and arrays, which `kernelweave.load` reads back.
 
     Parameters
     ----------
@@ -53,42 +56,12 @@ def save_model(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     write_archive(Path(path), header, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """Return the model that `model.save` wrote to a file.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    estimator
-        It predicts as the model that was saved.
-
-    Raises
-    ------
-    BadFileError
-        If the file is damaged, not a model file, or of a later version. Nothing in a file is run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import load_iris
-    >>> import kernelweave
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = kernelweave.WeaveClustering(n_clusters=3, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(Path(folder) / "iris.kw")
-    ...     again = kernelweave.load(Path(folder) / "iris.kw")
-    >>> bool((again.predict(X + 0.01) == model.predict(X + 0.01)).all())
-    True
-    """
+def read_model(path: str | os.PathLike[str], estimator: Callable[[str], type[BaseEstimator] | None]) -> Any:
+    """Return the model in a file; `estimator` returns the class of a name in it, None for a name that is not known."""
     path = Path(path)
     header, arrays = read_archive(path)
     try:
-        return _model(header, arrays)
+        return _model(header, arrays, estimator)
     except BadFileError as error:
         msg = f"{path.name} cannot be loaded: {error}"
         raise BadFileError(msg) from None
@@ -97,7 +70,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise BadFileError(msg) from error
 
 
-def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
+def _model(
+    header: dict[str, Any], arrays: list[Array], estimator: Callable[[str], type[BaseEstimator] | None]
+) -> BaseEstimator:
     if header.get("format") != _FORMAT:
         msg = "it is not a kernelweave model."
         raise BadFileError(msg)
@@ -109,7 +84,7 @@ def _model(header: dict[str, Any], arrays: list[Array]) -> BaseEstimator:
         )
         raise BadFileError(msg)
     name = header.get("class")
-    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else _exported(str(name))
+    cls = plugin_method_class(name) if str(name).startswith(PLUGIN) else estimator(str(name))
     if cls is None:
         msg = f"it holds a {name!r}, which this version of kernelweave does not know."
         raise BadFileError(msg)
@@ -149,32 +124,13 @@ def _mapping(header: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _name_of(cls: type) -> str:
-    """Return the name of an exported estimator; packages that cannot hold it are not imported."""
-    import kernelweave
-
-    for place in ("kernelweave.baselines", "kernelweave"):
-        if not cls.__module__.startswith(f"{place}."):
-            continue
-        package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
-        if cls.__name__ in package.__all__ and getattr(package, cls.__name__) is cls:
-            return f"{place}.{cls.__name__}"
+    """Return the name of an exported estimator: the package that exports it, and its own."""
+    package = ".".join(cls.__module__.split(".")[:2])
+    exported = getattr(modules.get(package), "__all__", ())
+    if package in _PLACES and cls.__name__ in exported and getattr(modules[package], cls.__name__) is cls:
+        return f"{_PLACES[package]}.{cls.__name__}"
     plugin = plugin_method_name(cls)
     if plugin is not None:
         return plugin
     msg = f"{cls.__name__} is not a class of kernelweave, so load would not know it: save it by pickle or joblib."
     raise InvalidInputError(msg)
-
-
-def _exported(name: str) -> type[BaseEstimator] | None:
-    """Return the exported estimator of this name, None if there is none; packages that cannot hold it are not imported.
-
-    Estimators import this package, so they are looked up when they are needed.
-    """
-    import kernelweave
-
-    place, _, own = name.rpartition(".")
-    if place not in ("kernelweave", "kernelweave.baselines"):
-        return None
-    package = kernelweave.baselines if place == "kernelweave.baselines" else kernelweave
-    cls = getattr(package, own) if own in package.__all__ else None
-    return cls if isinstance(cls, type) and issubclass(cls, BaseEstimator) else None
