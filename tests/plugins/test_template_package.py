@@ -165,3 +165,24 @@ def test_a_scratch_package_of_less_than_60_lines_joins_the_leaderboard(install, 
     assert set(rows["method"]) == {"KMeans", "nearest-centre"}
     assert "nearest-centre" in [entrant.name for entrant in default_entrants()]
     assert {row.method for row in standings(rows).rows} == {"KMeans", "nearest-centre"}
+
+
+def test_a_kernel_of_counts_known_by_its_name_meets_no_negative_values(install):
+    code = """
+from dataclasses import dataclass
+import numpy as np
+from kernelweave.kernels import Kernel
+
+@dataclass(frozen=True)
+class Common(Kernel):
+    def evaluate(self, pair):
+        assert min(pair.X.min(), pair.Y.min()) >= 0
+        return np.minimum(pair.X[:, None], pair.Y).sum(axis=2)
+
+    def diag(self, X):
+        return X.sum(axis=1)
+"""
+    (install("counts", {"kernelweave.kernels": {"common": "counts:Common"}}) / "counts.py").write_text(code)
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.multinomial(80, mean, size=40) for mean in rng.dirichlet(np.ones(12), 3)]).astype(float)
+    assert WeaveClustering(3, kernels="common", scale="none", random_state=0).fit(X).clarity_ > 0.5

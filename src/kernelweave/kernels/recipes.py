@@ -17,7 +17,17 @@ from kernelweave.samples.column_kinds import KindLike
 from kernelweave.samples.mixed_table import CATEGORIES, ColumnChoices
 from kernelweave.samples.scaling import FEW_COLUMNS
 
-__all__ = ["RECIPES", "BankLike", "KernelsLike", "Mixed", "as_bank", "is_mixed_recipe", "is_recipe", "recipe"]
+__all__ = [
+    "RECIPES",
+    "BankLike",
+    "KernelsLike",
+    "Mixed",
+    "as_bank",
+    "is_mixed_recipe",
+    "is_recipe",
+    "recipe",
+    "take_negatives",
+]
 
 
 def _released(ts: tuple[float, ...], polynomials: tuple[tuple[int, int], ...]) -> dict[str, Kernel]:
@@ -172,6 +182,11 @@ KernelsLike: TypeAlias = BankLike | Mixed | Mapping[str, BankLike | Mixed]
 def is_mixed_recipe(kernels: object) -> bool:
     """Return whether this is the recipe for mixed tables, by name or as an object."""
     return isinstance(kernels, Mixed) or (isinstance(kernels, str) and kernels == "mixed")
+
+
+def take_negatives(kernels: object) -> bool:
+    """Return whether kernels are known to take negative values: those of a recipe here. Others may refuse them."""
+    return isinstance(kernels, str) and kernels in (*RECIPES, AUTO, "mixed")
 
 
 def as_bank(kernels: KernelsLike, kind: str = "table", n_columns: int | None = None) -> KernelBank:

@@ -14,7 +14,7 @@ from kernelweave._types import Vector, WeightsLike
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
-from kernelweave.kernels.view_bank import KernelsLike
+from kernelweave.kernels.recipes import KernelsLike, take_negatives
 from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
@@ -82,7 +82,7 @@ class Clarity:
         if sample is None or c < 2:
             return 1.0
         chance, gap, beyond = 0.0, np.inf, np.inf
-        signs = not isinstance(self._kernels, str)  # kernels of recipes take any numbers
+        signs = not take_negatives(self._kernels)
         with threadpool_limits(1, user_api="blas"):  # the matrices are too small for more
             values, agreement = self._measured(sample, rng)
             for _ in range(_DRAWS):

@@ -20,6 +20,7 @@ from kernelweave.core.graphs.affinity import (
     several_cuts,
     weighted_sum,
 )
+from kernelweave.kernels.recipes import take_negatives
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure
 from kernelweave.samples.scaling import Version
@@ -118,8 +119,8 @@ def _null(
     views: Views, versions: Sequence[Version], plan: Plan, rng: np.random.RandomState, kind: NullKind
 ) -> tuple[sparse.csr_array, ...]:
     """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
-    signs = not isinstance(plan.kernels, str)  # kernels of recipes take any numbers
-    found = _built(compared_again(versions, without_structure(views, rng, kind, signs=signs)), plan.silent())
+    drawn = without_structure(views, rng, kind, signs=not take_negatives(plan.kernels))
+    found = _built(compared_again(versions, drawn), plan.silent())
     graphs = tuple(S for _, _, families in found for one in families for S in one.graphs)
     return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
