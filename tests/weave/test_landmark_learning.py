@@ -143,6 +143,14 @@ def test_landmarks_of_kmeans_are_distinct_and_cover_the_groups():
     assert_allclose(np.linalg.norm(unit.landmarks, axis=1), 1, rtol=1e-6)
 
 
+def test_landmarks_are_found_in_the_precision_of_the_samples():
+    rng = np.random.default_rng(0)
+    far = learned(rng.normal(size=(90, 3)) + 1e9, landmarks="kmeans", n_landmarks=9, scale="none")
+    assert far.landmarks.shape == (9, 3)  # in single precision all of these samples are equal
+    large = rng.integers(0, 2**64, size=(90, 3), dtype=np.uint64).astype(float)  # whose squares overflow there
+    assert learned(large, landmarks="kmeans", n_landmarks=9, scale="none").landmarks.shape == (9, 3)
+
+
 def test_landmarks_that_are_given_are_scaled_like_the_samples(X):
     given = X[:4] + 1
     assert_allclose(learned(X, landmarks=given).landmarks, given)

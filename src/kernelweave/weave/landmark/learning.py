@@ -279,7 +279,7 @@ def _landmarks(settings: Settings, m: int, scaled: Samples, scaling: Scaling, rn
         warnings.simplefilter(
             "ignore", ConvergenceWarning
         )  # fewer distinct rows than landmarks: copies are removed below
-        model.fit(scaled.astype(np.float32, copy=False))
+        model.fit(scaled)
     centres = np.unique(model.cluster_centers_, axis=0)
     return (unit_rows(centres) if scaling.method == "unit" else centres).astype(scaled.dtype)
 
