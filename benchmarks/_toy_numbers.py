@@ -22,6 +22,7 @@ _CLEAR = 0.95  # of samples nearer to their own centre than to any other: below 
 _STRETCH = np.array([[0.6, -0.6], [-0.4, 0.8]])
 _NOISE = {2: 300, 6: 200, 13: 178}  # columns, and samples
 _TAILED = {2: 300, 3: 300}
+_MANY, _WIDE = 6000, 12  # samples, more than those that are compared each with all others, and columns
 _ASCENTS = 2000  # steps uphill from a centre
 
 KINDS = (
@@ -37,6 +38,8 @@ KINDS = (
     "noise",
     "heavy-tailed noise",
     "counts without groups",
+    "groups in many samples",
+    "noise in many samples",
 )
 
 
@@ -63,6 +66,8 @@ def toys(kind: str) -> Iterator[Toy]:
         "noise": _noise,
         "heavy-tailed noise": _heavy_tails,
         "counts without groups": _counts,
+        "groups in many samples": _many_groups,
+        "noise in many samples": _many_noise,
     }
     return makers[kind]()
 
@@ -160,3 +165,22 @@ def _counts() -> Iterator[Toy]:
             for mean in (0.3, 1.0, 5.0):
                 X = np.random.default_rng(seed).poisson(mean, size=(200, columns))
                 yield Toy(X.astype(np.float64), 1)
+
+
+def _many_groups() -> Iterator[Toy]:
+    """Groups that overlap the more the more of them there are."""
+    for seed in _SEEDS:
+        for c in (3, 5, 8, 12):
+            rng = np.random.default_rng(seed)
+            centres = 1.2 * rng.normal(size=(c, _WIDE))
+            yield Toy(rng.normal(size=(_MANY, _WIDE)) + centres[rng.integers(c, size=_MANY)], c)
+
+
+def _many_noise() -> Iterator[Toy]:
+    for seed in _SEEDS[:2]:
+        rng = np.random.default_rng(seed)
+        for drawn in (rng.standard_normal, rng.uniform, rng.exponential, rng.lognormal):
+            yield Toy(drawn(size=(_MANY, _WIDE)), 1)
+        yield Toy(rng.standard_normal(size=(_MANY, _WIDE)) @ rng.standard_normal(size=(_WIDE, _WIDE)), 1)
+        yield Toy(rng.standard_t(4, size=(_MANY, _WIDE)), 1)
+        yield Toy(rng.poisson(3.0, size=(_MANY, _WIDE)).astype(np.float64), 1)

@@ -53,8 +53,9 @@ class ClusterEvidence:
         The numbers that were tried.
     gap : array of shape (n_candidates,)
         How far the eigenvalue after this number stands out: λ_{k+1}/λ_k, relative to samples without structure, for
-        which it is 1. Where `depth` is measured, or with precomputed kernels, it is the ratio itself. Graphs in which
-        one of the clusters is smaller than a tenth of the mean size, which may be a few outliers, have none.
+        which it is 1. It is the ratio itself where `clear` is above 1.75: where `depth` is measured, with precomputed
+        kernels, and in the graph of all samples that the solver "local" builds. Graphs in which one of the clusters is
+        smaller than a tenth of the mean size, which may be a few outliers, have none.
     agreement : array of shape (n_candidates,)
         How far the partitions of different graphs agree, as the mean adjusted Rand index.
     modularity : array of shape (n_candidates,)
@@ -92,6 +93,8 @@ class ClusterEvidence:
         column has fewer than ten different values. It is measured where `depth` is.
     n_distinct : int or None
         The number of distinct samples, None if it is not known.
+    n_counted : int or None
+        The number of samples in which clusters were counted, drawn at random, None for all.
     """
 
     n_clusters: npt.NDArray[np.intp]
@@ -107,6 +110,7 @@ class ClusterEvidence:
     peak_depth: npt.NDArray[Any] | None = None
     shared_shape: npt.NDArray[Any] | None = None
     n_distinct: int | None = None
+    n_counted: int | None = None
 
     @property
     def runners_up(self) -> tuple[int, ...]:
@@ -157,6 +161,10 @@ class ClusterEvidence:
     @property
     def words(self) -> str:
         """Why this number was chosen, and how sure it is, as a sentence."""
+        counted_in = "" if self.n_counted is None else f" (counted in {self.n_counted} samples drawn at random)"
+        return self._why() + counted_in
+
+    def _why(self) -> str:
         others = " or ".join(map(str, self.runners_up))
         also = f"; {others} would be nearly as good" if others else ""
         if self.found == "too few" and self.n_distinct is not None:
@@ -170,7 +178,7 @@ class ClusterEvidence:
                 "without any do"
             )
         place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
-        if self.found == "gap" and self.depth is not None:
+        if self.found == "gap" and self.clear > CLEAR:  # not compared with samples without structure
             few = f"few edges of the graphs join them (the gap between eigenvalues is {self.gap[place]:.1f})"
             return f"{self.chosen} clusters stand out: {few}{also}"
         if self.found == "gap":

@@ -52,6 +52,7 @@ def as_several(*graphs, **options):
         "weave": lambda weights, S: WovenGraph(S, None, Seen(views.digests()), {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
+        "sampled": None,
         "table": lambda: None,
         "samples": None,
         "versions": (),

@@ -18,6 +18,7 @@ from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.select import CLEAR
 from kernelweave.weave import classes
 from kernelweave.weave.local import local_solver, locality, neighbours
 
@@ -192,3 +193,35 @@ def test_a_model_of_sparse_samples_predicts_dense_ones_alike(digits):
     model = WeaveClustering(3, solver="local", random_state=0).fit(sparse.csr_array(X[:300]))
     new = X[300:340]
     assert_allclose(model.predict_proba(new), model.predict_proba(sparse.csr_array(new)), rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def faint_blobs():
+    """Return groups that no gap between eigenvalues tells apart, in twelve columns, and noise."""
+    rng = np.random.default_rng(3)
+    y = np.arange(900) % 4
+    return rng.normal(size=(900, 12)) + 0.9 * rng.normal(size=(4, 12))[y], rng.normal(size=(900, 12))
+
+
+@pytest.mark.parametrize("most", [600, 2000])
+def test_where_no_gap_decides_clusters_are_counted_in_some_samples_beside_noise(faint_blobs, monkeypatch, most):
+    monkeypatch.setattr(local_solver, "_COUNTED_ON", most)
+    blobs, noise = (WeaveClustering("auto", solver="local", random_state=0).fit(X) for X in faint_blobs)
+    assert (blobs.n_clusters_, noise.n_clusters_) == (4, 1)
+    assert (blobs.cluster_evidence_.found, noise.cluster_evidence_.found) == ("agreement", "nothing")
+    assert np.isfinite(blobs.cluster_evidence_.chance).all()  # samples without structure were compared
+    assert blobs.labels_.shape == noise.labels_.shape == (900,)
+    said = noise.cluster_evidence_.words
+    assert said.startswith("no structure was found")
+    assert said.endswith("(counted in 600 samples drawn at random)") == (most == 600)
+    assert noise.cluster_evidence_.n_counted == (600 if most == 600 else None)
+
+
+def test_where_a_gap_decides_all_samples_are_counted(far_blobs, monkeypatch):
+    monkeypatch.setattr(local_solver, "_counted", None)
+    wide = np.hstack([far_blobs[0], np.random.default_rng(0).normal(size=(len(far_blobs[0]), 10))])
+    evidence = WeaveClustering("auto", solver="local", random_state=0).fit(wide).cluster_evidence_
+    assert evidence.found == "gap"
+    assert evidence.clear == 2 * CLEAR
+    assert "few edges of the graphs join them" in evidence.words
+    assert "samples without structure" not in evidence.words  # none were compared

@@ -88,11 +88,24 @@ def test_starts_of_many_rows_are_compared_on_a_part(watched, monkeypatch, most, 
     monkeypatch.setattr(graph_partitions, "_STARTS_ON", most)
     S, y = ring_of_cliques(6, 3)
     found = read_graph(S, "unit", 3, 3, 5, np.random.RandomState(0)).partitions
-    of = unit_partitions(spectra([S], 3), [3], np.random.RandomState(0), n_init=2)[3]
+    assert len(watched) == (0 if many else 1)
+    if many:
+        assert rand_index(found[0], y) == 1
+        assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize(("most", "many"), [(12, True), (18, False)])
+def test_numbers_of_clusters_of_many_rows_are_compared_by_centres_of_a_part(watched, monkeypatch, most, many):
+    monkeypatch.setattr(graph_partitions, "_COUNTED_ON", most)
+    S, y = ring_of_cliques(6, 3)
+    of = spectra([S, S], 3)
+    found = unit_partitions(of, [2, 3], np.random.RandomState(0), n_init=2)
     assert len(watched) == (0 if many else 2)
     if many:
-        assert rand_index(found[0], y) == rand_index(of[0], y) == 1
-        assert found.dtype == np.int32
+        assert [rand_index(z, y) for z in found[3]] == [1, 1]
+        assert found[2].shape == (2, 18)
+        assert found[2].dtype == np.int32
+        assert all(len(np.unique(z)) == 2 for z in found[2])
 
 
 def test_one_partition_of_every_graph_is_made_for_each_number(watched):
@@ -118,7 +131,7 @@ def several_of(*graphs, **options):
     settings = {
         "graphs": graphs, "priors": np.full(len(graphs), 1 / len(graphs)), "few_columns": False,
         "weave": lambda weights, S: WovenGraph(S, None, None, {"weights": weights}),
-        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "table": lambda: None,
+        "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "sampled": None, "table": lambda: None,
         "samples": None, "versions": (), "copies": np.arange(n),
     }  # fmt: skip
     return SeveralGraphs(**(settings | options))

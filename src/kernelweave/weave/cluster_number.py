@@ -74,6 +74,8 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         evidence = _beside_chance(several.null, of.values, even, weigh, priors, rng)
     else:
         evidence = weigh()
+        if several.sampled is not None and evidence.found != "gap":
+            evidence = several.sampled(rng) or evidence
     say(f"number of clusters: {evidence.words}")
     return evidence
 

@@ -81,6 +81,7 @@ class Dense:
             lambda weights, S: _woven(prepared, built, weights, S, plan),
             lambda: _perturbed(built, plan),
             None if views is None else partial(_null, views, versions, plan),
+            None,
             partial(few_columns_of, views, versions[-1].scalings),
             views,
             versions,

@@ -27,6 +27,7 @@ from kernelweave.weave.progress import StageProgress
 __all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
+_COUNTED_ON = 5000  # rows on which k-means is run for each of many numbers of clusters
 _QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
 
 
@@ -112,12 +113,35 @@ def spectra(graphs: Sequence[sparse.csr_array], most: int, say: Callable[[str], 
 def unit_partitions(
     of: Spectra, numbers: Sequence[int], rng: np.random.RandomState, *, n_init: int
 ) -> dict[int, Partitions]:
-    """Return for each number of clusters one partition of every graph, by unit rows."""
+    """Return for each number of clusters one partition of every graph, by unit rows.
+
+    If there are more than 5000 rows, k-means is run on a random 5000 of them, and the others are assigned to its
+    centres: accurate enough to compare numbers.
+    """
     found = {}
     for k in numbers:
         tables = [embedded(small, V, "unit", k) for small, V in zip(of.values, of.vectors, strict=True)]
-        find = partitions if len(of.order[0]) <= _STARTS_ON else _many_partitions
+        find = partitions if len(of.order[0]) <= _COUNTED_ON else _quick_partitions
         found[k] = find(tables, of.order, k, n_init=n_init, rng=rng)
+    return found
+
+
+def _quick_partitions(
+    tables: Sequence[Matrix],
+    order: Sequence[NDArray[np.intp]],
+    n_clusters: int,
+    *,
+    n_init: int,
+    rng: np.random.RandomState,
+) -> Partitions:
+    """Return the partitions of tables of many rows by centres of k-means on some of them."""
+    from sklearn.cluster import KMeans
+
+    found = np.empty((len(tables), len(order[0])), dtype=np.int32)
+    for P, rows, labels in zip(tables, order, found, strict=True):
+        part = P[rows[rng.choice(len(P), _COUNTED_ON, replace=False)]]
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            labels[:] = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(part).predict(P)
     return found
 
 

@@ -14,6 +14,7 @@ from kernelweave.samples.digests import Seen
 from kernelweave.samples.prepared import NullKind
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
+from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import Joiner
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
@@ -61,6 +62,9 @@ class SeveralGraphs:
         Returns further graphs with more and fewer edges, to choose the number of clusters where there is one graph.
     null : function of a RandomState and a kind, or None
         Returns as many graphs of samples without structure, of either kind; with perturbed ones where there is one.
+    sampled : function of a RandomState, or None
+        Returns the evidence for each number of clusters in some of the samples, beside samples without structure, where
+        there are too many to make such graphs of all.
     table : function without arguments
         Returns the scaled samples, by which their density is told; None where there are too many columns for it.
     samples : Views or None
@@ -77,6 +81,7 @@ class SeveralGraphs:
     weave: Callable[[Vector, sparse.csr_array], WovenGraph]
     perturbed: Callable[[], list[sparse.csr_array]]
     null: Callable[[np.random.RandomState, NullKind], tuple[sparse.csr_array, ...]] | None
+    sampled: Callable[[np.random.RandomState], ClusterEvidence | None] | None
     table: Callable[[], Matrix | None]
     samples: Views | None
     versions: Sequence[Version]

@@ -279,7 +279,8 @@ def _landmarks(settings: Settings, m: int, scaled: Samples, scaling: Scaling, rn
         warnings.simplefilter(
             "ignore", ConvergenceWarning
         )  # fewer distinct rows than landmarks: copies are removed below
-        model.fit(scaled)
+        raw = scaling.method == "none" and scaling.unit is None  # may be large, or far from the origin
+        model.fit(scaled if raw else scaled.astype(np.float32, copy=False))
     centres = np.unique(model.cluster_centers_, axis=0)
     return (unit_rows(centres) if scaling.method == "unit" else centres).astype(scaled.dtype)
 

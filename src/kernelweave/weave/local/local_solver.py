@@ -6,7 +6,7 @@ From the top: the solver, the graph of candidates and affinities, and its rows f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import ceil
 from typing import Any, ClassVar
@@ -24,10 +24,11 @@ from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
 from kernelweave.samples.views import Views
-from kernelweave.select import candidate_numbers
+from kernelweave.select import ClusterEvidence, candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
+from kernelweave.weave.dense import Dense
 from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_kernel import (
@@ -49,6 +50,7 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 __all__ = ["Local", "LocalRows", "LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
+_COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
 _FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
@@ -105,6 +107,7 @@ class Local:
                 lambda weights, graph: woven,
                 perturbed_graphs,
                 None,
+                lambda own: _counted(samples, plan, reading, own),
                 lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
                 samples,
                 versions,
@@ -174,6 +177,14 @@ class Local:
             )
             raise InvalidInputError(msg)
         return self.n_candidates or default_candidates(n, n_neighbors)
+
+
+def _counted(samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> ClusterEvidence | None:
+    """Return the evidence for each number of clusters in some of the samples, compared each with all others of them."""
+    n = samples.n_samples
+    drawn = np.sort(rng.choice(n, min(n, _COUNTED_ON), replace=False))
+    found = Dense().cluster(samples.select(drawn), plan.silent(), reading, rng).evidence
+    return found if found is None or len(drawn) == n else replace(found, n_counted=len(drawn))
 
 
 def default_candidates(n_samples: int, n_neighbors: int) -> int:
