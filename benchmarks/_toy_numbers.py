@@ -168,7 +168,7 @@ def _counts() -> Iterator[Toy]:
 
 
 def _many_groups() -> Iterator[Toy]:
-    """Groups that overlap the more the more of them there are."""
+    """Yield groups that overlap the more the more of them there are."""
     for seed in _SEEDS:
         for c in (3, 5, 8, 12):
             rng = np.random.default_rng(seed)

@@ -16,7 +16,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from kernelweave.errors import ColumnsWarning, KernelweaveError, UndecidedWarning
+from kernelweave.select import ClusterEvidence
 
+_MAY_BE_NAN = ("chance", "peak_depth", "shared_shape")  # what is not measured for a number of clusters
 SAID = (ConvergenceWarning, ColumnsWarning, UndecidedWarning)
 # what scikit-learn itself says of X and y; it says it in place of the model
 _ITS_OWN = (
@@ -92,7 +94,7 @@ def _by_scikit_learn(frames: traceback.StackSummary) -> bool:
 
 
 def not_finite(thing: Any, name: str) -> Iterator[str]:
-    """Return the places of an attribute that are not finite."""
+    """Return the places of an attribute that are not finite, but for those that are documented to be NaN at times."""
     if isinstance(thing, np.ndarray):
         if thing.dtype.kind in "fc" and not np.isfinite(thing).all():
             yield name
@@ -108,8 +110,10 @@ def not_finite(thing: Any, name: str) -> Iterator[str]:
         for i, value in enumerate(thing):
             yield from not_finite(value, f"{name}[{i}]")
     elif is_dataclass(thing) and not isinstance(thing, type):
+        unknown = _MAY_BE_NAN if isinstance(thing, ClusterEvidence) else ()
         for field in fields(thing):
-            yield from not_finite(getattr(thing, field.name), f"{name}.{field.name}")
+            if field.name not in unknown:
+                yield from not_finite(getattr(thing, field.name), f"{name}.{field.name}")
 
 
 def wrong_with_fit(model: Any, n: int | None) -> str | None:
