@@ -14,6 +14,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import MixedTable, fit_mixed, is_mixed
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
+from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,7 @@ __all__ = ["fitted_columns", "mixed_reading", "needed", "usable", "without_data"
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
+_MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
 
 
@@ -120,6 +122,15 @@ def _holes(missing: Mask, values: Matrix, names: Sequence[str], *, fills: bool) 
     return problems
 
 
+def _below_unit(name: str, unit: str) -> Problem:
+    """Return the problem that a row of units was not found to be one, since some of its cells are none."""
+    text = (
+        f"column {name!r} holds numbers, but {shown(unit)} in its first row, which seems to be a row of units and no "
+        f"sample. Remove the row, and write units into the names, such as {shown(f'{name} [{unit}]')}."
+    )
+    return Problem(text, (Way("leave the column out", {"drop": name}),))
+
+
 def _as_missing(name: str, texts: Sequence[str]) -> Way:
     return Way(
         f"take {'it' if len(texts) == 1 else 'them'} as missing", {"missing": tuple(f"{name}={t}" for t in texts)}
@@ -142,6 +153,8 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
         text = np.isnan(numbers) & known
         whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
         limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
+        if text.sum() == 1 and text[0] and known.sum() > _MEASURED and is_only_unit(str(column.iloc[0]).strip()):
+            return _below_unit(name, str(column.iloc[0]).strip())
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
