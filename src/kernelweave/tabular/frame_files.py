@@ -15,6 +15,7 @@ from kernelweave.tabular.delimited import (
     distinct_names,
     finished,
     hinted,
+    trimmed,
 )
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.formulas import formula_columns, told_formulas
@@ -203,7 +204,7 @@ def _sheet(
         keep_default_na=False,
         na_values={j: [""] if column in ids else MISSING for j, column in enumerate(columns)},
     )
-    return table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1)
+    return trimmed(table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1))
 
 
 def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:

@@ -50,7 +50,7 @@ def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
     samples in the other columns; or it has texts in some columns of numbers, and no entry elsewhere; or it tells apart
     columns of the same name, or names statistics. A line of dashes, as in Markdown, is no sample in any case.
     """
-    head, *body = ([cell.strip() for cell in row] for row in rows)
+    head, *body = ([" ".join(cell.split()) for cell in row] for row in rows)
     if body and any(body[0]) and all(map(_RULE.fullmatch, body[0])):
         return Heading(head, 2, notes=("its second row is a line of dashes, so it is no sample",))
     if len(body) <= _LEAST or len(body[0]) != len(head):
@@ -144,7 +144,7 @@ def _is_second(
     given: Sequence[str], own: Sequence[str], others: Sequence[int], samples: Sequence[Sequence[str]]
 ) -> bool:
     """Return whether the second row belongs to the header, though it holds no units."""
-    texts = [cell for cell in own if not is_blank(cell)]
+    texts = [cell for cell in own if not is_blank(cell) or cell == "Na"]  # which is sodium in a header
     if all(not given[j] for j in others) and others:
         return bool(texts)
     if len(own) < 2 or len(texts) < len(own):
