@@ -125,3 +125,11 @@ def test_whole_numbers_that_are_all_dates_get_a_hint(tmp_path):
     assert any(told in note for note in table.notes)
     table = written(tmp_path / "data.csv", cells=days + 60, y=VALUES)
     assert not any("are dates" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("form", ["%Y/%m/%d", "%Y/%m/%d %H:%M:%S"])
+def test_dates_with_slashes_and_the_year_first_are_dates(tmp_path, form):
+    days = pd.Series(pd.date_range("2021-03-01 10:15:00" if "%H" in form else "2021-03-01", periods=N, freq="9D"))
+    table = written(tmp_path / "data.csv", day=days.dt.strftime(form), y=VALUES)
+    assert table.frame["day"].tolist() == days.tolist()
+    assert any("column 'day' is read as dates with the year first ('2021/03/01" in note for note in table.notes)

@@ -20,6 +20,7 @@ _NAMED = r"^(\d{1,2})[- ]([A-Za-z]{3,9})\.?[- ,]+(\d{4})$"  # as in clinical tab
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONG = ("january", "february", "march", "april", "june", "july", "august", "september", "october", "november",
          "december", "sept")  # fmt: skip
+_YEAR_FIRST = r"\d{4}/\d{1,2}/\d{1,2}( \d{1,2}:\d{2}(:\d{2})?)?"  # as forms of the web write times
 _MONTHS = 12
 _PLAIN = (19000101, 21001231)  # the range of whole numbers such as 20201231
 _LEAST = 3  # different dates among whole numbers
@@ -34,6 +35,10 @@ def dates_of(column: Any) -> tuple[Any, str] | None:
         stamps = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce").dt.tz_localize(None)
         note = f"column {column.name!r} is read as dates with times ({shown(texts.iloc[0])})"
         return None if stamps.isna().any() else (stamps.reindex(column.index), note)
+    if len(texts) and texts.str.fullmatch(_YEAR_FIRST).all():
+        found = pd.to_datetime(texts, errors="coerce", yearfirst=True, format="mixed")
+        note = f"column {column.name!r} is read as dates with the year first ({shown(texts.iloc[0])})"
+        return None if found.isna().any() else (found.reindex(column.index), note)
     if (named := _named_months(column, texts)) is not None:
         return named
     for pattern in (_DOTTED, _SLASHED):

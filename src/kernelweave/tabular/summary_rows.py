@@ -32,6 +32,8 @@ _LEAST = 3  # samples
 _PART = 2  # samples of a subtotal
 _EXACT = 1e-6  # relative difference of a sum in a row that is not called so
 _ABOVE, _COLUMNS = 5, 2  # rows and columns that such a sum must have, since small ones come about by chance
+_COUNTERS = frozenset(("__no_feature", "__ambiguous", "__too_low_aqual", "__not_aligned", "__alignment_not_unique",
+                       "n_unmapped", "n_multimapping", "n_nofeature", "n_ambiguous"))  # fmt: skip
 _HELD = 50  # rows that are called statistics and may be the end of a file that is read in parts
 
 
@@ -82,6 +84,9 @@ def _judged(held: Sequence[TableFile], above: RowsAbove, source: str, *, last: b
         notes.append("its last row holds the sums of the rows above it. If it is no sample, remove it from the file")
     elif unlike := [names[i] for i in rest if _SUM.fullmatch(names[i].strip().lower())]:
         notes.append(f"{shown_names(unlike)} {_STAYS[len(unlike) > 1]}")
+    if counters := [names[i] for i in rest if names[i].lower() in _COUNTERS]:
+        told = f"the rows {shown_names(counters, 5)}" if len(counters) > 1 else f"the row {shown(counters[0])}"
+        notes.append(f"{told} count reads that belong to no gene. Remove them from the file if the others are genes")
     said = tuple(f"{source}: {note}." for note in notes)
     start = above.rows
     if not last:
