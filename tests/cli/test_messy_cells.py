@@ -133,3 +133,24 @@ def test_dates_with_slashes_and_the_year_first_are_dates(tmp_path, form):
     table = written(tmp_path / "data.csv", day=days.dt.strftime(form), y=VALUES)
     assert table.frame["day"].tolist() == days.tolist()
     assert any("column 'day' is read as dates with the year first ('2021/03/01" in note for note in table.notes)
+
+
+def test_categories_that_differ_in_capital_letters_only_get_a_hint(tmp_path):
+    table = written(
+        tmp_path / "data.csv", tissue=["Lung", "lung", "Liver", "liver"] * 10, sex=["f", "m"] * 20, y=VALUES
+    )
+    hints = [note for note in table.notes if "capital" in note]
+    assert len(hints) == 1
+    assert "column 'tissue' has categories that differ in small and capital letters only ('Lung', 'lung')" in hints[0]
+    table = read_table(tmp_path / "data.csv", drop=["tissue"])
+    assert not any("capital" in note for note in table.notes)
+
+
+def test_numbers_that_are_written_with_zeros_in_front_get_a_note(tmp_path):
+    codes = [f"{i * 37:05}" for i in range(N)]
+    months = [f"{i % 12 + 1:02}" for i in range(N)]
+    table = written(tmp_path / "data.csv", y=VALUES, postcode=codes, month=months, n=np.arange(100, 100 + N) * 3)
+    notes = [note for note in table.notes if "zeros in front" in note]
+    assert len(notes) == 1
+    assert "column 'postcode' is read as whole numbers, but written with zeros in front ('00000')" in notes[0]
+    assert '--drop "postcode"' in notes[0]

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
+from kernelweave.tabular.category_hints import case_hints, code_notes
 from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes
@@ -67,6 +68,7 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     frame = frame if texts is None else texts
     clean = clean_frame(frame, style, wishes, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
+    said += code_notes(columns_of(layout), layout.body, frame, wishes.kept)
     table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
     if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
         told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
@@ -93,10 +95,10 @@ def finished(
 
 
 def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
-    """Return a table whose notes name numbers that may be codes for missing values, numbers of the rows, or dates."""
+    """Return a table whose notes name what may be codes for missing values, numbers of the rows, dates, or the same."""
     hints = code_hints(table.frame, wishes.kept)
     hints += number_hints(table.frame, wishes.kept, named=table.ids is not None)
-    hints += date_hints(table.frame, wishes.kept)
+    hints += date_hints(table.frame, wishes.kept) + case_hints(table.frame, wishes.kept)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
