@@ -53,7 +53,7 @@ def measure() -> dict[str, float]:
         header = ",".join(["id", *(f"p{j}" for j in range(X.shape[1]))])
         rows = [",".join([f"s{i}", *map(str, row)]) for i, row in enumerate(X.tolist())]
         table.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-        command = ["-m", "kernelweave.cli", "cluster", str(table), "-k", "10", "--out", str(folder / "out")]
+        command = ["-m", "kernelweave", "cluster", str(table), "-k", "10", "--out", str(folder / "out")]
         _seconds([*command, "--quiet"], environment)  # writes the bytecode
         found: dict[str, list[float]] = {_COMMAND: [], _FITTED: [], _IMPORTS: []}
         for _ in range(_REPEATS):

@@ -23,7 +23,7 @@ def measure() -> float:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "kernelweave.cli", *_COMMAND, "--out", folder]
+        command = [sys.executable, "-m", "kernelweave", *_COMMAND, "--out", folder]
         subprocess.run(command, env={**os.environ, **threads}, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -49,7 +49,7 @@ print("".join((folder / "lots.csv").open().readlines()[:3]))
 def shell(command):
     """Run a command of kernelweave in the folder, and print what it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "kernelweave.cli", *command.split()[1:]], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-m", "kernelweave", *command.split()[1:]], cwd=folder, capture_output=True, text=True
     )
     print(f"$ {command}\n{done.stdout}{done.stderr}".replace(str(folder), "."))
 

@@ -146,6 +146,8 @@ def test_tables_with_categories_dates_and_missing_cells_need_no_option(run, tabl
         kinds = {column.name: column.kind for column in model.readings_["X"].columns}
         assert (kinds["b"], kinds["kind"], kinds["day"]) == ("number", "category", "date")
         assert kinds.get("note", "left out") == "left out"
+        listed = set(pd.read_csv(tmp_path / "data-clusters" / "features.csv")["feature"])
+        assert listed <= {"a", "b", "c", "d", "kind", "day"}
 
 
 def test_missing_cells_of_numbers_are_filled_if_the_kernels_are_mixed(run, table, tmp_path):

@@ -139,3 +139,31 @@ def test_codes_with_points_beside_decimal_commas_can_be_settled(run, codes):
     code, _, err = run("cluster", "data.csv", "-k", 2, "--decimal", ",", "--out", "found")
     assert code == 0, err
     assert "Column 'release' holds numbers with a decimal point" in err
+
+
+def test_the_refusal_of_two_marks_offers_that_of_more_columns_first_and_it_settles_the_file(run, refused):
+    fractions = [f"{i % 7},{i % 10}" for i in range(N)]
+    pd.DataFrame({"a": fractions, "b": fractions[::-1], "v": ["1.0", "2.5"] * (N // 2)}).to_csv(
+        "data.csv", sep=";", index=False
+    )
+    message = refused("cluster", "data.csv", "-k", 2)
+    comma = "--decimal , (a comma is the decimal mark, as in 'a', 'b')"
+    assert comma in message
+    assert "--decimal . (a point is the decimal mark, as in 'v')" in message
+    assert message.index(comma) < message.index("--decimal .")
+    code, _, err = run("cluster", "data.csv", "-k", 2, "--decimal", ",")
+    assert code == 0, err
+    assert "Column 'v' holds numbers with a decimal point ('1.0')" in err
+
+
+def test_points_that_may_be_of_thousands_are_no_fractions_beside_decimal_commas(run, refused):
+    table = pd.DataFrame({"a": [f"{i % 7},{i % 10}" for i in range(N)], "v": [f"{i % 9 + 1}.000" for i in range(N)]})
+    table.to_csv("data.csv", sep=";", index=False)
+    message = refused("cluster", "data.csv", "-k", 2, "--decimal", ",")
+    assert "column 'v' holds '1.000', which may be 1000: --decimal , does not say what the point is." in message
+    assert "kernelweave cluster data.csv -k 2 --decimal , --thousands ." in message
+    for given in ((), ("--decimal", ",", "--thousands", ".")):
+        code, out, _ = run("inspect", "data.csv", *given)
+        assert code == 0
+        assert "1000 to 9000" in out
+        assert "'.' separates thousands ('1.000')" in out

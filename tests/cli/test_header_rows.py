@@ -133,3 +133,69 @@ def test_a_header_that_is_repeated_is_refused_in_parts(tmp_path):
     (tmp_path / "data.csv").write_text(repeated(150))
     with pytest.raises(TableError, match="row 151 repeats the header"):
         list(table_parts(tmp_path / "data.csv", Wishes(), 60))
+
+
+def under(path, head, units, n=12):
+    """Write a table of names and numbers with a second row, and return it as it is read."""
+    rows = [[f"P{i}" if j == 0 else f"{1 + i * j / 10:g}" for j in range(len(head))] for i in range(n)]
+    if path.suffix == ".xlsx":
+        cells = [[row[0], *map(float, row[1:])] for row in rows]
+        pd.DataFrame([head, units, *cells]).to_excel(path, header=False, index=False)
+    else:
+        path.write_text("\n".join(map(",".join, [head, units, *rows])) + "\n")
+    return read_table(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+@pytest.mark.parametrize(
+    ("names", "units", "found"),
+    [
+        (("time", "age"), ("s", "d"), {"time": "s", "age": "d"}),
+        (("reaction_time", "score"), ("s", ""), {"reaction_time": "s"}),
+        (("rt", "size"), ("s", "cm"), {"rt": "s", "size": "cm"}),
+        (("rt", "size"), ("[s]", "[-]"), {"rt": "s"}),
+        (("glucose", "fat"), ("mg/dL", "%"), {"glucose": "mg/dL", "fat": "%"}),
+    ],
+)
+def test_units_of_one_letter_are_units_of_times_or_beside_others(tmp_path, names, units, found, suffix):
+    if suffix == "xlsx":
+        pytest.importorskip("openpyxl")
+    first = "[-]" if "[s]" in units else ""
+    table = under(tmp_path / f"data.{suffix}", ["name", *names], [first, *units])
+    assert table.units == found
+    assert list(table.frame) == list(names)
+    assert len(table.frame) == 12
+    assert any("its second row holds units" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("units", [("s", "d"), ("d", "d"), ("A", "A"), ("s", "")])
+def test_words_that_may_be_units_get_a_note_that_tells_how_to_keep_them(tmp_path, units):
+    table = under(tmp_path / "data.csv", ["name", "t1", "t2"], ["", *units])
+    assert table.units == {}
+    assert len(table.frame) == 12
+    told = f"if its second row holds units, write them into the names, such as 't1 [{units[0]}]'"
+    assert any(told in note for note in table.notes)
+
+
+def test_dashes_in_a_row_of_names_stand_for_the_names_above(tmp_path):
+    table = under(tmp_path / "data.csv", ["name", "t", "t"], ["-", "s", "d"])
+    assert (table.title, list(table.frame)) == ("name", ["s", "d"])
+
+
+@pytest.mark.parametrize("n", [2, 5, 9, 30])
+@pytest.mark.parametrize("row", ["x,kg,zz", ",kg,m/f", "P100,kg,ctl", "P100,s,ctl"])
+def test_a_row_of_units_that_is_not_found_is_never_taken_as_a_sample(refused, tmp_path, row, n):
+    rows = [f"P{i},{50 + i / 10},{('ctl', 'trt')[i % 2]}" for i in range(n)]
+    (tmp_path / "data.csv").write_text("\n".join(["name,weight,group", row, *rows]) + "\n")
+    message = refused("cluster", "data.csv", "-k", 2)
+    unit = row.split(",")[1]
+    assert f"column 'weight' holds numbers, but {unit!r} in its first row, which seems to be a row of units" in message
+    assert f"Remove the row, and write units into the names, such as 'weight [{unit}]'" in message
+
+
+def test_a_first_row_with_a_code_among_numbers_is_a_sample(run, tmp_path):
+    rows = "".join(f"{i},{249 - i}\n" for i in range(1, 9))
+    (tmp_path / "data.csv").write_text(f"chromosome,size\nX,156\n{rows}")
+    code, out, _ = run("inspect", "data.csv")
+    assert code == 0
+    assert "data.csv: 9 rows" in out

@@ -129,9 +129,9 @@ def test_columns_are_the_samples_when_asked(run, expression, tmp_path):
 def test_a_column_of_words_can_be_left_out_before_a_table_is_turned(run, expression, tmp_path):
     path = tmp_path / "genes.csv"
     pd.read_csv(path).assign(description="a gene").to_csv(path, index=False)
-    code, _, err = run("inspect", "genes.csv", "--transpose", "--json")
+    code, out, _ = run("inspect", "genes.csv", "--transpose", "--json")
     assert code == 2
-    assert "column 'description' has others" in err
+    assert "column 'description' has others" in json.loads(out)["problems"][0]
     assert run("inspect", "genes.csv", "--transpose", "--drop", "description", "--json")[0] == 0
 
 
@@ -248,3 +248,53 @@ def test_days_and_months_that_cannot_be_told_apart_are_not_guessed(tmp_path):
     table = read_table(tmp_path / "x.csv")
     assert table.frame["seen"].iloc[0] == "1/12/2020"
     assert any("seems to hold dates ('1/12/2020'), but nothing tells days from months" in note for note in table.notes)
+
+
+@pytest.fixture
+def counts(tmp_path):
+    """Counts of genes by samples as featureCounts writes them, and as htseq-count does."""
+    rng = np.random.default_rng(0)
+    values = rng.poisson(20, size=(120, 30))
+    values[:40, ::2] += 50
+    frame = pd.DataFrame(values, columns=[f"s{i}.bam" for i in range(30)])
+    names = [f"ENSG{i:011}" for i in range(120)]
+    places = {"Geneid": names, "Chr": "chr1;chr1", "Start": "1;9", "Strand": "+;+", "Length": np.arange(120) + 300}
+    text = pd.concat([pd.DataFrame(places), frame], axis=1).to_csv(sep="\t", index=False)
+    (tmp_path / "counts.txt").write_text(f"# Program:featureCounts v2.0.1\n{text}")
+    frame.insert(0, "gene", names)
+    last = pd.DataFrame([["__no_feature", *[999] * 30], ["__ambiguous", *[99] * 30]], columns=list(frame))
+    pd.concat([frame, last]).to_csv(tmp_path / "htseq.tsv", sep="\t", index=False)
+
+
+def test_columns_that_describe_genes_are_named_with_the_command_that_drops_them(run, refused, counts):
+    message = refused("cluster", "counts.txt", "--transpose", "-k", 2)
+    assert (
+        "counts.txt: a table can be transposed if its cells are numbers; columns 'Chr', 'Start', 'Strand' have"
+        in message
+    )
+    dropped = ["--drop", "Chr", "--drop", "Start", "--drop", "Strand"]
+    assert f"kernelweave cluster counts.txt --transpose -k 2 {' '.join(dropped)}" in message
+    code, out, err = run("cluster", "counts.txt", "--transpose", "-k", 2, *dropped)
+    assert code == 0, err
+    assert "'Length' is a sample since the table was transposed, but named like what describes genes" in err
+    code, out, err = run("cluster", "counts.txt", "--transpose", "-k", 2, *dropped, "--drop", "Length", "--force")
+    assert code == 0, err
+    assert "30 samples" in out
+    assert "describes genes" not in err
+
+
+def test_rows_that_count_reads_without_a_gene_get_a_note(run, counts):
+    _, out, _ = run("inspect", "htseq.tsv")
+    assert "the rows '__no_feature', '__ambiguous' count reads that belong to no gene." in out
+    _, out, _ = run("inspect", "counts.txt")
+    assert "count reads" not in out
+
+
+def test_a_series_matrix_of_geo_is_read_without_its_last_line(tmp_path):
+    head = '!Series_title\t"Study"\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\n'
+    rows = "".join(f'"{1000 + i}_at"\t{i}.5\t{i}.25\t{i}.75\n' for i in range(200))
+    (tmp_path / "GSE1_series_matrix.txt").write_text(f"{head}{rows}!series_matrix_table_end\n")
+    table = read_table(tmp_path / "GSE1_series_matrix.txt", transpose=True)
+    assert table.ids == ["GSM1", "GSM2", "GSM3"]
+    assert table.frame.shape == (3, 200)
+    assert any("so left out ('!series_matrix_table_end')" in note for note in table.notes)

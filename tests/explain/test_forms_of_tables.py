@@ -1,6 +1,7 @@
 """Every form of samples and of models that can be explained, and those that cannot."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from kernelweave import Chunks, WeaveClustering
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.explain import Comparison, compare_clusterings, explain_clusters, explain_sample
 from kernelweave.kernels import Mixed
 from kernelweave.report import model_report
@@ -140,6 +141,23 @@ def test_texts_that_were_chosen_as_categories_are_explained_as_categories():
     for model, kind in ((chosen, "category"), (told, "number")):
         found = explain_clusters(model, texts).features
         assert set(found.query("feature == 'zone'")["type"]) == {kind}
+
+
+@pytest.mark.parametrize("form", ["one", "views", "numbers"])
+@pytest.mark.parametrize("test", [False, True])
+def test_columns_that_the_model_left_out_are_not_explained(form, test):
+    texts = {"note": [f"note {i}" for i in range(60)], "sex": ["f", "m"] * 30} if form != "numbers" else {"gap": None}
+    one = ONE.assign(row=np.arange(60), **texts).astype({"gap": float} if form == "numbers" else {})
+    X = {"one": one, "two": TWO} if form == "views" else one
+    kernels = {"one": "mixed", "two": "auto"} if form == "views" else "mixed"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnsWarning)
+        model = WeaveClustering(2, kernels=kernels, random_state=0).fit(X)
+    found = explain_clusters(model, X, n_features=None, test=test).features
+    listed, pulls = set(found["feature"]), set(explain_sample(model, X, 0, n_features=None).features["feature"])
+    assert {"row", "note", "gap"}.isdisjoint(listed | pulls)
+    assert set("abcd") <= listed & pulls
+    assert not test or found["q_value"].notna().all()
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_signal_while_results_are_written_leaves_no_folder(started, reached, e
 
 
 def run(tmp_path, *arguments, **more):
-    command = [sys.executable, "-m", "kernelweave.cli", *arguments]
+    command = [sys.executable, "-m", "kernelweave", *arguments]
     return subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False, **more)
 
 

@@ -14,6 +14,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import MixedTable, fit_mixed, is_mixed
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
+from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["fitted_columns", "mixed_reading", "needed", "usable", "without_data"]
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
+_MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
+_VARIED = 10  # different numbers of such a column
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
+_MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
 
 
@@ -120,6 +124,15 @@ def _holes(missing: Mask, values: Matrix, names: Sequence[str], *, fills: bool) 
     return problems
 
 
+def _below_unit(name: str, unit: str) -> Problem:
+    """Return the problem that a row of units was not found to be one, since some of its cells are none."""
+    text = (
+        f"column {name!r} holds numbers, but {shown(unit)} in its first row, which seems to be a row of units and no "
+        f"sample. Remove the row, and write units into the names, such as {shown(f'{name} [{unit}]')}."
+    )
+    return Problem(text, (Way("leave the column out", {"drop": name}),))
+
+
 def _as_missing(name: str, texts: Sequence[str]) -> Way:
     return Way(
         f"take {'it' if len(texts) == 1 else 'them'} as missing", {"missing": tuple(f"{name}={t}" for t in texts)}
@@ -142,6 +155,10 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
         text = np.isnan(numbers) & known
         whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
         limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
+        if text.sum() == 1 and text[0] and known.sum() > _MEASURED and is_only_unit(str(column.iloc[0]).strip()):
+            return _below_unit(name, str(column.iloc[0]).strip())
+        measured = not whole and len(np.unique(numbers[~np.isnan(numbers)])) > _VARIED
+        most = max(most, _MIXED) if measured else most
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
@@ -150,6 +167,6 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
     marks = sorted(set(column[text].astype(str).str.strip()))
     if whole and not ids and column.astype(str).nunique() == len(column):
         return Problem(said, (naming, leaving))
-    if not fills or limits or len(marks) > _MARKS or text.sum() > _SLIPS * known.sum() or any("=" in m for m in marks):
+    if not fills or limits or len(marks) > _MARKS or text.sum() > most * known.sum() or any("=" in m for m in marks):
         return Problem(said, (leaving, naming))
     return Problem(said, (_as_missing(name, marks), leaving, naming))

@@ -35,13 +35,17 @@ _LARGEST = 1e150  # of the values
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The name, view, kind and unit of a column; `levels` are the categories behind its codes."""
+    """The name, view, kind and unit of a column; `levels` are the categories behind its codes.
+
+    `used` is False for a column that the model left out of its fit.
+    """
 
     name: str
     view: str
     kind: Kind = "number"
     levels: tuple[str, ...] = ()
     unit: str = ""
+    used: bool = True
 
     @property
     def title(self) -> str:
@@ -75,6 +79,11 @@ class Columns:
     def has_units(self) -> bool:
         """Whether a column has a unit."""
         return any(column.unit for column in self.columns)
+
+    @property
+    def used(self) -> Mask:
+        """Which columns the model used."""
+        return np.array([column.used for column in self.columns], dtype=bool)
 
     @property
     def n_samples(self) -> int:
@@ -255,7 +264,7 @@ def _views(X: Any, kinds: Mapping[str, Mapping[str, str]]) -> Columns:
         tables = tuple(numbers[own] for (numbers, _), own in zip(encoded, rows, strict=True))
     several = len(views.names) > 1
     columns = [
-        Column(column.name, view if several else "", column.kind, column.levels)
+        replace(column, view=view if several else "")
         for view, (_, found) in zip(views.names, encoded, strict=True)
         for column in found
     ]
@@ -321,13 +330,14 @@ def _check_table(table: Any) -> None:
 
 def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, str]) -> tuple[Array, tuple[Column, ...]]:
     names = [str(name) for name in getattr(nw.to_native(frame), "columns", frame.columns)]
+    used = [kinds.get(name) != "left out" for name in names]
     if all(dtype.is_numeric() for dtype in frame.schema.values()):
-        return _floats(frame), tuple(Column(name, "") for name in names)
+        return _floats(frame), tuple(Column(name, "", used=own) for name, own in zip(names, used, strict=True))
     values = np.empty((len(frame), len(names)))
     columns = []
     for j, (name, series) in enumerate(zip(names, frame.iter_columns(), strict=True)):
         values[:, j], kind, levels = _encoded_series(series, kinds.get(name))
-        columns.append(Column(name, "", kind, levels))
+        columns.append(Column(name, "", kind, levels, used=used[j]))
     return values, tuple(columns)
 
 

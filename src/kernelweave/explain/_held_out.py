@@ -78,14 +78,14 @@ def held_out_test(
 
 
 def _parts(columns: Columns, n_splits: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the part in which every column is held out; -1 for a column that is alone in its view."""
+    """Return the part in which every column is held out; -1 for one that is not used, or alone in its view."""
     parts = np.full(len(columns), -1)
-    start = 0
+    start, used = 0, columns.used
     for table in columns.tables:
-        width = table.shape[1]
-        if width > 1:
-            parts[start + rng.permutation(width)] = np.arange(width) % min(n_splits, width)
-        start += width
+        own = start + np.flatnonzero(used[start : start + table.shape[1]])
+        if len(own) > 1:
+            parts[own[rng.permutation(len(own))]] = np.arange(len(own)) % min(n_splits, len(own))
+        start += table.shape[1]
     if (parts < 0).all():
         msg = "The test holds features out, but no view has two of them: pass test=False."
         raise InvalidInputError(msg)

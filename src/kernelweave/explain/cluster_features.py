@@ -148,7 +148,8 @@ def explain_clusters(
         the label of every sample.
     X : table, list or dict of tables, or Views
         The samples that the model was fitted on, in the same order, or with the index that they had if the model has
-        `sample_names_`. Columns of a data frame may hold numbers, dates (in days since 1970), or categories.
+        `sample_names_`. Columns of a data frame may hold numbers, dates (in days since 1970), or categories. Those
+        that the model left out of its fit, such as free text (`left_out` in `readings_`), are not explained.
     y : array of shape (n_samples,) or None, default=None
         The labels that a classifier was fitted on; needed only for its test.
     n_features : int or None, default=20
@@ -232,7 +233,8 @@ def explain_clusters(
         _check_test(model, y, kind)
         rng = np.random.default_rng(random_state)
         tested = held_out_test(model, X, y, columns, (names, codes), n_splits=n_splits, rng=rng)
-    orders = [effects.order(k)[:n_features] for k in range(len(names))]
+    ranked = [effects.order(k) for k in range(len(names))]
+    orders = [order[columns.used[order]][:n_features] for order in ranked]
     return Explanation(
         kind,
         tuple(map(str, names)),

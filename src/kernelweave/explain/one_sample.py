@@ -276,10 +276,11 @@ def _weighted(version: VersionKernels, sample: int) -> Matrix:
 def _features(
     columns: Columns, sample: int, codes: NDArray[np.intp], own: int, other: int, n_features: int | None
 ) -> Rows:
-    """Return the features by the size of their pull; those that the sample or a group lacks are left out."""
+    """Return the features by the size of their pull; not those that the model, the sample or a group lacks."""
     rows: list[dict[str, Any]] = []
+    used = columns.used
     for at, values in columns.blocks():
-        known = np.flatnonzero(~np.isnan(values[sample]))
+        known = np.flatnonzero(~np.isnan(values[sample]) & used[at])
         pulls = _pulls(values[:, known], sample, codes == own, codes == other)
         for j, pull, typical, rival in zip(known, *pulls, strict=True):
             column, value = columns.columns[at[j]], values[:, j]

@@ -14,7 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.date_text import dates_of
+from kernelweave.tabular.category_hints import case_hints, code_notes
+from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes
 from kernelweave.tabular.number_style import file_style, told_style
@@ -44,6 +45,7 @@ __all__ = [
     "read_delimited",
     "refuse_headers",
     "refuse_rows",
+    "trimmed",
 ]
 
 _LISTED = 5  # rows that a message names
@@ -66,6 +68,7 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
     frame = frame if texts is None else texts
     clean = clean_frame(frame, style, wishes, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
+    said += code_notes(columns_of(layout), layout.body, frame, wishes.kept)
     table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
     if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
         told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
@@ -92,9 +95,10 @@ def finished(
 
 
 def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
-    """Return a table whose notes name the numbers that may be codes for missing values, or numbers of the rows."""
-    named = table.ids is not None
-    hints = code_hints(table.frame, wishes.kept) + number_hints(table.frame, wishes.kept, named=named)
+    """Return a table whose notes name what may be codes for missing values, numbers of the rows, dates, or the same."""
+    hints = code_hints(table.frame, wishes.kept)
+    hints += number_hints(table.frame, wishes.kept, named=table.ids is not None)
+    hints += date_hints(table.frame, wishes.kept) + case_hints(table.frame, wishes.kept)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
@@ -106,7 +110,11 @@ def columns_of(layout: Layout) -> list[str]:
 
 
 def distinct_names(given: Sequence[str]) -> list[str]:
-    """Return names of columns that differ: one without a name gets that of pandas, a repeated one a number."""
+    """Return names of columns that differ: one without a name gets that of pandas, a repeated one a number.
+
+    Line breaks and blanks at the ends, as spreadsheets have them in headers, are no part of a name.
+    """
+    given = [" ".join(name.split()) for name in given]
     taken = set(given)
     names: dict[str, None] = {}
     for j, name in enumerate(given):
@@ -122,7 +130,7 @@ def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | Non
     ids, options = _options(layout, wishes, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
         frame = pandas().read_csv(lines, **options)
-    return _trimmed(_unmarked(frame, ids), layout)
+    return trimmed(_unmarked(frame, ids))
 
 
 def parsed_parts(
@@ -138,7 +146,7 @@ def parsed_parts(
                 frame = next(reader, None)
             if frame is None:
                 return
-            yield _trimmed(_unmarked(frame.reset_index(drop=True), ids), layout)
+            yield trimmed(_unmarked(frame.reset_index(drop=True), ids))
 
 
 def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
@@ -209,12 +217,10 @@ def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
     return frame
 
 
-def _trimmed(frame: Any, layout: Layout) -> Any:
-    """Return a table whose texts end without the blanks that stand before a pipe."""
-    if layout.sep != "|":
-        return frame
+def trimmed(frame: Any) -> Any:
+    """Return a table whose texts have no blanks around them, which are no part of a category."""
     texts = {
-        name: frame[name].map(lambda cell: cell.rstrip() if isinstance(cell, str) else cell)
+        name: frame[name].map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
         for name in text_columns(frame)
     }
     return frame.assign(**{name: column.mask(column == "") for name, column in texts.items()})
@@ -222,7 +228,7 @@ def _trimmed(frame: Any, layout: Layout) -> Any:
 
 def _marked(entry: str) -> str:
     """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
-    return f"={entry}"
+    return f"={entry.strip()}"
 
 
 def _check_rows(source: TextSource, layout: Layout, frame: pd.DataFrame) -> None:

@@ -26,10 +26,10 @@ def is_remark(text: str) -> bool:
 def footer_lines(rows: Sequence[Sequence[str]], width: int, samples: Sequence[Sequence[str]]) -> list[str]:
     """Return the remarks at the end of a table whose rows have `width` entries; `rows` are its last lines, split.
 
-    A blank line is an empty row, and is returned as "". A line with one entry is a remark if it begins like one, has
-    words in it, or comes after a blank line; one with several if it begins like one and has a colon, no other entry,
-    or another number of them than rows have. The last row of a file that was cut off is none: it is written like the
-    ids of other rows.
+    A blank line is an empty row, and is returned as "". A line with one entry is a remark if it begins like one or with
+    an exclamation mark, has words in it, or comes after a blank line; one with several if it begins like one and has a
+    colon, no other entry, or another number of them than rows have. The last row of a file that was cut off is none: it
+    is written like the ids of other rows.
     """
     found: list[str] = []
     for i in range(len(rows) - 1, -1, -1):
@@ -51,6 +51,6 @@ def _is_footer(own: Sequence[str], width: int, samples: Sequence[Sequence[str]],
     text, *others = own
     if not text or width < 2 or may_be_number(text) or written_alike(text, [row[0] for row in samples if row]):
         return False
-    if len(own) == 1 and (after_blank or len(text.split()) > 2):
-        return True
+    if len(own) == 1 and (after_blank or len(text.split()) > 2 or text.startswith("!")):
+        return True  # ! begins the lines around the tables of GEO
     return is_remark(text) and (len(own) != width or not any(others) or ":" in text)

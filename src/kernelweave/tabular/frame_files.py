@@ -15,16 +15,18 @@ from kernelweave.tabular.delimited import (
     distinct_names,
     finished,
     hinted,
+    trimmed,
 )
 from kernelweave.tabular.footer import is_remark
 from kernelweave.tabular.formulas import formula_columns, told_formulas
+from kernelweave.tabular.frame_index import chosen_index, find_frame_id, read_index
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading, level_names
 from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import Problem, TableError, shown_names
-from kernelweave.tabular.row_labels import find_id, index_ids
+from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.text_layout import UNNAMED
 from kernelweave.tabular.units import named_units
@@ -50,8 +52,25 @@ def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     parquet = need("pyarrow.parquet", "Parquet files are", "cli")
     pyarrow = need("pyarrow", "Parquet files are", "cli")
     with parquet.ParquetFile(path) as file:
+        counted, start = _counting_index(file.schema_arrow.pandas_metadata), 0
         for batch in file.iter_batches(batch_size=rows):
-            yield typed_table(pyarrow.Table.from_batches([batch]).to_pandas(), path, wishes)
+            table = pyarrow.Table.from_batches([batch]).to_pandas()
+            if counted is not None:
+                table.index = counted[start : start + len(table)]
+            start += len(table)
+            yield typed_table(table, path, wishes)
+
+
+def _counting_index(metadata: Mapping[str, Any] | None) -> Any:
+    """Return the index of a Parquet file that is stored as a range with a start and a step; None if it is not.
+
+    pandas gives it to the whole table, but numbers every part from 0.
+    """
+    stored = (metadata or {}).get("index_columns") or [None]
+    index = stored[0]
+    if not isinstance(index, dict) or (index["start"], index["step"], index["name"]) == (0, 1, None):
+        return None
+    return pandas().RangeIndex(index["start"], index["stop"], index["step"], name=index["name"])
 
 
 def read_feather(path: Path, wishes: Wishes) -> TableFile:
@@ -69,10 +88,13 @@ def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = (
         table.columns, notes = distinct_names(names), [*notes, note]
     else:
         table.columns = table.columns.astype(str)
-    frame, ids, title = index_ids(table)
-    wishes = wishes.settled([*frame, title]) if ids is not None else wishes
-    if ids is None and not wishes.id == title is not None:
+    frame, index = table.reset_index(drop=True), read_index(table.index)
+    wishes = wishes.settled([*frame, index.title]) if index.ids is not None else wishes
+    index = chosen_index(index, frame, wishes)
+    notes = [*notes, *index.notes]
+    if index.ids is None:
         return _found_ids(frame, path, wishes, notes)
+    ids, title = index.ids, index.title
     columns = (*frame, *([] if title is None else [title]))
     style, frame = _styled(path, frame, wishes, None)
     clean = clean_frame(frame.assign(**{_NAMES: ids}), style, wishes, _NAMES)  # rows with a name stay
@@ -103,9 +125,7 @@ def _found_ids(
     frame: Any, path: Path, wishes: Wishes, notes: Sequence[str], units: Mapping[str, str] | None = None
 ) -> TableFile:
     """Return a table whose ids are in a column that is named or found; texts that are numbers are numbers."""
-    texts = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
-    body = frame[texts].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
-    found = find_id(texts, body.to_numpy().tolist(), wishes)
+    found = find_frame_id(frame, wishes)
     style, frame = _styled(path, frame, wishes, found)
     clean = clean_frame(frame, style, wishes, found)
     said = [*notes, *told_style(style, frame, clean.frame)]
@@ -184,7 +204,7 @@ def _sheet(
         keep_default_na=False,
         na_values={j: [""] if column in ids else MISSING for j, column in enumerate(columns)},
     )
-    return table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1)
+    return trimmed(table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1))
 
 
 def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kernelweave.tabular.header_row import written_alike
 from kernelweave.tabular.number_text import is_blank, is_unit, may_be_number
-from kernelweave.tabular.problems import shown_names
+from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.row_labels import names_ids
 
 __all__ = ["Heading", "find_heading", "level_names"]
@@ -18,6 +18,7 @@ _LEAST = 2  # samples with a number that a column of numbers must have
 _NO_UNIT = frozenset(("", "-", "--", "–", "—", "/", "none", "n/a", "na", "id", "name", "text", "string", "str", "code",
                       "date", "yyyy-mm-dd", "category", "factor", "label", "class", "unit", "units"))  # fmt: skip
 
+_DASHES = frozenset(("-", "--", "–", "—", "/"))
 _STATISTICS = frozenset(("count", "mean", "std", "sd", "sem", "var", "min", "max", "median", "sum", "size", "nunique",
                          "first", "last", "prod", "mad", "skew", "kurt", "quantile", "average", "n", "q1", "q3", "iqr",
                          "top", "freq", "unique"))  # fmt: skip
@@ -26,6 +27,8 @@ _QUANTILE = re.compile(r"\d+(\.\d+)?%")
 _VAGUE = _STATISTICS | frozenset(
     ("a", "b", "d", "s", "x", "y", "index", "number", "points", "ratio", "score", "fraction")
 )
+_OF_TIME = frozenset(("d", "s"))
+_TIME = re.compile(r"(^|[^a-z])(time|duration|age|latency|delay|interval|period|zeit|dauer|alter|temps|durée)")
 _RULE = re.compile(r":-+:?|-+:|-{2,}|=*")  # below the header of a Markdown table
 
 
@@ -47,7 +50,7 @@ def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
     samples in the other columns; or it has texts in some columns of numbers, and no entry elsewhere; or it tells apart
     columns of the same name, or names statistics. A line of dashes, as in Markdown, is no sample in any case.
     """
-    head, *body = ([cell.strip() for cell in row] for row in rows)
+    head, *body = ([" ".join(cell.split()) for cell in row] for row in rows)
     if body and any(body[0]) and all(map(_RULE.fullmatch, body[0])):
         return Heading(head, 2, notes=("its second row is a line of dashes, so it is no sample",))
     if len(body) <= _LEAST or len(body[0]) != len(head):
@@ -60,14 +63,15 @@ def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
     numeric = [j for j in range(len(head)) if _is_numeric(samples, j)]
     own = [given[j] for j in numeric]
     others = [j for j in range(len(head)) if j not in numeric]
-    bare = all(given[j].lower() in _NO_UNIT for j in others)
+    bare = not any(_says_unit(given[j]) for j in others)
     if bare and _are_statistics(own):
         return _of_two(head, given, samples)
     if not own or any(map(may_be_number, own)):
         return Heading(head)
     if bare and any(map(is_unit, own)):
-        units = _are_units([head[j] for j in numeric], own)
-        return _with_units(head, given, numeric, samples) if units else _of_two(head, given, samples)
+        if _are_units([head[j] for j in numeric], own):
+            return _with_units(head, given, numeric, samples)
+        return _with_hint(_of_two(head, given, samples), head, given, numeric)
     if _is_second(given, own, others, samples):
         return _of_two(head, given, samples)
     return Heading(head)
@@ -94,12 +98,22 @@ def _are_statistics(cells: Sequence[str]) -> bool:
     )
 
 
+def _says_unit(cell: str) -> bool:
+    """Return whether a cell of a row of units has an entry that is not one for a column without a unit."""
+    return cell.strip("[](){} ").lower() not in _NO_UNIT
+
+
 def _are_units(names: Sequence[str], own: Sequence[str]) -> bool:
     """Return whether the texts below names are units: half of them are known, one is nothing else, and names differ."""
-    given = [cell for cell in own if cell.lower() not in _NO_UNIT]
-    known = [cell for cell in given if is_unit(cell)]
-    sure = any(cell.lower() not in _VAGUE for cell in known)
+    given = [(name, cell) for name, cell in zip(names, own, strict=True) if _says_unit(cell)]
+    known = [(name, cell) for name, cell in given if is_unit(cell)]
+    sure = any(cell.lower() not in _VAGUE or _is_time(name, cell) for name, cell in known)
     return sure and 2 * len(known) >= len(given) and len(set(names)) == len(names)
+
+
+def _is_time(name: str, cell: str) -> bool:
+    """Return whether s or d below a name is a unit, since the name speaks of times."""
+    return cell in _OF_TIME and _TIME.search(name.lower()) is not None
 
 
 def _is_numeric(samples: Sequence[Sequence[str]], j: int) -> bool:
@@ -110,18 +124,27 @@ def _is_numeric(samples: Sequence[Sequence[str]], j: int) -> bool:
 def _with_units(
     head: list[str], given: Sequence[str], numeric: Sequence[int], samples: Sequence[Sequence[str]]
 ) -> Heading:
-    units = {head[j]: given[j].strip("[](){} ") for j in numeric if given[j].lower() not in _NO_UNIT}
-    distinct = list(dict.fromkeys(given[j] for j in numeric if given[j].lower() not in _NO_UNIT))
+    units = {head[j]: given[j].strip("[](){} ") for j in numeric if _says_unit(given[j])}
+    distinct = list(dict.fromkeys(given[j] for j in numeric if _says_unit(given[j])))
     note = f"its second row holds units ({shown_names(distinct)}), so it is no sample"
     names, rows = _with_index(head, samples)
     return Heading(names, rows, units, (note,))
+
+
+def _with_hint(heading: Heading, head: list[str], given: Sequence[str], numeric: Sequence[int]) -> Heading:
+    """Return a heading whose second row may hold units, which are lost, with a note that tells how to keep them."""
+    unit = next(j for j in numeric if is_unit(given[j]))
+    if heading.names[unit] != head[unit]:
+        return heading
+    note = f"if its second row holds units, write them into the names, such as {shown(f'{head[unit]} [{given[unit]}]')}"
+    return replace(heading, notes=(*heading.notes, note))
 
 
 def _is_second(
     given: Sequence[str], own: Sequence[str], others: Sequence[int], samples: Sequence[Sequence[str]]
 ) -> bool:
     """Return whether the second row belongs to the header, though it holds no units."""
-    texts = [cell for cell in own if not is_blank(cell)]
+    texts = [cell for cell in own if not is_blank(cell) or cell == "Na"]  # which is sodium in a header
     if all(not given[j] for j in others) and others:
         return bool(texts)
     if len(own) < 2 or len(texts) < len(own):
@@ -152,6 +175,7 @@ def _joined(first: list[str], second: list[str]) -> tuple[list[str], str]:
         groups = [cell for cell in dict.fromkeys(second) if cell]
         return first, f"its second row ({shown_names(groups)}) belongs to the header, so it is no sample"
     if _tells_apart(second):
+        second = [name if cell in _DASHES else cell for name, cell in zip(first, second, strict=True)]
         groups = [cell for cell in dict.fromkeys(first) if cell]
         return second, f"its first row ({shown_names(groups)}) groups the columns, and its second row names them"
     names = [f"{group} {name}".strip() for group, name in zip(_filled(first), second, strict=True)]

@@ -208,7 +208,11 @@ def read_tables(path: str | PathLike[str], wishes: Wishes) -> dict[str, TableFil
             raise InvalidInputError(msg)
     kept = {name: without_summaries(_without(table, wishes.left_out), str(path)) for name, table in tables.items()}
     if suffix == ".gct":  # whose columns are the samples
-        return kept if wishes.transpose is not False else {name: transposed(table) for name, table in kept.items()}
+        return (
+            kept
+            if wishes.transpose is not False
+            else {name: transposed(table, str(path)) for name, table in kept.items()}
+        )
     return {name: _turned(table, str(path), wishes.transpose) for name, table in kept.items()}
 
 
@@ -248,7 +252,7 @@ def _without(table: TableFile, columns: Collection[str]) -> TableFile:
 
 def _turned(table: TableFile, source: str, transpose: bool | None) -> TableFile:
     if transpose:
-        return transposed(table)
+        return transposed(table, source)
     said = None if transpose is False else hint(table, source)
     return table if said is None else replace(table, notes=(*table.notes, said))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelweave.tabular.number_text import Style, are_codes, is_blank, is_number, number_in, text_columns
-from kernelweave.tabular.problems import Problem, TableError, Way, shown
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import is_unnamed
 from kernelweave.tabular.wishes import Wishes
 
@@ -124,7 +124,7 @@ def _decided(path: Path, columns: Sequence[_Marks]) -> tuple[bool, bool]:
         columns = [column for column in columns if column.point is not None or not _are_answers(column.marked)]
     commas = [column for column in columns if column.comma is not None]
     if pointed and commas:
-        raise TableError(str(path), [_conflict(pointed[0], commas[0], columns)])
+        raise TableError(str(path), [_conflict(pointed, commas, columns)])
     return bool(pointed), bool(commas)
 
 
@@ -136,19 +136,20 @@ def _are_answers(numbers: Collection[str]) -> bool:
     return all(each == sorted(set(each)) for each in lists) and len({each[0] for each in lists}) > 1
 
 
-def _conflict(pointed: _Marks, comma: _Marks, columns: Sequence[_Marks]) -> Problem:
-    """Return the problem that numbers of a file need different decimal marks."""
+def _conflict(pointed: Sequence[_Marks], commas: Sequence[_Marks], columns: Sequence[_Marks]) -> Problem:
+    """Return the problem that numbers of a file need different decimal marks; the mark of more columns comes first."""
     numbers = [number for column in columns for number in column.marked]
+    both = [(_POINT, "point", pointed), (_COMMA, "comma", commas)]
     ways = []
-    for style, what in ((_POINT, "point"), (_COMMA, "comma")):
+    for style, what, own in sorted(both, key=lambda each: -len(each[2])):
         mark = str(style.thousands)
         groups = any(re.search(rf"\d{re.escape(mark)}\d{{3}}(?!\d)", n) and style.reads(n) for n in numbers)
-        ways.append(
-            Way(f"a {what} is the decimal mark", {"decimal": style.decimal, **({"thousands": mark} if groups else {})})
-        )
+        options = {"decimal": style.decimal, **({"thousands": mark} if groups else {})}
+        names = shown_names([column.name for column in own])
+        ways.append(Way(f"a {what} is the decimal mark, as in {names}", options))
     told = [
         f"in column {column.name!r} ({shown(number)} is {_value(str(number), style)})"
-        for column, number, style in ((pointed, pointed.point, _POINT), (comma, comma.comma, _COMMA))
+        for column, number, style in ((pointed[0], pointed[0].point, _POINT), (commas[0], commas[0].comma, _COMMA))
     ]
     text = (
         f"a point seems to be its decimal mark {told[0]}, but a comma {told[1]}. Correct the file, or say which it is."
@@ -184,13 +185,14 @@ def _either(unclear: str) -> Problem:
 
 
 def told_style(style: Style, before: Any, after: Any) -> list[str]:
-    """Return a note about the marks in numbers, with an example."""
+    """Return notes about the marks in numbers, each with an example."""
     changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
     if not changed:
         return []
     cells = before[changed].stack().astype(str)
+    notes = []
     if style.decimal == ",":
         marked = cells[cells.str.contains(",", regex=False)]
-        return [f"a comma is the decimal mark ({shown(marked.iloc[0])})"] if len(marked) else []
+        notes += [f"a comma is the decimal mark ({shown(marked.iloc[0])})"] if len(marked) else []
     marked = cells[cells.str.contains(style.thousands, regex=False)] if style.thousands else cells[:0]
-    return [f"{shown(style.thousands)} separates thousands ({shown(marked.iloc[0])})"] if len(marked) else []
+    return notes + ([f"{shown(style.thousands)} separates thousands ({shown(marked.iloc[0])})"] if len(marked) else [])

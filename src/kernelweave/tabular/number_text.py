@@ -32,13 +32,16 @@ __all__ = [
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for missing  # fmt: skip
 _BLANKS = ["?", ".", "-", "--", "---", "–", "—", "*", "na", "n.a.", "n.a", "n/d", "nd", "n.d.", "missing", "unknown",
-           "none", "#div/0!", "#value!", "#ref!", "#num!", "#name?"]  # missing beside numbers, else texts  # fmt: skip
+           "none", "nan", "null", "n/a", "#n/a", "not available", "not applicable", "no data", "#div/0!", "#value!",
+           "#ref!", "#num!", "#name?"]  # missing beside numbers, else texts  # fmt: skip
 _SPACES = " '’\u00a0\u202f"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_NUMBER = rf"[+\-−]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
+_SIGN = r"+\-−–‒‐‑－"  # dashes that stand for a minus before a number, as text programs write it
+_NUMBER = rf"[{_SIGN}]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
+_PARENTHESES = re.compile(rf"\(\s*([$€£¥]?\s*\d[\d.,{_SPACES}]*)\s*\)")
 _LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
 _CELL = re.compile(
-    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[+\-−]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
+    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[{_SIGN}]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
 )
 _UNIT = re.compile(
     r"[µumkn]?g|lbs?|oz|[kcmµun]?m[23²³]?|in|ft|mi|[mµud]?l|[mµun]?s|min|hr?s?|hours?|d|days?|weeks?|months?|y|yrs?|years?"
@@ -100,16 +103,22 @@ def is_unit(text: str) -> bool:
 
 
 def may_be_number(text: str) -> bool:
-    """Return whether a text is a number in some style, with or without a unit."""
-    return is_number(text) or bool(_CELL.fullmatch(text.strip()))
+    """Return whether a text is a number in some style, with or without a unit or parentheses."""
+    return is_number(text) or bool(_CELL.fullmatch(_without_parentheses(text)))
+
+
+def _without_parentheses(text: str) -> str:
+    """Return a number without the parentheses that accountants write for a minus, and any other text as it is."""
+    inner = _PARENTHESES.fullmatch(text.strip())
+    return text.strip() if inner is None else inner.group(1)
 
 
 def number_in(text: str) -> str | None:
     """Return the number in a cell without its sign and unit; None if it is none, or what follows it is no unit."""
-    cell = _CELL.fullmatch(text.strip())
+    cell = _CELL.fullmatch(_without_parentheses(text))
     if cell is None or (cell["unit"] and not _UNIT.fullmatch(cell["unit"])):
         return None
-    return cell["number"].lstrip("+-−")
+    return re.sub(f"^[{_SIGN}]+", "", cell["number"])
 
 
 def are_codes(name: str, numbers: Collection[str]) -> bool:
@@ -143,6 +152,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
 
     name = str(column.name)
     texts = column.dropna().astype(str).str.strip()
+    texts, negative = _with_minus(texts)
     blank = texts.str.lower().isin(_BLANKS)
     cells = texts[~blank].str.extract(_CELL.pattern.join(("^(?:", ")$")), expand=True)
     if cells.empty or cells["number"].isna().any():
@@ -161,7 +171,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     values = pd.to_numeric(_plain(cells["sign"].fillna("") + cells["number"], style), errors="coerce")
     if values.isna().any():
         return _slips(column, texts[values.index], values.isna(), style)
-    notes = []
+    notes = [f"column {name!r}: {negative}"] if negative else []
     if blank.any():
         told = f"{counted(int(blank.sum()), 'cell')} of column {name!r} {'is' if blank.sum() == 1 else 'are'}"
         notes.append(f"{told} taken as missing ({shown_names(sorted(set(texts[blank])))})")
@@ -174,6 +184,20 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
         what = "is a limit" if len(signs) == 1 else "are limits"
         notes.append(f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}")
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
+
+
+def _with_minus(texts: Any) -> tuple[Any, str]:
+    """Return texts whose numbers in parentheses have a minus instead, and a note; as they are if others have a minus.
+
+    Accountants write negative numbers so. Where all numbers are in parentheses, they may be errors of others.
+    """
+    inner = texts.str.extract(f"^{_PARENTHESES.pattern}$", expand=False)
+    hit = inner.notna()
+    if not hit.any() or texts[~hit].str.match(f"[{_SIGN[1:]}]").any() or (~hit).sum() < _MEASURED:
+        return texts, ""
+    first = texts[hit].iloc[0]
+    many = f"{counted(int(hit.sum()), 'number')} in parentheses {'is' if hit.sum() == 1 else 'are'} read as negative"
+    return texts.mask(hit, "-" + inner), f"{many} ({shown(first)} is {'-' + inner[hit].iloc[0]})"
 
 
 def _slips(column: Any, texts: Any, bad: Any, style: Style) -> NumberColumn | None:
@@ -208,8 +232,9 @@ def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[An
 
 def _plain(numbers: Any, style: Style) -> Any:
     """Return numbers as programs write them; one that is written in another style becomes unreadable."""
-    readable = numbers.str.fullmatch(rf"[+\-−]?(?:{_in_style(style).pattern})")
-    plain = {**dict.fromkeys([*_SPACES, style.thousands or " "], ""), style.decimal: ".", "−": "-"}
+    readable = numbers.str.fullmatch(rf"[{_SIGN}]?(?:{_in_style(style).pattern})")
+    minus = dict.fromkeys("−–‒‐‑－", "-")
+    plain = {**dict.fromkeys([*_SPACES, style.thousands or " "], ""), style.decimal: ".", **minus}
     return numbers.str.translate(str.maketrans(plain)).where(readable, "unreadable")
 
 

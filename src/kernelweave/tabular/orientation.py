@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.number_text import text_columns
 from kernelweave.tabular.packages import pandas
-from kernelweave.tabular.problems import shown
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import examples, repeated
 from kernelweave.tabular.table_file import TableFile
 
@@ -24,21 +23,37 @@ _GENE = re.compile(f"{_ACCESSION}|{_SYMBOL}", re.ASCII)
 _SAMPLE = re.compile(
     r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
 )
+_OF_GENES = frozenset(("length", "effective_length", "start", "end", "width", "strand", "chr", "chrom", "chromosome",
+                       "position", "pos", "gc", "gc_content", "entrez", "entrezid", "entrez_id"))  # fmt: skip
 _MANY, _TIMES = 100, 3  # rows, and how many times as many as columns
 _NEARLY = 0.8  # share of names that differ where some genes have several rows
 
 
-def transposed(table: TableFile) -> TableFile:
+def transposed(table: TableFile, source: str) -> TableFile:
     """Return a table with rows and columns exchanged: the ids become the names of the columns, and they the ids."""
     frame = table.frame
     odd = [str(name) for name, dtype in zip(frame, frame.dtypes, strict=True) if dtype.kind not in "biuf"]
     if odd:
-        msg = f"A table can be transposed if its cells are numbers; column {odd[0]!r} has others: leave it out."
-        raise InvalidInputError(msg)
+        columns = f"column {odd[0]!r} has" if len(odd) == 1 else f"columns {shown_names(odd, 5)} have"
+        text = f"a table can be transposed if its cells are numbers; {columns} others."
+        raise TableError(source, [Problem(text, (Way("leave out what is no sample", {"drop": tuple(odd)}),))])
     names = table.ids if table.ids is not None else [str(i) for i in range(len(frame))]
     turned = pandas().DataFrame(frame.to_numpy().T, columns=names)
     ids = [str(name) for name in frame]
-    return replace(table, frame=turned, ids=ids, title=None, columns=tuple(names), units={})
+    notes = (*table.notes, *_describing(ids, source))
+    return replace(table, frame=turned, ids=ids, title=None, columns=tuple(names), units={}, notes=notes)
+
+
+def _describing(samples: Sequence[str], source: str) -> list[str]:
+    """Return a note if some columns that are samples now are named like those that describe genes."""
+    found = [name for name in samples if name.strip().lower() in _OF_GENES]
+    if not found:
+        return []
+    drop = " ".join(f'--drop "{name}"' for name in found)
+    told = (
+        f"{shown_names(found, 5)} {'is a sample' if len(found) == 1 else 'are samples'} since the table was transposed"
+    )
+    return [f"{source}: {told}, but named like what describes genes. If so, pass {drop}."]
 
 
 def hint(table: TableFile, source: str) -> str | None:

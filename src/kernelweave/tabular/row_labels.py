@@ -17,7 +17,6 @@ __all__ = [
     "chosen_ids",
     "examples",
     "find_id",
-    "index_ids",
     "is_unnamed",
     "names_ids",
     "numbers_rows",
@@ -163,12 +162,3 @@ def _unique(column: Any, source: str) -> list[str]:
         )
         raise TableError(source, [Problem(said, (Way("leave it out", {"drop": str(column.name)}),))])
     return [text_of(value) for value in column]
-
-
-def index_ids(table: Any) -> tuple[Any, list[str] | None, str | None]:
-    """Return a table without its index, the ids in the index unless it only counts the rows, and what it is called."""
-    index = table.index
-    frame = table.reset_index(drop=True)
-    if type(index).__name__ == "RangeIndex" or index.nlevels > 1:
-        return frame, None, None
-    return frame, [text_of(value) for value in index], None if index.name is None else str(index.name)

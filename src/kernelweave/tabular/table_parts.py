@@ -16,6 +16,7 @@ from kernelweave.tabular.number_style import file_style, style_of
 from kernelweave.tabular.number_text import text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
 from kernelweave.tabular.row_labels import find_id
+from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
@@ -29,7 +30,8 @@ def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     """Yield a text or Parquet file in parts of so many rows.
 
     What is found from the first part (layout, ids, decimal mark, which columns are numbers) holds for all of it. A part
-    that would be read in another way is refused, since the file as a whole would be read in another way too.
+    that would be read in another way is refused, since the file as a whole would be read in another way too. Rows that
+    sum up others are left out as in a whole file.
     """
     suffix = path.suffix.lower()
     if wishes.long is not None:
@@ -37,8 +39,11 @@ def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
         raise TableError(str(path), [Problem(text)])
     parts = parquet_parts(path, wishes, rows) if suffix == ".parquet" else _text_parts(path, wishes, rows)
     with readable(path, suffix):
-        for part in _alike(parts, str(path)):
-            yield replace(part, frame=part.frame.drop(columns=[name for name in wishes.left_out if name in part.frame]))
+        yield from parts_without_summaries((_without(part, wishes) for part in _alike(parts, str(path))), str(path))
+
+
+def _without(part: TableFile, wishes: Wishes) -> TableFile:
+    return replace(part, frame=part.frame.drop(columns=[name for name in wishes.left_out if name in part.frame]))
 
 
 def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:

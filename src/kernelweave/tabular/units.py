@@ -11,8 +11,9 @@ from kernelweave.tabular.number_text import is_unit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["named_units"]
+__all__ = ["is_only_unit", "named_units"]
 
+_LETTERS = frozenset("smhdglLKVJW%‰°$€£¥")  # units of one character that are no codes, as X is among chromosomes
 _BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
 
 
@@ -26,3 +27,8 @@ def named_units(frame: pd.DataFrame, said: Mapping[str, str]) -> dict[str, str]:
         elif bracket is not None and is_unit(bracket["unit"]):
             found[name] = bracket["unit"].strip()
     return found
+
+
+def is_only_unit(text: str) -> bool:
+    """Return whether a text is a unit, and no code or category that looks like one."""
+    return is_unit(text) and (len(text) > 1 or text in _LETTERS)

@@ -1,4 +1,4 @@
-"""`python -m kernelweave.cli`."""
+"""`python -m kernelweave`."""
 
 from kernelweave.cli import main
 

@@ -1,0 +1,99 @@
+"""What is known of the rows above others: sums and other statistics of their columns, added up part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kernelweave.tabular.packages import pandas
+
+__all__ = ["RowsAbove", "Statistics", "added"]
+
+
+def added(one: Any, other: Any) -> Any:
+    """Return the sums of two parts of a table, whose columns may differ; None is a part without rows."""
+    return other if one is None else one if other is None else one.add(other, fill_value=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Statistics of the columns of some rows; `median` is None if the rows came in parts."""
+
+    counts: Any
+    sums: Any
+    low: Any
+    high: Any
+    squares: Any  # sums of squared differences from the mean
+    median: Any = None
+
+    @classmethod
+    def of(cls, rows: Any, *, median: bool = False) -> Statistics:
+        """Return the statistics of a table of numbers."""
+        numbers = rows.astype("float64")
+        counts = numbers.count()
+        squares = numbers.var(ddof=0) * counts
+        middle = numbers.median() if median else None
+        return cls(counts, numbers.sum(), numbers.min(), numbers.max(), squares, middle)
+
+    def plus(self, other: Statistics) -> Statistics:
+        """Return the statistics of these rows and others together."""
+        pd = pandas()
+        counts = added(self.counts, other.counts)
+        apart = (self.sums / self.counts - other.sums / other.counts) ** 2 * (self.counts * other.counts / counts)
+        squares = added(added(self.squares.fillna(0), other.squares.fillna(0)), apart.fillna(0))
+        low, high = (
+            pd.concat([getattr(self, name), getattr(other, name)], axis=1).agg(how, axis=1)
+            for name, how in (("low", "min"), ("high", "max"))
+        )
+        return Statistics(counts, added(self.sums, other.sums), low, high, squares)
+
+    def each(self) -> list[Any]:
+        """Return sum, mean, least, largest, standard deviation, count, its error, variance, variation and median."""
+        mean, variance = self.sums / self.counts, self.squares / (self.counts - 1).where(self.counts > 1)
+        spread = np.sqrt(variance)
+        found = [self.sums, mean, self.low, self.high, spread, self.counts, spread / np.sqrt(self.counts), variance]
+        return [*found, spread / mean, *([] if self.median is None else [self.median])]
+
+    @property
+    def spread(self) -> Any:
+        """The standard deviation."""
+        return self.each()[4]
+
+
+@dataclass(slots=True)
+class RowsAbove:
+    """What is known of the rows above those that are judged; a table that is judged as a whole has none.
+
+    `column` holds the names of the rows. `section`, `left` and `samples` are sums of columns: since the last row that
+    is called a sum, of all rows but those found to be sums, and of all rows that are not called so. `words` are names
+    of rows that are called a statistic, and `part` is one that is a subtotal if a grand total follows.
+    """
+
+    column: str | None = None
+    rows: int = 0
+    section: Any = None
+    section_rows: int = 0
+    left: Any = None
+    samples: Any = None
+    found: bool = False
+    statistics: Statistics | None = None
+    words: set[str] = field(default_factory=set)
+    part: str | None = None
+
+    def add(self, numbers: Any, called: Sequence[int], found: Sequence[int]) -> None:
+        """Add rows, of which some are called sums, and some of these are left out since they are."""
+        rows = np.arange(len(numbers))
+        kept = numbers.iloc[np.setdiff1d(rows, found)]
+        first = called[-1] + 1 if called else 0
+        section = numbers.iloc[first:]
+        self.section = section.sum() if called else added(self.section, section.sum())
+        self.section_rows = len(section) + (0 if called else self.section_rows)
+        self.left = added(self.left, kept.sum())
+        self.samples = added(self.samples, numbers.iloc[np.setdiff1d(rows, called)].sum())
+        own = Statistics.of(kept)
+        self.statistics = own if self.statistics is None else self.statistics.plus(own)
+        self.rows += len(kept)
+        self.found = self.found or bool(found)
