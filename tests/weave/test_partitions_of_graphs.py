@@ -94,18 +94,24 @@ def test_starts_of_many_rows_are_compared_on_a_part(watched, monkeypatch, most, 
         assert found.dtype == np.int32
 
 
-@pytest.mark.parametrize(("most", "many"), [(12, True), (18, False)])
-def test_numbers_of_clusters_of_many_rows_are_compared_by_centres_of_a_part(watched, monkeypatch, most, many):
+@pytest.mark.parametrize(("most", "rows"), [(12, 12), (18, 18), (19, 18)])
+def test_numbers_of_clusters_of_many_rows_are_compared_by_centres_of_a_part(watched, monkeypatch, most, rows):
     monkeypatch.setattr(graph_partitions, "_COUNTED_ON", most)
+    S, _ = ring_of_cliques(6, 3)
+    unit_partitions(spectra([S, S], 3), [2, 3], np.random.RandomState(0), n_init=2)
+    assert watched == [([(rows, k)] * 2, k, 2) for k in (2, 3)]
+
+
+@pytest.mark.parametrize("together", [5, 100])
+def test_rows_that_were_not_drawn_are_assigned_to_the_nearest_centre(monkeypatch, together):
+    monkeypatch.setattr(graph_partitions, "_COUNTED_ON", 12)
+    monkeypatch.setattr(graph_partitions, "_TOGETHER", together)
     S, y = ring_of_cliques(6, 3)
-    of = spectra([S, S], 3)
-    found = unit_partitions(of, [2, 3], np.random.RandomState(0), n_init=2)
-    assert len(watched) == (0 if many else 2)
-    if many:
-        assert [rand_index(z, y) for z in found[3]] == [1, 1]
-        assert found[2].shape == (2, 18)
-        assert found[2].dtype == np.int32
-        assert all(len(np.unique(z)) == 2 for z in found[2])
+    found = unit_partitions(spectra([S, S], 3), [2, 3], np.random.RandomState(0), n_init=2)
+    assert [rand_index(z, y) for z in found[3]] == [1, 1]
+    assert found[2].shape == (2, 18)
+    assert found[2].dtype == np.int32
+    assert all(len(np.unique(z)) == 2 for z in found[2])
 
 
 def test_one_partition_of_every_graph_is_made_for_each_number(watched):

@@ -14,12 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.cluster.vq import vq
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Vector
-from kernelweave.core.graphs.coordinates import TOL, EmbeddingKind, bottom_spectrum, embedded, row_order
+from kernelweave.core.graphs.coordinates import (
+    TOL,
+    EmbeddingKind,
+    bottom_spectrum,
+    cluster_means,
+    embedded,
+    row_order,
+)
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import partitions
 from kernelweave.weave.progress import StageProgress
@@ -28,6 +36,7 @@ __all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "un
 
 _STARTS_ON = 20_000  # rows on which starts of k-means are compared
 _COUNTED_ON = 5000  # rows on which k-means is run for each of many numbers of clusters
+_TOGETHER = 2**16  # rows that are assigned to centres at once, so that memory does not grow
 _QUICK_TOL = 1e-3  # of eigenvectors from which partitions are read
 
 
@@ -135,13 +144,15 @@ def _quick_partitions(
     rng: np.random.RandomState,
 ) -> Partitions:
     """Return the partitions of tables of many rows by centres of k-means on some of them."""
-    from sklearn.cluster import KMeans
-
-    found = np.empty((len(tables), len(order[0])), dtype=np.int32)
-    for P, rows, labels in zip(tables, order, found, strict=True):
-        part = P[rows[rng.choice(len(P), _COUNTED_ON, replace=False)]]
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            labels[:] = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(part).predict(P)
+    n = len(order[0])
+    drawn = [rows[np.sort(rng.choice(n, _COUNTED_ON, replace=False))] for rows in order]
+    parts = [P[rows] for P, rows in zip(tables, drawn, strict=True)]
+    known = partitions(parts, [np.arange(_COUNTED_ON)] * len(parts), n_clusters, n_init=n_init, rng=rng)
+    found = np.empty((len(tables), n), dtype=np.int32)
+    for P, part, z, labels in zip(tables, parts, known, found, strict=True):
+        centres, _ = cluster_means(part, z, n_clusters)
+        for i in range(0, n, _TOGETHER):
+            labels[i : i + _TOGETHER] = vq(P[i : i + _TOGETHER], centres, check_finite=False)[0]
     return found
 
 
