@@ -461,8 +461,9 @@ def test_labels_whose_index_does_not_name_every_sample_once_are_refused(y, messa
         labels_in_order(y, Views({"a": pd.DataFrame(A[:2], index=["s0", "s1"])}))
 
 
-def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order():
+@pytest.mark.parametrize("names", [list("abc"), [2, 0, 1]], ids=["texts", "numbers"])
+def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order(names):
     X = make_blobs(30, n_features=3, centers=2, random_state=0)[0]
-    model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=list("abc")))
-    swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=list("cba"))
+    model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=names))
+    swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=names[::-1])
     assert_array_equal(model.predict(swapped), model.labels_[:5])

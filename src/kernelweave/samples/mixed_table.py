@@ -166,7 +166,7 @@ def is_mixed(thing: Any) -> bool:
     if frame is None:
         return False
     others = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-    return not all(holds_numbers(frame[name]) for name in others)
+    return not all(holds_numbers(frame.get_column(name)) for name in others)  # names may be numbers
 
 
 def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tuple[MixedTable, dict[str, Table]]:
