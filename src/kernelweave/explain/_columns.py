@@ -21,7 +21,14 @@ from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.numbers import unmasked
 from kernelweave.samples.reader import form_of, in_columns_of_fit
-from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, is_frame, names_of_rows, plain_names
+from kernelweave.samples.table import (
+    counts_rows,
+    counts_rows_elsewhere,
+    is_frame,
+    names_of_rows,
+    plain_names,
+    without_sparse_columns,
+)
 from kernelweave.samples.view_columns import view_columns
 from kernelweave.samples.views import named_tables
 
@@ -299,7 +306,7 @@ def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, .
         table = sparse.csr_array(table)
         return table, tuple(Column(str(j), "") for j in range(table.shape[1]))
     try:
-        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        frame = nw.from_native(without_sparse_columns(table), eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return _encoded_frame(frame, kinds)
         values = _real(np.asarray(unmasked(table) if isinstance(table, np.ma.MaskedArray) else table))

@@ -20,9 +20,17 @@ from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
-from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.numbers import canonical, unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
-from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table, names_of_rows
+from kernelweave.samples.table import (
+    in_fitted_order,
+    is_frame,
+    is_lazy,
+    is_sparse_frame,
+    is_table,
+    names_of_rows,
+    without_sparse_columns,
+)
 from kernelweave.samples.view_columns import view_parts
 from kernelweave.samples.views import Choices, TableReading, Views
 
@@ -248,6 +256,8 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         return views
     if frame and not reset:
         X = in_columns_of_fit(estimator, X)
+    if not is_sparse_frame(X):  # which scikit-learn reads as a sparse matrix
+        X = without_sparse_columns(X)
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
         try:
@@ -269,6 +279,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
             raise
     if reset and frame:
         _keep_names(estimator, X)
+    table = canonical(table) if sparse.issparse(table) else table
     if columns is None:
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     parts = view_parts(
