@@ -18,6 +18,7 @@ from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples import KernelStack, reader
 from kernelweave.samples.partial_labels import labels_in_order
 from kernelweave.samples.reader import read_like, read_samples
+from kernelweave.samples.source import read as read_part
 from kernelweave.samples.views import Views as PlainViews
 from kernelweave.weave.choice import SOLVERS
 
@@ -163,8 +164,8 @@ def test_views_of_a_user_stay_as_they_are(dtype):
 def test_what_comes_in_parts_becomes_chunks(name, tmp_path):
     samples, _ = read(STREAMED[name](tmp_path))
     assert isinstance(samples, Chunks)
-    rows = [part.load(*part.arguments) for part in samples.source.parts()]
-    assert_array_equal(np.concatenate([np.asarray(part) for part in rows]), X)
+    rows = [read_part(part, None) for part in samples.source.parts()]
+    assert_array_equal(np.concatenate(rows), X)
 
 
 @pytest.mark.parametrize(

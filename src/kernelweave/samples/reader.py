@@ -38,6 +38,7 @@ __all__ = [
     "SampleSet",
     "SamplesLike",
     "column_choices",
+    "fitted_names",
     "form_of",
     "in_columns_of_fit",
     "read_like",
@@ -149,7 +150,8 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         _check_fitted_on_one_table(estimator)
-        return _chunks(estimator, X)
+        names = fitted_names(estimator)
+        return _chunks(estimator, X) if names is None else _chunks(estimator, X).in_columns(names)
     if isinstance(X, Views):
         views = X.fitted_to(estimator.readings_)
     elif form == "several":
@@ -307,13 +309,20 @@ def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
 
 def in_columns_of_fit(estimator: object, X: Any) -> Any:
     """Return a data frame with the columns of `fit` in their order, found by their names."""
-    if hasattr(estimator, "feature_names_in_"):
-        return in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
-    names = getattr(estimator, "column_names_", None)
-    texts = all(isinstance(name, str) for name in X.columns)
-    if names is None or (texts and not set(names) <= set(X.columns)):  # scikit-learn warns of names that fit had not
+    names = fitted_names(estimator)
+    if names is None:
+        return X
+    texts = not hasattr(estimator, "feature_names_in_") and all(isinstance(name, str) for name in X.columns)
+    if texts and not set(names) <= set(X.columns):  # scikit-learn warns of names that fit had not
         return X
     return in_fitted_order(names, X, "X")
+
+
+def fitted_names(estimator: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of the one table of `fit`, as texts; None if they had none."""
+    if hasattr(estimator, "feature_names_in_"):
+        return tuple(estimator.feature_names_in_)
+    return getattr(estimator, "column_names_", None)
 
 
 def _no_missing_cells(estimator: BaseEstimator) -> InvalidInputError:

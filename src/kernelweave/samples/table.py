@@ -71,7 +71,7 @@ def as_narwhals(thing: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def without_sparse_columns(thing: Any) -> Any:
+def without_sparse_columns(thing: object) -> Any:
     """Return a data frame of pandas with its sparse columns made dense, whose type narwhals does not know.
 
     Anything else, and one whose names of columns repeat, is returned as it is.
@@ -87,7 +87,7 @@ def _is_sparse(dtype: object) -> bool:
     return type(dtype).__name__ == "SparseDtype"
 
 
-def is_sparse_frame(frame: Any) -> bool:
+def is_sparse_frame(frame: object) -> bool:
     """Return whether a data frame is one of pandas whose columns are all sparse numbers, and 0 where nothing is."""
     if not nw.dependencies.is_pandas_dataframe(frame) or not len(frame.columns) or not frame.columns.is_unique:
         return False
