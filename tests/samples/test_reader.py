@@ -411,7 +411,7 @@ def test_chunks_are_not_taken_for_kernel_matrices():
 
 def test_precomputed_kernels_of_new_samples_are_read_against_those_of_fit():
     _, model = read({"a": X @ X.T, "b": A @ A.T}, precomputed=True)
-    model.n_features_in_ = 40
+    model.n_features_in_, model.sample_names_ = 40, None
     new = read_like(model, {"b": A[:2] @ A.T, "a": X[:2] @ X.T}, kernel_names=("a", "b"))
     assert isinstance(new, KernelStack)
     assert_allclose(new.matrices[0], X[:2] @ X.T)

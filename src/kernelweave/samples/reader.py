@@ -146,7 +146,8 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
     """
     dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if kernel_names is not None:
-        stack = read_cross_stack(_matrices(X, form), kernel_names, estimator.n_features_in_)
+        matrices, samples = _matrices(X, form), estimator.sample_names_
+        stack = read_cross_stack(matrices, kernel_names, estimator.n_features_in_, samples)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         _check_fitted_on_one_table(estimator)
