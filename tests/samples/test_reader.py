@@ -256,6 +256,7 @@ def test_columns_of_views_are_given_by_slice_position_mask_or_name(columns):
         ([True, False], r"is a mask of shape \(2,\), but X has 4 columns"),
         (["z"], "names columns, but X has none"),
         (slice(2, 2), "takes no column of X"),
+        ([], "takes no column of X"),
         (slice("a", "b"), "takes no column of X"),
     ],
 )
@@ -468,3 +469,12 @@ def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order(
     model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=names))
     swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=names[::-1])
     assert_array_equal(model.predict(swapped), model.labels_[:5])
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, np.asarray], ids=["frame", "array"])
+def test_a_text_among_the_numbers_of_new_samples_is_named(form):
+    model = WeaveClustering(3, random_state=0).fit(X)
+    new = X[:5].astype(object)
+    new[3, 1] = "n/a"
+    with pytest.raises(InvalidInputError, match="X holds the text 'n/a', but the samples of fit were numbers"):
+        model.predict(form(new))

@@ -22,6 +22,7 @@ from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.numbers import canonical, unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
+from kernelweave.samples.refusals import refusal
 from kernelweave.samples.table import (
     in_fitted_order,
     is_frame,
@@ -275,11 +276,10 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
                 ensure_min_samples=2 if reset else 1,
             )
         except ValueError as error:
-            if "contains NaN" in str(error):
-                raise _no_missing_cells(estimator) from error
-            if "Found array with dim 3" in str(error):
-                raise _no_third_dimension(np.shape(X)) from error
-            raise
+            told = refusal(error, X, mixed=hasattr(estimator, "kernels"), fitted=frame or not reset)
+            if told is None:
+                raise
+            raise told from error
     if reset and frame:
         _keep_names(estimator, X)
     table = canonical(table) if sparse.issparse(table) else table
@@ -299,15 +299,6 @@ def _keep_names(estimator: BaseEstimator, X: Any) -> None:
         estimator.column_names_ = tuple(map(str, X.columns))
 
 
-def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
-    """Return the error of an array with three dimensions; nested lists are one array, not several views."""
-    return InvalidInputError(
-        f"Found array with dim 3, shape {shape}, but X must be one table of shape (n_samples, n_features). Pass "
-        "several views as a list or dict of arrays, such as [np.asarray(a), np.asarray(b)], and kernel matrices with "
-        "kernels='precomputed'."
-    )
-
-
 def in_columns_of_fit(estimator: object, X: Any) -> Any:
     """Return a data frame with the columns of `fit` in their order, found by their names."""
     names = fitted_names(estimator)
@@ -324,14 +315,6 @@ def fitted_names(estimator: object) -> tuple[str, ...] | None:
     if hasattr(estimator, "feature_names_in_"):
         return tuple(estimator.feature_names_in_)
     return getattr(estimator, "column_names_", None)
-
-
-def _no_missing_cells(estimator: BaseEstimator) -> InvalidInputError:
-    """Return the error of missing cells; that of scikit-learn names models of other packages."""
-    way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
-    return InvalidInputError(
-        f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
-    )
 
 
 def _is_frame(X: Any) -> bool:
