@@ -92,7 +92,7 @@ def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike, columns: Seque
     source = dask_source(X)
     shared = delayed(state)
     source.columns = source.columns if columns is None else tuple(columns)
-    parts = list(source.in_order())
+    parts = [part for (part,) in chosen(source, None)]
     lengths: Sequence[float] = source.lengths or [np.nan] * len(parts)
     work = [delayed(_pinned_block)(task, shared, part.name, part.columns, part.arguments[0]) for part in parts]
     blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
@@ -120,7 +120,7 @@ class DaskRun(Run):
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order."""
         submit = self._submit_block if source.distributed else self._submit
-        jobs = (_Job(self, submit, task, state, job) for job in chosen(source.in_order(), each))
+        jobs = (_Job(self, submit, task, state, job) for job in chosen(source, each))
         return windowed(jobs, 2 * self.n_threads + 2)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:

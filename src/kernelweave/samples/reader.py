@@ -260,7 +260,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         return views
     if frame and not reset:
         X = in_columns_of_fit(estimator, X)
-    if not is_sparse_frame(X):  # which scikit-learn reads as a sparse matrix
+    if frame and not is_sparse_frame(X):  # which scikit-learn reads as a sparse matrix
         X = without_sparse_columns(X)
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):

@@ -158,10 +158,6 @@ class Source:
     distributed: bool = False  # whether the parts are held by dask
     columns: tuple[Any, ...] | None = None
 
-    def in_order(self) -> Iterator[Part]:
-        """Yield the parts, to be read with their columns in one order."""
-        return (replace(part, columns=self.columns) for part in self.parts())
-
     @property
     def n(self) -> int:
         """The number of rows, once it is known."""
@@ -204,7 +200,7 @@ class Run:
 
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order; a part whose extra in `each` is None is left out."""
-        jobs = chosen(source.in_order(), each)
+        jobs = chosen(source, each)
         if self.n_threads == 1:
             yield from (task(state, *job) for job in jobs)
             return
@@ -231,8 +227,12 @@ def windowed(futures: Iterator[Any], width: int) -> Iterator[Any]:
             future.cancel()
 
 
-def chosen(parts: Iterator[Part], each: Sequence[Any] | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of a task for every part; a part whose extra in `each` is None is left out."""
+def chosen(source: Source, each: Sequence[Any] | None) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of a task for every part; a part whose extra in `each` is None is left out.
+
+    All parts are to be read with their columns in one order.
+    """
+    parts = (replace(part, columns=source.columns) for part in source.parts())
     if each is None:
         yield from ((part,) for part in parts)
         return
