@@ -41,6 +41,12 @@ def test_a_gap_that_samples_without_structure_have_too_does_not_count():
     assert weighed(flat(0.4) | {6: 0.9}, same).chosen == 3  # nothing to compare with
 
 
+def test_a_gap_is_not_said_to_be_compared_where_there_is_nothing_to_compare_with():
+    found = weighed(flat(0.4), [spectrum(3, 5.0)] * 4)
+    few = "few edges of the graphs join them (the gap between eigenvalues is 5.0)"
+    assert found.words == f"3 clusters stand out: {few}"
+
+
 def test_samples_without_structure_never_raise_a_gap():
     falling = [np.array([0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01])] * 2
     found = weighed(flat(0.4), [spectrum(3, 2.0)] * 2, falling)

@@ -182,10 +182,8 @@ class ClusterEvidence:
             few = f"few edges of the graphs join them (the gap between eigenvalues is {self.gap[place]:.1f})"
             return f"{self.chosen} clusters stand out: {few}{also}"
         if self.found == "gap":
-            return (
-                f"{self.chosen} clusters stand out (the gap between eigenvalues is {self.gap[place]:.1f} times that of "
-                f"samples without structure){also}"
-            )
+            size = f"the gap between eigenvalues is {self.gap[place]:.1f} times that of samples without structure"
+            return f"{self.chosen} clusters stand out ({size}){also}"
         if self.found == "mixture" and self.shared_shape is not None:
             return (
                 f"{self.chosen} clusters stand out: Gaussian ones of one shape describe the samples better than any of "

@@ -363,3 +363,21 @@ def test_columns_named_by_numbers_are_those_of_new_samples_too():
     model = WeaveClustering(2, kernels="mixed", random_state=0).fit(frame)
     assert_array_equal(model.predict(frame), model.labels_)
     assert_array_equal(model.predict(frame[[2, 1, 0]].iloc[:5]), model.labels_[:5])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [0, 1, 2],
+        [1.5, 2.5, 3.5],
+        pd.to_datetime(["2020-01-01", "2020-02-01", "2020-03-01"]),
+        pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "z")]),
+    ],
+    ids=["numbers", "decimals", "dates", "levels"],
+)
+def test_a_table_whose_columns_are_not_named_by_texts_is_found_to_be_mixed(names):
+    frame = pd.DataFrame({0: [3, 1, 2, 9, 7, 8] * 2, 1: ["a", "b", "b"] * 4, 2: [*range(0, 24, 2)]})
+    frame.columns = names
+    with pytest.warns(ColumnsWarning, match="read as a mixed table: 2 columns of numbers and 1 column of categories"):
+        model = WeaveClustering(2, random_state=0).fit(frame)
+    assert_array_equal(model.predict(frame.iloc[:5, ::-1]), model.labels_[:5])

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import KGLClustering, SMKLClassifier, SMKLClustering, smkl_path
+from kernelweave import KGLClustering, SMKLClassifier, SMKLClustering, WeaveClustering, smkl_path
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 GRID = {"alpha": [1e-5, 1e-4, 1e-3], "relative_beta": [1, 10, 100], "gamma": [0.1, 1]}
@@ -87,3 +87,8 @@ def test_an_impossible_value_is_refused(iris):
     )
     with pytest.raises(InvalidParameterError, match=message):
         list(smkl_path(SMKLClustering(3), iris[0], {"gamma": np.array([1.0, -1.0])}))
+
+
+def test_a_model_without_warm_starts_is_refused(iris):
+    with pytest.raises(InvalidInputError, match=r"A path is one of SMKL, KGL or PMKL, .*; got WeaveClustering\("):
+        next(smkl_path(WeaveClustering(3), iris[0], {"gamma": [1.0]}))

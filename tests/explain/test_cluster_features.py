@@ -1,9 +1,11 @@
 """The features that set clusters apart."""
 
 import json
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from scipy.stats import mannwhitneyu
@@ -13,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelweave import Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Explanation, explain_clusters
+from kernelweave.kernels import Mixed
 
 
 def first(explanation):
@@ -80,6 +83,40 @@ def test_dates_are_days():
     day = pd.to_datetime(np.where(kind == 0, "1970-01-02", "1970-01-05"))
     row = explain_clusters(kind, pd.DataFrame({"day": day})).features.iloc[0]
     assert (row["type"], row["mean_in"], row["mean_out"]) == ("date", 1.0, 4.0)
+
+
+KINDS_OF_DAYS = {
+    "texts": ["1970-01-02", "1970-01-05T12:00"],
+    "dates": [date(1970, 1, 2), datetime(1970, 1, 5, 12)],
+}
+
+
+@pytest.mark.parametrize("days", KINDS_OF_DAYS.values(), ids=list(KINDS_OF_DAYS))
+def test_dates_of_any_make_are_days_as_in_fit(days):
+    kind = np.repeat([0, 1], 10)
+    table = pd.DataFrame({"day": [days[k] for k in kind], "size": kind + 0.1 * np.arange(20)})
+    model = WeaveClustering(2, kernels="mixed", random_state=0).fit(table)
+    assert model.readings_["X"].columns[0].kind == "date"
+    row = explain_clusters(kind, table).features.set_index("feature").loc["day"].iloc[0]
+    assert (row["type"], row["mean_in"], row["mean_out"], row["separation"]) == ("date", 1.0, 4.5, 1.0)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_durations_and_times_of_the_day_are_numbers_of_days(make):
+    kind = np.repeat([0, 1], 10)
+    long = [[timedelta(days=2), timedelta(hours=12)][k] for k in kind]
+    when = [[time(6), time(18)][k] for k in kind]
+    rows = explain_clusters(kind, make({"long": long, "when": when})).of(0)
+    told = {row["feature"]: (row["type"], row["unit"], row["median_in"], row["median_out"]) for row in rows}
+    assert told == {"long": ("number", "days", 2.0, 0.5), "when": ("number", "days", 0.25, 0.75)}
+
+
+def test_dates_that_were_chosen_to_be_categories_are_explained_so():
+    kind = np.repeat([0, 1], 10)
+    table = pd.DataFrame({"day": np.where(kind == 0, "1970-01-02", "1970-01-05"), "size": kind + 0.1 * np.arange(20)})
+    kernels = Mixed(kinds={"day": "category"})
+    model = WeaveClustering(2, kernels=kernels, random_state=0).fit(table)
+    assert explain_clusters(model, table).features.set_index("feature").loc["day", "type"].tolist() == ["category"] * 2
 
 
 def test_missing_values_are_left_out_and_few_values_do_not_come_first_by_chance():

@@ -181,3 +181,9 @@ def test_samples_without_columns_in_memory_are_refused(X, match):
 def test_a_list_holds_views_by_the_rule_of_fit():
     found = explain_clusters(KIND, [ONE.to_numpy(), TWO.to_numpy().tolist()]).features
     assert set(found["view"]) == {"view 0", "view 1"}
+
+
+def test_sparse_columns_of_pandas_are_explained_as_numbers():
+    frame = pd.DataFrame({"a": np.where(KIND == 0, 0.0, 2.0)}).astype(pd.SparseDtype(float, 0))
+    (row,) = explain_clusters(KIND, frame).of(0)
+    assert (row["type"], row["mean_in"]) == ("number", 0.0)

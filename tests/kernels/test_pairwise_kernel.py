@@ -51,3 +51,9 @@ def test_the_name_shows_the_metric_and_its_parameters():
     assert str(Pairwise("rbf")) == "rbf"
     assert str(Pairwise("rbf", {"gamma": 0.5})) == "rbf(gamma=0.5)"
     assert str(Pairwise(dot, {"power": 2})) == "dot(power=2)"
+
+
+@pytest.mark.parametrize("metric", ["rbf", "laplacian"])
+def test_a_function_of_tables_is_refused_with_its_name(metric):
+    with pytest.raises(InvalidInputError, match=f"{metric}_kernel of scikit-learn compares tables.*: pass its name, '"):
+        Pairwise(PAIRWISE_KERNEL_FUNCTIONS[metric])

@@ -186,3 +186,23 @@ def test_numbers_too_far_away_to_be_standardised_are_refused_with_the_column():
     table, _ = fit_mixed(small, "X", ColumnChoices())
     with pytest.raises(InvalidInputError, match="Column 'a' holds values that are too far from its mean"):
         table.read(small.assign(a=1e305), "X")
+
+
+def test_kinds_may_name_columns_by_numbers():
+    frame = pd.DataFrame({0: [1.0, 2.0, 1.0, 2.0], 1: [0.1, 0.2, 0.3, 0.4], 2: [1, 1, 2, 2]})
+    table, _ = fit_mixed(frame, "X", ColumnChoices({0: "category", 2: "left out"}))
+    assert [column.kind for column in table.columns] == ["category", "number", "left out"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(pd.date_range("2020", periods=4), "date"), (pd.to_timedelta([1, 2, 3, 4], unit="D"), "duration")],
+    ids=["dates", "durations"],
+)
+def test_numbers_in_place_of_dates_and_durations_are_refused(cells, kind):
+    frame = pd.DataFrame({"when": cells, "size": [1.0, 2.0, 3.0, 5.0]})
+    table, _ = fit_mixed(frame, "X", ColumnChoices())
+    with pytest.raises(InvalidInputError, match=f"Column 'when' was read as {kind}s, but holds numbers"):
+        table.read(frame.assign(when=frame["when"].astype("int64")), "X")
+    missing = table.read(frame.assign(when=np.nan), "X")["numbers"].values
+    assert_array_equal(missing[:, 0], np.full(4, missing[0, 0]))

@@ -119,3 +119,18 @@ def test_a_classifier_returns_the_classes_that_it_was_given():
 def test_labels_of_bytes_are_refused_with_the_cure(dtype):
     with pytest.raises(InvalidInputError, match=r"bytes \(such as .*b'a'.*\), not text: pass y.astype\(str\)"):
         encode_partial_labels(np.array([b"a", b"b"], dtype=dtype), n_samples=2)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [(1, 2), None, (3, 4), (1, 2)],
+        pd.Series([[1], [2], [1], [2]]),
+        pd.Series(pd.period_range("2020", periods=4, freq="M")),
+        pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 2),
+    ],
+    ids=["tuples", "lists", "periods", "intervals"],
+)
+def test_labels_that_are_neither_texts_nor_numbers_are_refused(y):
+    with pytest.raises(InvalidInputError, match=r"labels in y cannot be classes: sample 0 has .* Pass one text or"):
+        encode(y)

@@ -18,6 +18,7 @@ from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples import KernelStack, reader
 from kernelweave.samples.partial_labels import labels_in_order
 from kernelweave.samples.reader import read_like, read_samples
+from kernelweave.samples.source import read as read_part
 from kernelweave.samples.views import Views as PlainViews
 from kernelweave.weave.choice import SOLVERS
 
@@ -163,8 +164,8 @@ def test_views_of_a_user_stay_as_they_are(dtype):
 def test_what_comes_in_parts_becomes_chunks(name, tmp_path):
     samples, _ = read(STREAMED[name](tmp_path))
     assert isinstance(samples, Chunks)
-    rows = [part.load(*part.arguments) for part in samples.source.parts()]
-    assert_array_equal(np.concatenate([np.asarray(part) for part in rows]), X)
+    rows = [read_part(part, None) for part in samples.source.parts()]
+    assert_array_equal(np.concatenate(rows), X)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +256,7 @@ def test_columns_of_views_are_given_by_slice_position_mask_or_name(columns):
         ([True, False], r"is a mask of shape \(2,\), but X has 4 columns"),
         (["z"], "names columns, but X has none"),
         (slice(2, 2), "takes no column of X"),
+        ([], "takes no column of X"),
         (slice("a", "b"), "takes no column of X"),
     ],
 )
@@ -410,7 +412,7 @@ def test_chunks_are_not_taken_for_kernel_matrices():
 
 def test_precomputed_kernels_of_new_samples_are_read_against_those_of_fit():
     _, model = read({"a": X @ X.T, "b": A @ A.T}, precomputed=True)
-    model.n_features_in_ = 40
+    model.n_features_in_, model.sample_names_ = 40, None
     new = read_like(model, {"b": A[:2] @ A.T, "a": X[:2] @ X.T}, kernel_names=("a", "b"))
     assert isinstance(new, KernelStack)
     assert_allclose(new.matrices[0], X[:2] @ X.T)
@@ -461,8 +463,18 @@ def test_labels_whose_index_does_not_name_every_sample_once_are_refused(y, messa
         labels_in_order(y, Views({"a": pd.DataFrame(A[:2], index=["s0", "s1"])}))
 
 
-def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order():
+@pytest.mark.parametrize("names", [list("abc"), [2, 0, 1]], ids=["texts", "numbers"])
+def test_frames_of_the_other_byte_order_may_have_their_columns_in_another_order(names):
     X = make_blobs(30, n_features=3, centers=2, random_state=0)[0]
-    model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=list("abc")))
-    swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=list("cba"))
+    model = WeaveClustering(2, random_state=0).fit(pd.DataFrame(X, columns=names))
+    swapped = pd.DataFrame(X[:5, ::-1].astype(">f8"), columns=names[::-1])
     assert_array_equal(model.predict(swapped), model.labels_[:5])
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, np.asarray], ids=["frame", "array"])
+def test_a_text_among_the_numbers_of_new_samples_is_named(form):
+    model = WeaveClustering(3, random_state=0).fit(X)
+    new = X[:5].astype(object)
+    new[3, 1] = "n/a"
+    with pytest.raises(InvalidInputError, match="X holds the text 'n/a', but the samples of fit were numbers"):
+        model.predict(form(new))

@@ -83,6 +83,7 @@ def poked(value):
         ({"a": A}, {"c": [0]}, "missing names the view 'c'"),
         ({"a": A}, {"a": [7]}, r"missing\['a'\] must be a mask of the 6 samples"),
         ({"a": frame(A)}, {"a": ["zoe"]}, r"missing\['a'\] must be a mask"),
+        ({"a": A}, [3], r"missing must be a dict of views and the samples that each lacks; got \[3\]"),
         ({"a": A, "b": "table"}, {}, "'b' must be an array, a sparse matrix or a data frame; got str"),
         ({"a": A, "b": None}, {}, "'b' must be an array"),
         ({"a": A, "b": A[0]}, {}, "'b' must be a table.*got 1 dimension"),
@@ -95,6 +96,11 @@ def poked(value):
 def test_tables_that_cannot_be_used_are_refused(tables, missing, message):
     with pytest.raises(InvalidInputError, match=message):
         Views(tables, missing=missing)
+
+
+@pytest.mark.parametrize("nothing", [[], (), np.array([], dtype=int), pd.Index([])])
+def test_a_view_may_lack_no_sample(nothing):
+    assert Views({"a": frame(A), "b": frame(B)}, missing={"a": nothing}).complete
 
 
 def test_one_table_is_a_view_called_X_that_is_not_copied():

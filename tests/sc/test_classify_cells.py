@@ -1,10 +1,11 @@
 """kernelweave.sc.classify on AnnData and MuData objects of the real packages."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.sc import classify
+from kernelweave.sc import classify, weave
 
 NAMES = np.array(["T", "B", "NK"])
 
@@ -38,3 +39,17 @@ def test_the_cells_of_a_mudata_object_are_classified(mdata, adata, kinds):
 def test_a_column_that_is_not_there_is_said(adata):
     with pytest.raises(InvalidInputError, match="There is no column 'tpye' in obs; it has: type"):
         classify(adata, "tpye")
+
+
+def test_a_category_that_is_not_there_marks_nothing_and_is_refused(adata):
+    adata.obs["type"] = adata.obs["type"].astype(object).fillna("Unknown").astype("category")
+    with pytest.raises(
+        InvalidInputError, match=r"There is no category 'unknown' in obs\['type'\]; there are: .*'Unkno"
+    ):
+        classify(adata, "type", unlabeled_category="unknown")
+
+
+@pytest.mark.parametrize("call", [weave, lambda data: classify(data, "type")], ids=["weave", "classify"])
+def test_a_data_frame_is_no_annotated_object(call):
+    with pytest.raises(InvalidInputError, match="An AnnData or MuData object is needed; got DataFrame"):
+        call(pd.DataFrame(np.eye(3)))

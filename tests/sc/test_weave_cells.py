@@ -132,6 +132,7 @@ def test_a_modality_and_its_representation_can_be_chosen(mdata):
         ({"use_rep": []}, "use_rep names no table"),
         ({"modalities": ["rna"]}, "modalities are those of a MuData object; got AnnData"),
         ({"use_rep": {"rna": "X"}}, "by modality needs a MuData object"),
+        ({"key_added": 3}, "key_added must be a text, the name of what is written; got 3"),
     ],
 )
 def test_what_is_not_there_is_said(adata, wrong, match):

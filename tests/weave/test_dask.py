@@ -88,6 +88,14 @@ def test_every_collection_and_table_runs_on_the_client(groups, fit, client):
         assert np.array_equal(fit(table).labels_, expected)
 
 
+def test_workers_find_columns_by_their_names(groups, fit, client):
+    frame = pd.DataFrame(groups[0], columns=list("abcdef"))
+    turned = dd.from_pandas(frame[list("fbdcea")], npartitions=4)
+    found = fit(dd.from_pandas(frame, npartitions=4))
+    assert np.array_equal(found.predict(turned), found.labels_)
+    assert np.array_equal(lazy_labels(found, turned).compute(), found.labels_)
+
+
 def test_large_blocks_are_read_in_pieces(groups, fit, client, monkeypatch):
     monkeypatch.setattr("kernelweave.samples.dask_chunks._PART_BYTES", 100 * 6 * 8)
     X, _ = groups

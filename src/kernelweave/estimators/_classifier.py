@@ -55,7 +55,7 @@ def _score(self: Any, X: SamplesLike, y: LabelsLike, sample_weight: ArrayLike | 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `predict` has warned
             samples = self._read_again(X)
-        y = labels_in_order(y, samples) if isinstance(samples, Views) else y
+        y = y if isinstance(samples, Chunks) else labels_in_order(y, samples)
     check_consistent_length(found, y, sample_weight)
     rows, known = labelled_rows(y)
     weights = None if sample_weight is None else np.asarray(sample_weight)[rows]

@@ -18,7 +18,7 @@ from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vecto
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_whole
-from kernelweave.samples.partial_labels import labels_in_order
+from kernelweave.samples.partial_labels import labelled_rows, labels_in_order
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 
@@ -114,7 +114,8 @@ def view_importance(
     X : Views, dict or list of tables, or one table if the model has the parameter `views`
         As in the model's `fit`.
     y : array of shape (n_samples,), optional
-        For a classifier the labels that it is fitted on. For a clusterer classes to score by, which it does not see.
+        For a classifier the labels that it is fitted on. For a clusterer classes to score by, which it does not see;
+        samples whose label is missing (-1, None, NaN or an empty text) do not count.
     n_resamples : int, default=10
         How many random parts of the samples the shares are learned on again.
     fraction : float, default=0.8
@@ -142,6 +143,9 @@ def view_importance(
     _check(n_resamples, fraction)
     rng = check_random_state(random_state)
     classes = is_classifier(model)
+    if classes and y is None:
+        msg = f"{type(model).__name__} is a classifier, which is fitted again and again: pass its labels y."
+        raise InvalidInputError(msg)
     fitted = _fit(model, X, y if classes else None)
     if not hasattr(fitted, "graph_"):
         raise _no_graph(fitted)
@@ -157,10 +161,11 @@ def view_importance(
     if y is not None and len(y) != views.n_samples:
         msg = f"y has {counted(len(y), 'label')} for {counted(views.n_samples, 'sample')}: pass one per sample."
         raise InvalidInputError(msg)
+    codes = np.full(views.n_samples, -1) if y is None else _codes(y)
     part = _Part(model, views, y, classes)
-    resampled = [part.of(_draw(views, y if classes else None, fraction, rng)) for _ in range(n_resamples)]
+    resampled = [part.of(_draw(codes if classes else None, views.n_samples, fraction, rng)) for _ in range(n_resamples)]
     labels, without = _labels(fitted), [part.without(name) for name in names]
-    score = None if y is None or classes else _score(y, labels)
+    score = None if y is None or classes else _score(codes, labels)
     return ViewImportance(
         names,
         fitted.view_shares_,
@@ -172,7 +177,7 @@ def view_importance(
         _modularity(fitted),
         np.array([_modularity(other) for _, other in without]),
         score,
-        None if y is None or classes else np.array([_score(y[rows], _labels(other)) for rows, other in without]),
+        None if score is None else np.array([_score(codes[rows], _labels(other)) for rows, other in without]),
     )
 
 
@@ -222,10 +227,20 @@ def _labels(model: BaseEstimator) -> NDArray[Any]:
     return np.asarray(model.transduction_ if hasattr(model, "transduction_") else model.labels_)
 
 
-def _score(y: Array, labels: Array) -> float:
+def _codes(y: Array) -> NDArray[np.intp]:
+    """Return the class of every sample as a number, -1 where its label is missing."""
+    rows, known = labelled_rows(y)
+    codes = np.full(len(y), -1, dtype=np.intp)
+    codes[rows] = np.unique(known, return_inverse=True)[1]
+    return codes
+
+
+def _score(codes: NDArray[np.intp], labels: Array) -> float:
+    """Return how far clusters agree with classes, on the samples whose class is known."""
     from sklearn.metrics import normalized_mutual_info_score
 
-    return float(normalized_mutual_info_score(y, labels))
+    known = codes >= 0
+    return float(normalized_mutual_info_score(codes[known], labels[known]))
 
 
 def _modularity(model: BaseEstimator) -> float:
@@ -235,11 +250,11 @@ def _modularity(model: BaseEstimator) -> float:
     return modularity(sparse.csr_array(graph), np.unique(_labels(model), return_inverse=True)[1])
 
 
-def _draw(views: Views, y: Any, fraction: float, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Return a part of the samples: all labelled ones among them."""
-    free = np.arange(views.n_samples) if y is None else np.flatnonzero([value in (-1, "-1") for value in y.tolist()])
+def _draw(codes: NDArray[np.intp] | None, n: int, fraction: float, rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Return a part of the n samples: all that have a class among them."""
+    free = np.arange(n) if codes is None else np.flatnonzero(codes < 0)
     drawn = rng.choice(free, round(fraction * len(free)), replace=False)
-    return np.sort(np.r_[drawn, np.setdiff1d(np.arange(views.n_samples), free)])
+    return np.sort(np.r_[drawn, np.setdiff1d(np.arange(n), free)])
 
 
 def _no_graph(fitted: BaseEstimator) -> InvalidInputError:

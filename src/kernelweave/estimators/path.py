@@ -82,6 +82,9 @@ def _without_alpha(setting: Mapping[str, float]) -> dict[str, float]:
 
 
 def _settings(model: _Model, grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
+    if not isinstance(model, LearnedClusterer | LearnedClassifier):
+        msg = f"A path is one of SMKL, KGL or PMKL, whose starts can be warm; got {model!r}: fit it for every setting."
+        raise InvalidInputError(msg)
     known = [name for name in _ORDER if name in model.get_params(deep=False)]
     if not (isinstance(grid, Mapping) and grid and set(grid) <= set(known) and all(map(_are_numbers, grid.values()))):
         msg = f"A path of {type(model).__name__} runs over lists of values of {', '.join(known)}; got {grid!r}."

@@ -77,7 +77,7 @@ class WeaveClustering(GraphClusterer):
     ----------
     n_clusters : int or "auto", default=8
         The number of clusters. "auto" takes the number after which a gap between eigenvalues stands out from that of
-        samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. With two to
+        samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. With one to
         nine columns, it is the largest number of clusters that have valleys of density between them, or the number of
         Gaussian clusters of one shape, if these describe the samples better than clusters of different shapes. It is 1
         if no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off

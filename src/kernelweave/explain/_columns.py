@@ -16,12 +16,20 @@ from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain._groups import Grouped
 from kernelweave.samples import Views
+from kernelweave.samples.column_kinds import Kind as FittedKind
 from kernelweave.samples.column_kinds import cells_of, tell_apart, values_of
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.numbers import unmasked
 from kernelweave.samples.reader import form_of, in_columns_of_fit
-from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, is_frame, names_of_rows, plain_names
+from kernelweave.samples.table import (
+    counts_rows,
+    counts_rows_elsewhere,
+    is_frame,
+    names_of_rows,
+    plain_names,
+    without_sparse_columns,
+)
 from kernelweave.samples.view_columns import view_columns
 from kernelweave.samples.views import named_tables
 
@@ -70,8 +78,8 @@ class Columns:
     order: NDArray[np.intp] | None = None
 
     def in_units(self, units: Mapping[str, str]) -> Columns:
-        """Return the columns with their units, which are given by title or by name."""
-        found = [units.get(column.title, units.get(column.name, "")) for column in self.columns]
+        """Return the columns with their units, which are given by title or by name; durations are in days."""
+        found = [units.get(column.title, units.get(column.name, column.unit)) for column in self.columns]
         columns = (replace(column, unit=unit) for column, unit in zip(self.columns, found, strict=True))
         return replace(self, columns=tuple(columns))
 
@@ -237,20 +245,20 @@ def _several(X: Any) -> bool:
     return form == "several"
 
 
-def _kinds(model: Grouped) -> dict[str, dict[str, str]]:
+def _kinds(model: Grouped) -> dict[str, dict[str, FittedKind]]:
     """Return the kinds in which a model read the columns of its mixed tables, by the table."""
     readings = getattr(model, "readings_", {}).items()
     mixed = {name: one.columns for name, one in readings if isinstance(one, MixedTable)}
     return {name: {column.name: column.kind for column in columns} for name, columns in mixed.items()}
 
 
-def _one(X: Any, kinds: Mapping[str, str]) -> Columns:
+def _one(X: Any, kinds: Mapping[str, FittedKind]) -> Columns:
     table, columns = _encoded(X, kinds)
     present, counted = np.ones((1, table.shape[0]), dtype=bool), counts_rows(getattr(X, "index", None))
     return Columns(columns, (table,), present, names_of_rows(X), counted)
 
 
-def _views(X: Any, kinds: Mapping[str, Mapping[str, str]]) -> Columns:
+def _views(X: Any, kinds: Mapping[str, Mapping[str, FittedKind]]) -> Columns:
     """Return the columns of all views, whose samples are aligned as in `fit`."""
     if isinstance(X, Views):
         views, encoded, tables = X, [_encoded(table, {}) for table in X.tables], X.tables
@@ -298,7 +306,7 @@ def _row_numbers(table: Any, numbers: Samples) -> Any:
     return pd.DataFrame(rows, index=index)
 
 
-def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, ...]]:
+def _encoded(table: Any, kinds: Mapping[str, FittedKind]) -> tuple[Any, tuple[Column, ...]]:
     """Return a table as numbers, dense or sparse, and its columns; `kinds` are those in which fit read them."""
     if hasattr(table, "var_names"):
         numbers, columns = _encoded(table.X, kinds)
@@ -308,7 +316,7 @@ def _encoded(table: Any, kinds: Mapping[str, str]) -> tuple[Any, tuple[Column, .
         table = sparse.csr_array(table)
         return table, tuple(Column(str(j), "") for j in range(table.shape[1]))
     try:
-        frame = nw.from_native(table, eager_only=True, pass_through=True)
+        frame = nw.from_native(without_sparse_columns(table), eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             return _encoded_frame(frame, kinds)
         values = _real(np.asarray(unmasked(table) if isinstance(table, np.ma.MaskedArray) else table))
@@ -328,7 +336,7 @@ def _check_table(table: Any) -> None:
         raise InvalidInputError(msg)
 
 
-def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, str]) -> tuple[Array, tuple[Column, ...]]:
+def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, FittedKind]) -> tuple[Array, tuple[Column, ...]]:
     names = [str(name) for name in getattr(nw.to_native(frame), "columns", frame.columns)]
     used = [kinds.get(name) != "left out" for name in names]
     if all(dtype.is_numeric() for dtype in frame.schema.values()):
@@ -337,7 +345,8 @@ def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, str]) -> tuple[
     columns = []
     for j, (name, series) in enumerate(zip(names, frame.iter_columns(), strict=True)):
         values[:, j], kind, levels = _encoded_series(series, kinds.get(name))
-        columns.append(Column(name, "", kind, levels, used=used[j]))
+        unit = "days" if kind == "duration" else ""
+        columns.append(Column(name, "", "number" if kind == "duration" else kind, levels, unit, used[j]))
     return values, tuple(columns)
 
 
@@ -356,8 +365,10 @@ def _floats(frame: nw.DataFrame[Any]) -> Array:
         return np.column_stack([_encoded_series(series, None)[0] for series in frame.iter_columns()])
 
 
-def _encoded_series(series: nw.Series[Any], fitted: str | None) -> tuple[Array, Kind, tuple[str, ...]]:
-    """Return a column as numbers, its kind, and its categories; `fitted` is the kind of its texts in fit."""
+def _encoded_series(
+    series: nw.Series[Any], fitted: FittedKind | None
+) -> tuple[Array, Kind | Literal["duration"], tuple[str, ...]]:
+    """Return a column as numbers, its kind, and its categories; `fitted` is the kind of its cells in fit."""
     missing = series.is_null().to_numpy()
     if series.dtype.is_numeric():
         filled = series.fill_null(0).to_numpy() if missing.any() else series.to_numpy()
@@ -365,8 +376,10 @@ def _encoded_series(series: nw.Series[Any], fitted: str | None) -> tuple[Array, 
     if series.dtype in (nw.Date, nw.Datetime):
         days = np.asarray(series.to_numpy(), dtype="datetime64[s]").astype(np.float64) / 86400
         return np.where(missing, np.nan, days), "date", ()
-    if series.dtype in (nw.String, nw.Object) and (fitted or tell_apart(series, None)[0]) == "number":
-        return np.asarray(cells_of("number", values_of(series), str(series.name))), "number", ()
+    if series.dtype in (nw.String, nw.Object, nw.Duration, nw.Time):
+        kind = fitted or tell_apart(series, None)[0]  # by the rules of fit
+        if kind in ("number", "date", "duration"):
+            return np.asarray(cells_of(kind, values_of(series), str(series.name))), kind, ()
     texts = np.array(["" if gap else str(entry) for entry, gap in zip(series.to_list(), missing, strict=True)])
     levels, codes = np.unique(texts[~missing], return_inverse=True)
     values = np.full(len(texts), np.nan)

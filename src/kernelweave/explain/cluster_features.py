@@ -250,7 +250,7 @@ def _check_test(model: Grouped, y: LabelsLike | None, kind: str) -> None:
     if not isinstance(model, Estimator):
         problem = "fits the model again, but got labels: pass the estimator"
     elif str(getattr(model, "kernels", None)) == "precomputed":
-        problem = "leaves columns out, which a model of precomputed kernels cannot do"
+        problem = "leaves columns out, which a model of precomputed kernels cannot do: pass a model of tables"
     elif kind == "class" and y is None:
         problem = "fits the classifier again: pass its labels y"
     if problem:

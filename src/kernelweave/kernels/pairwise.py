@@ -40,11 +40,15 @@ class Pairwise(Kernel):
             msg = f"A kernel is expected, but the class {name} was given: write {name}(...) to make one."
             raise InvalidInputError(msg)
         if isinstance(self.metric, str) and not is_metric(self.metric):
-            known = ", ".join(sorted(_metrics()))
-            msg = f"Unknown kernel {self.metric!r}: scikit-learn has {known}."
+            names = ", ".join(sorted(_metrics()))
+            msg = f"Unknown kernel {self.metric!r}: scikit-learn has {names}."
             raise InvalidInputError(msg)
         if not isinstance(self.metric, str) and not callable(self.metric):
             msg = f"A kernel is a name or a function of two samples; got {self.metric!r}."
+            raise InvalidInputError(msg)
+        known = None if isinstance(self.metric, str) else _name_of(self.metric)
+        if known is not None:
+            msg = f"{self} of scikit-learn compares tables, not two samples: pass its name, {known!r}."
             raise InvalidInputError(msg)
 
     def evaluate(self, pair: Pair) -> Matrix:
@@ -100,6 +104,11 @@ def need_counts(kernel: str, *tables: Samples) -> None:
 def is_metric(name: str) -> bool:
     """Return whether scikit-learn has a kernel of this name."""
     return name in _metrics()
+
+
+def _name_of(function: object) -> str | None:
+    """Return the name of a kernel function of scikit-learn; None for any other function."""
+    return next((name for name, one in _metrics().items() if one is function), None)
 
 
 def _metrics() -> Mapping[str, Callable[..., Any]]:

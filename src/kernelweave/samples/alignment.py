@@ -168,11 +168,16 @@ def mark_missing(
     present: Mask, missing: Mapping[str, ArrayLike], names: tuple[str, ...], samples: Array | None
 ) -> None:
     """Unset in `present`, in place, the samples given as missing: by a mask, positions, or names of samples."""
+    if not isinstance(missing, Mapping):
+        msg = f"missing must be a dict of views and the samples that each lacks; got {missing!r}."
+        raise InvalidInputError(msg)
     for view, which in missing.items():
         if view not in names:
             msg = f"missing names the view {view!r}, but the views are {', '.join(map(repr, names))}."
             raise InvalidInputError(msg)
         which = np.asarray(which)
+        if which.size == 0:  # such as a list of samples that has none
+            continue
         n = present.shape[1]
         if which.dtype == bool and which.shape == (n,):
             present[names.index(view), which] = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -16,7 +17,7 @@ from kernelweave._plural import counted
 from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
-from kernelweave.samples.source import Part, Source, itself, sliced
+from kernelweave.samples.source import Part, Source, itself, names_in, sliced
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
@@ -39,7 +40,8 @@ class Chunks:
         The path of a Parquet file, of a folder of Parquet files or of a Zarr array; a function without arguments that
         returns an iterator of chunks; an iterable of chunks, each a table of the same columns; an array, memory map or
         sparse matrix, whose rows are read in slices. An iterator, such as a generator, is copied to a temporary folder,
-        since the samples are read more than once; the folder is removed with this object.
+        since the samples are read more than once; the folder is removed with this object. Columns that have names are
+        found by them in every chunk, and in those of new samples.
 
     Examples
     --------
@@ -64,7 +66,23 @@ class Chunks:
         """The fitted attributes of an estimator that describe its samples."""
         width = int(self.source.width or 0)
         shape = {"n_features_in_": width, "view_names_": ("X",), "view_widths_": (width,)}
-        return {**shape, "sample_names_": None, "readings_": {}}
+        return {**shape, "sample_names_": None, "readings_": {}, **self._column_names}
+
+    @property
+    def _column_names(self) -> dict[str, Any]:
+        """The names of the columns, where chunks have them, as attributes: texts as scikit-learn keeps them."""
+        names = self.source.columns
+        if names is None:
+            return {}
+        if all(isinstance(name, str) for name in names):
+            return {"feature_names_in_": np.array(names, dtype=object)}
+        return {"column_names_": tuple(map(str, names))}
+
+    def in_columns(self, names: Iterable[str]) -> Chunks:
+        """Return the chunks, to be read with the columns that have names in this order."""
+        ordered = copy(self)
+        ordered.source = replace(self.source, columns=tuple(names))
+        return ordered
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Chunks:
         """Return the chunks unchanged: they are cast when they are read."""
@@ -99,15 +117,17 @@ def _source(X: Any) -> Source:
 
 def table_source(X: Samples) -> Source:
     """Return the chunks of a table whose rows can be sliced."""
+    columns = None
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     elif not isinstance(X, np.ndarray):
+        columns = names_in(X)
         X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if X.ndim != 2:
         got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."
         raise InvalidInputError(msg)
-    return sliced(X, checked=False)
+    return sliced(X, checked=False, columns=columns)
 
 
 @dataclass(frozen=True)

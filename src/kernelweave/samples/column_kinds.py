@@ -108,6 +108,9 @@ def cells_of(kind: Kind, values: Values, name: str) -> Cells:
         return [None if _is_missing(value) else _text(value) for value in np.asarray(values, dtype=object).tolist()]
     if not isinstance(values, list):
         numbers = values
+        if kind in ("date", "duration") and not np.isnan(numbers).all():
+            msg = f"Column {name!r} was read as {kind}s, but holds numbers: convert them, or choose another kind."
+            raise InvalidInputError(msg)
     else:
         numbers = np.array([np.nan if _is_missing(v) else _number(kind, v, name) for v in values], dtype=np.float64)
     if np.isinf(numbers).any():

@@ -33,7 +33,8 @@ def dask_source(X: Any) -> Source:
     """Return the blocks of a dask array, in pieces if they are large, or the partitions of a dask dataframe."""
     if not hasattr(X, "numblocks"):
         parts = [(f"partition {i}", block) for i, block in enumerate(X.to_delayed())]
-        return Source(_Blocks(tuple(parts)), width=len(X.columns), distributed=True)
+        names = tuple(X.columns)
+        return Source(_Blocks(tuple(parts)), width=len(names), distributed=True, columns=names)
     if X.ndim != 2:
         got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."
@@ -80,16 +81,20 @@ def _computed(block: Any) -> Any:
     return block.compute(scheduler="synchronous")
 
 
-def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike) -> Any:
-    """Return task(state, part) of every block of a dask collection as one dask array, computed on demand."""
+def lazy_blocks(X: Any, task: Task, state: Any, dtype: DTypeLike, columns: Sequence[str] | None = None) -> Any:
+    """Return task(state, part) of every block of a dask collection as one dask array, computed on demand.
+
+    `columns` is the order of those of a data frame, if it matters.
+    """
     import dask.array as da
     from dask.delayed import delayed
 
     source = dask_source(X)
     shared = delayed(state)
-    parts = list(source.parts())
+    source.columns = source.columns if columns is None else tuple(columns)
+    parts = [part for (part,) in chosen(source, None)]
     lengths: Sequence[float] = source.lengths or [np.nan] * len(parts)
-    work = [delayed(_pinned_block)(task, shared, part.name, part.arguments[0]) for part in parts]
+    work = [delayed(_pinned_block)(task, shared, part.name, part.columns, part.arguments[0]) for part in parts]
     blocks = [da.from_delayed(block, (n,), dtype) for block, n in zip(work, lengths, strict=True)]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
@@ -115,7 +120,7 @@ class DaskRun(Run):
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order."""
         submit = self._submit_block if source.distributed else self._submit
-        jobs = (_Job(self, submit, task, state, job) for job in chosen(source.parts(), each))
+        jobs = (_Job(self, submit, task, state, job) for job in chosen(source, each))
         return windowed(jobs, 2 * self.n_threads + 2)
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
@@ -129,7 +134,8 @@ class DaskRun(Run):
         from dask.delayed import delayed
 
         part, *extra = job
-        work = delayed(_pinned_block, pure=False)(task, self._scattered(state), part.name, part.arguments[0], *extra)
+        block, named = delayed(_pinned_block, pure=False), (part.name, part.columns)
+        work = block(task, self._scattered(state), *named, part.arguments[0], *extra)
         return self._client.compute(work)
 
     def _scattered(self, state: object) -> Any:
@@ -190,5 +196,6 @@ def _pinned(task: Task, state: object, *job: Any) -> Any:
         return task(state, *job)
 
 
-def _pinned_block(task: Task, state: object, name: str, rows: Any, *extra: Any) -> Any:
-    return _pinned(task, state, Part(name, itself, (rows,)), *extra)
+def _pinned_block(task: Task, state: object, name: str, columns: Sequence[Any] | None, rows: Any, *extra: Any) -> Any:
+    named = None if columns is None else tuple(columns)
+    return _pinned(task, state, Part(name, itself, (rows,), columns=named), *extra)

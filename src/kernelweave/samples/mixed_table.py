@@ -166,7 +166,7 @@ def is_mixed(thing: Any) -> bool:
     if frame is None:
         return False
     others = [name for name, kind in frame.schema.items() if not (kind.is_numeric() or kind == nw.Boolean)]
-    return not all(holds_numbers(frame[name]) for name in others)
+    return not all(holds_numbers(frame.get_column(name)) for name in others)  # names may be numbers
 
 
 def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tuple[MixedTable, dict[str, Table]]:
@@ -176,14 +176,14 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
     """
     told, choices = choices is None, choices or ColumnChoices()
     frame = as_frame(thing, view)
-    kinds = choices.kinds or {}
+    kinds = {str(name): kind for name, kind in (choices.kinds or {}).items()}  # names of columns may be numbers
     names = [str(name) for name in frame.columns]
     unknown = [name for name in kinds if name not in names]
     if unknown:
         msg = f"kinds names the column {unknown[0]!r}, but the columns of {view!r} are {_names(names)}."
         raise InvalidInputError(msg)
     read = [
-        _fit_column(frame.get_column(original), name, kinds.get(name))  # names of columns may be numbers
+        _fit_column(frame.get_column(original), name, kinds.get(name))
         for original, name in zip(frame.columns, names, strict=True)
     ]
     table = MixedTable(tuple(column for column, _ in read), choices.standardize, choices.gaps)
@@ -191,13 +191,12 @@ def fit_mixed(thing: Any, view: str, choices: ColumnChoices | None = None) -> tu
         reasons = "; ".join(f"{name!r}: {reason}" for name, reason in table.left_out.items())
         msg = f"View {view!r} has no column that tells samples apart ({reasons}): choose kinds with Mixed(kinds=...)."
         raise InvalidInputError(msg)
-    _say(table, view, choices, told=told)
+    _say(table, view, kinds, told=told)
     return table, table.tables({column.name: cells for column, cells in read}, nw.maybe_get_index(frame))
 
 
-def _say(table: MixedTable, view: str, choices: ColumnChoices, *, told: bool) -> None:
-    """Warn of columns that are left out, and of a table that was found to be mixed."""
-    kinds = choices.kinds or {}
+def _say(table: MixedTable, view: str, kinds: Mapping[str, KindLike], *, told: bool) -> None:
+    """Warn of columns that are left out, but for those chosen to be, and of a table that was found to be mixed."""
     said, advice = [], []
     if told:
         blocks = " and ".join(f"{counted(len(cols), 'column')} of {name}" for name, cols in table.blocks.items())

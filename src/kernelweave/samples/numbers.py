@@ -11,7 +11,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["as_samples", "as_writable", "equal_samples", "unmasked"]
+__all__ = ["as_samples", "as_writable", "canonical", "equal_samples", "unmasked"]
 
 
 def as_samples(X: Samples) -> Samples:
@@ -25,7 +25,7 @@ def as_samples(X: Samples) -> Samples:
     if X.dtype.kind not in "fiub":
         msg = f"Samples must be real numbers; got dtype {X.dtype}. Encode text and categories as numbers first."
         raise InvalidInputError(msg)
-    X = _canonical(sparse.csr_array(X)) if sparse.issparse(X) else X
+    X = canonical(sparse.csr_array(X)) if sparse.issparse(X) else X
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
@@ -47,11 +47,14 @@ def equal_samples(X: Samples, Y: Samples) -> bool:
     return all(np.array_equal(getattr(X, part), getattr(Y, part)) for part in ("indptr", "indices", "data"))
 
 
-def _canonical(X: Samples) -> Samples:
-    """Return a CSR matrix with sorted, unique indices of the smallest sufficient type, as scikit-learn requires."""
+def canonical(X: Samples) -> Samples:
+    """Return a CSR matrix with sorted, unique indices of the smallest sufficient type, as scikit-learn requires.
+
+    Several entries of one cell are added up: scalings square the entries one by one.
+    """
     index = sparse.get_index_dtype(maxval=max(X.nnz, *X.shape))
     if X.indices.dtype != index:
-        X = sparse.csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
+        X = type(X)((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()  # do not modify the user's arrays
         X.sum_duplicates()

@@ -135,7 +135,10 @@ def _as_array(y: LabelsLike) -> LabelsLike:
         labels[np.ma.getmaskarray(y)] = None
         return labels
     if isinstance(y, list | tuple):
-        labels = np.asarray(y)
+        try:
+            labels = np.asarray(y)
+        except ValueError:  # some labels are sequences, which are refused
+            return np.asarray(y, dtype=object)
         # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
         return np.asarray(y, dtype=object) if labels.dtype.kind in "US" else labels
     if isinstance(getattr(y, "dtype", None), np.dtype):
@@ -167,7 +170,7 @@ def _known(labels: Array, labelled: NDArray[np.intp]) -> Array:
     known = labels[labelled]
     if labels.dtype.kind == "O":
         _need_one_type(known, labelled)
-        known = np.array(known.tolist())
+        known = _plain(known, labelled)
     if known.dtype.kind != "f":
         return known
     if np.isinf(known).any():
@@ -176,6 +179,19 @@ def _known(labels: Array, labelled: NDArray[np.intp]) -> Array:
         raise InvalidInputError(msg)
     cast = labels.dtype.kind == "O" or bool(np.isnan(labels).any())
     return known.astype(np.int64) if cast and (known == np.rint(known)).all() else known
+
+
+def _plain(known: Array, labelled: NDArray[np.intp]) -> Array:
+    """Return labels that are Python objects in an array of numbers or texts, or refuse them."""
+    first = known[0]
+    found = np.array(known.tolist()) if np.ndim(first) == 0 else known
+    if found.dtype.kind == "O":
+        msg = (
+            f"The labels in y cannot be classes: sample {labelled[0]} has {first!r}, of type {type(first).__name__}. "
+            "Pass one text or number per sample, such as y.astype(str)."
+        )
+        raise InvalidInputError(msg)
+    return found
 
 
 def _need_one_type(known: Array, labelled: NDArray[np.intp]) -> None:

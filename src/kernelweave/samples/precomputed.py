@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from kernelweave._plural import counted
-from kernelweave._types import Matrix, RowsLike
+from kernelweave._types import Array, Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
+from kernelweave.samples.kernel_frames import columns_of_fit, columns_of_rows, in_one_order, named
 from kernelweave.samples.magnitudes import cast, check_kernel
 from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.table import Table, counts_rows, names_of_rows
 
 __all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_distances"]
 
@@ -32,13 +34,24 @@ class KernelStack:
         One matrix per kernel.
     names : tuple of str
         The kernels' names.
+    index : array of shape (m,) or None
+        The names of the samples, if data frames have them.
+    by_name : bool
+        Whether labels are aligned by these names: not beside one matrix, as in scikit-learn.
+    counted : bool
+        Whether data frames only count their samples, as of Views.
     """
-
-    sample_names: ClassVar[None] = None
-    counted: ClassVar[bool] = False  # as of Views
 
     matrices: Matrix
     names: tuple[str, ...]
+    index: Array | None = None
+    by_name: bool = False
+    counted: bool = False
+
+    @property
+    def sample_names(self) -> Array | None:
+        """The names by which labels are aligned, as of Views."""
+        return self.index if self.by_name else None
 
     @property
     def n_samples(self) -> int:
@@ -60,7 +73,7 @@ class KernelStack:
         """The fitted attributes of an estimator that describe its samples."""
         n = self.n_samples
         shape = {"n_features_in_": n, "view_names_": ("kernels",), "view_widths_": (n,)}
-        return {**shape, "sample_names_": None, "readings_": {}}
+        return {**shape, "sample_names_": self.index, "readings_": {}}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -69,11 +82,12 @@ class KernelStack:
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
-        return KernelStack(cast(self.matrices, dtype, "A kernel matrix", copy=copy), self.names)
+        return replace(self, matrices=cast(self.matrices, dtype, "A kernel matrix", copy=copy))
 
     def select(self, samples: RowsLike) -> KernelStack:
         """Return the rows of some samples, by position or mask."""
-        return KernelStack(self.matrices[:, samples], self.names)
+        index = None if self.index is None else self.index[samples]
+        return replace(self, matrices=self.matrices[:, samples], index=index)
 
     def digests(self) -> NDArray[np.uint8]:
         """Return a digest of 16 bytes of the kernel values of every sample."""
@@ -81,21 +95,40 @@ class KernelStack:
 
 
 def read_stack(X: object) -> KernelStack:
-    """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n)."""
-    matrices, names = _matrices(X)
-    checked = [_symmetric(_checked(K, name, training=True), name) for K, name in zip(matrices, names, strict=True)]
-    n = len(checked[0])
-    for name, K in zip(names, checked, strict=True):
-        if len(K) != n:
+    """Return kernel matrices of samples with themselves: from (r, n, n), a list or dict of (n, n), or one (n, n).
+
+    Data frames are aligned by the names of their rows and columns.
+    """
+    given, names = _matrices(X)
+    tables = {}
+    for name, K in zip(names, given, strict=True):
+        tables[name] = columns_of_rows(named(_square(_checked(K, name, training=True), name), K), name)
+    n = len(tables[names[0]].values)
+    for name, table in tables.items():
+        if len(table.values) != n:
             msg = (
-                f"All kernel matrices must compare the same samples: {names[0]!r} has {n}, {name!r} has {len(K)}. "
-                "Align them, one row and column per sample."
+                f"All kernel matrices must compare the same samples: {names[0]!r} has {n}, {name!r} has "
+                f"{len(table.values)}. Align them, one row and column per sample."
             )
             raise InvalidInputError(msg)
     if n < 2:
         msg = "Found a kernel matrix of 1 sample (shape (1, 1)) while a minimum of 2 is required."
         raise InvalidInputError(msg)
-    return KernelStack(_stacked(checked), names)
+    return _aligned(X, tables, square=True)
+
+
+def _aligned(X: object, tables: Mapping[str, Table], *, square: bool) -> KernelStack:
+    """Return matrices with their samples in one order; one that is given alone keeps its own."""
+    alone = hasattr(X, "columns")  # its names are for `explain`, and for the columns of new samples
+    if alone:
+        matrices, index = [table.values for table in tables.values()], names_of_rows(X)
+    else:
+        matrices, index = in_one_order(tables, square=square)
+    for name, K in zip(tables, matrices, strict=True):
+        if square:
+            _check_symmetric(K, name)
+    counted = not alone and any(counts_rows(table.index) for table in tables.values())
+    return KernelStack(_stacked(matrices), tuple(tables), index, by_name=not alone, counted=counted)
 
 
 def refuse_distances(stack: KernelStack) -> None:
@@ -110,8 +143,11 @@ def refuse_distances(stack: KernelStack) -> None:
             raise InvalidInputError(msg)
 
 
-def read_cross_stack(X: object, names: tuple[str, ...], n: int) -> KernelStack:
-    """Return (r, m, n) precomputed kernels of m new samples with the n training samples, in the order of `names`."""
+def read_cross_stack(X: object, names: tuple[str, ...], n: int, samples: Array | None = None) -> KernelStack:
+    """Return (r, m, n) precomputed kernels of m new samples with the n training samples, in the order of `names`.
+
+    `samples` are the names of the training samples, by which columns of data frames are found.
+    """
     matrices, given = _matrices(X)
     if isinstance(X, Mapping) and set(given) == set(names):
         matrices = [matrices[given.index(name)] for name in names]
@@ -126,7 +162,11 @@ def read_cross_stack(X: object, names: tuple[str, ...], n: int) -> KernelStack:
                 f"shape ({len(checked[0])}, {n}); got {K.shape}."
             )
             raise InvalidInputError(msg)
-    return KernelStack(_stacked(checked), names)
+    tables = {
+        name: columns_of_fit(named(K, own), name, samples)
+        for name, K, own in zip(names, checked, matrices, strict=True)
+    }
+    return _aligned(X, tables, square=False)
 
 
 def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
@@ -137,6 +177,10 @@ def _matrices(X: Any) -> tuple[list[Any], tuple[str, ...]]:
         names = tuple(f"kernel {i}" for i in range(len(matrices)))
     if not matrices:
         msg = "No kernel matrix was given: pass (r, n, n), a list of (n, n), or one (n, n)."
+        raise InvalidInputError(msg)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"Two kernel matrices are called {twice!r}: give each a name of its own."
         raise InvalidInputError(msg)
     return matrices, names
 
@@ -182,11 +226,16 @@ def _not_square(name: str, shape: tuple[int, ...]) -> str:
     return f"{name!r} must be a square (n, n) matrix; got shape {shape}. Did you mean kernels='released-12'?"
 
 
-def _symmetric(K: Matrix, name: str) -> Matrix:
-    """Return one kernel matrix, checked to be square and symmetric."""
+def _square(K: Matrix, name: str) -> Matrix:
+    """Return one kernel matrix, checked to be square."""
     if K.shape[0] != K.shape[1]:
         msg = _not_square(name, K.shape)
         raise InvalidInputError(msg)
+    return K
+
+
+def _check_symmetric(K: Matrix, name: str) -> None:
+    """Refuse a square matrix that is not symmetric."""
     asymmetry = np.abs(K - K.T).max(initial=0)
     if asymmetry > np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max(initial=0):
         msg = (
@@ -194,4 +243,3 @@ def _symmetric(K: Matrix, name: str) -> Matrix:
             "Pass (K + K.T) / 2 if the asymmetry is meant to be averaged out."
         )
         raise InvalidInputError(msg)
-    return K

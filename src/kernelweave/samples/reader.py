@@ -20,9 +20,18 @@ from kernelweave.samples.alignment import need_samples
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
-from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.numbers import canonical, unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
-from kernelweave.samples.table import in_fitted_order, is_frame, is_lazy, is_table, names_of_rows
+from kernelweave.samples.refusals import refusal
+from kernelweave.samples.table import (
+    in_fitted_order,
+    is_frame,
+    is_lazy,
+    is_sparse_frame,
+    is_table,
+    names_of_rows,
+    without_sparse_columns,
+)
 from kernelweave.samples.view_columns import view_parts
 from kernelweave.samples.views import Choices, TableReading, Views
 
@@ -30,6 +39,7 @@ __all__ = [
     "SampleSet",
     "SamplesLike",
     "column_choices",
+    "fitted_names",
     "form_of",
     "in_columns_of_fit",
     "read_like",
@@ -137,11 +147,13 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
     """
     dtype, form = getattr(estimator, "dtype", None), form_of(X)
     if kernel_names is not None:
-        stack = read_cross_stack(_matrices(X, form), kernel_names, estimator.n_features_in_)
+        matrices, samples = _matrices(X, form), estimator.sample_names_
+        stack = read_cross_stack(matrices, kernel_names, estimator.n_features_in_, samples)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         _check_fitted_on_one_table(estimator)
-        return _chunks(estimator, X)
+        names = fitted_names(estimator)
+        return _chunks(estimator, X) if names is None else _chunks(estimator, X).in_columns(names)
     if isinstance(X, Views):
         views = X.fitted_to(estimator.readings_)
     elif form == "several":
@@ -248,6 +260,8 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         return views
     if frame and not reset:
         X = in_columns_of_fit(estimator, X)
+    if frame and not is_sparse_frame(X):  # which scikit-learn reads as a sparse matrix
+        X = without_sparse_columns(X)
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
         try:
@@ -262,13 +276,13 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
                 ensure_min_samples=2 if reset else 1,
             )
         except ValueError as error:
-            if "contains NaN" in str(error):
-                raise _no_missing_cells(estimator) from error
-            if "Found array with dim 3" in str(error):
-                raise _no_third_dimension(np.shape(X)) from error
-            raise
+            told = refusal(error, X, mixed=hasattr(estimator, "kernels"), fitted=frame or not reset)
+            if told is None:
+                raise
+            raise told from error
     if reset and frame:
         _keep_names(estimator, X)
+    table = canonical(table) if sparse.issparse(table) else table
     if columns is None:
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     parts = view_parts(
@@ -285,32 +299,22 @@ def _keep_names(estimator: BaseEstimator, X: Any) -> None:
         estimator.column_names_ = tuple(map(str, X.columns))
 
 
-def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
-    """Return the error of an array with three dimensions; nested lists are one array, not several views."""
-    return InvalidInputError(
-        f"Found array with dim 3, shape {shape}, but X must be one table of shape (n_samples, n_features). Pass "
-        "several views as a list or dict of arrays, such as [np.asarray(a), np.asarray(b)], and kernel matrices with "
-        "kernels='precomputed'."
-    )
-
-
 def in_columns_of_fit(estimator: object, X: Any) -> Any:
     """Return a data frame with the columns of `fit` in their order, found by their names."""
-    if hasattr(estimator, "feature_names_in_"):
-        return in_fitted_order(estimator.feature_names_in_.tolist(), X, "X")
-    names = getattr(estimator, "column_names_", None)
-    texts = all(isinstance(name, str) for name in X.columns)
-    if names is None or (texts and not set(names) <= set(X.columns)):  # scikit-learn warns of names that fit had not
+    names = fitted_names(estimator)
+    if names is None:
+        return X
+    texts = not hasattr(estimator, "feature_names_in_") and all(isinstance(name, str) for name in X.columns)
+    if texts and not set(names) <= set(X.columns):  # scikit-learn warns of names that fit had not
         return X
     return in_fitted_order(names, X, "X")
 
 
-def _no_missing_cells(estimator: BaseEstimator) -> InvalidInputError:
-    """Return the error of missing cells; that of scikit-learn names models of other packages."""
-    way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
-    return InvalidInputError(
-        f"Input X contains NaN: impute the missing cells first{way if hasattr(estimator, 'kernels') else ''}."
-    )
+def fitted_names(estimator: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of the one table of `fit`, as texts; None if they had none."""
+    if hasattr(estimator, "feature_names_in_"):
+        return tuple(estimator.feature_names_in_)
+    return getattr(estimator, "column_names_", None)
 
 
 def _is_frame(X: Any) -> bool:

@@ -86,7 +86,10 @@ class Scaling:
     unit: float | None = field(default=None, repr=False)
 
     def transform(self, X: Samples, *, clipped: bool = True) -> Samples:
-        """Return scaled samples in the same precision; sparse ones stay sparse, but for z-scores."""
+        """Return scaled samples in the same precision and in memory of their own, which a model may keep.
+
+        Sparse ones stay sparse, but for z-scores.
+        """
         if self.unit is not None:
             X = _in_unit(X, self.unit)
         if self.method == "unit":
@@ -96,7 +99,7 @@ class Scaling:
             Z /= self.deviation
             Z = np.clip(Z, -_CLIPPED, _CLIPPED, out=Z) if clipped else Z
             return Z.astype(X.dtype, copy=False)
-        return X
+        return X.copy() if self.unit is None else X
 
 
 @dataclass(frozen=True, slots=True)

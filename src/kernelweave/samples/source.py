@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shr
 from kernelweave.samples.views import Views
 
 __all__ = [
+    "NamedRows",
     "Part",
     "Run",
     "Sample",
@@ -37,6 +38,7 @@ __all__ = [
     "draw_rows",
     "in_process",
     "itself",
+    "names_in",
     "read",
     "read_lengths",
     "sample_of",
@@ -52,6 +54,14 @@ _CHUNK_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
+class NamedRows:
+    """Rows of a chunk with the names of their columns, which a data frame has by itself."""
+
+    values: Samples
+    columns: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """The name of a chunk, and the function and arguments that return its rows; it can be sent to a worker."""
 
@@ -59,26 +69,41 @@ class Part:
     load: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     checked: bool = False  # whether its rows are known to be finite floats of one width
+    columns: tuple[Any, ...] | None = None  # the order of columns that have names
 
 
 def read(part: Part, width: int | None) -> Samples:
     """Return the rows of a chunk as finite floats, dense or CSR; an error names the chunk."""
-    if part.checked:
-        return part.load(*part.arguments)
+    return part.load(*part.arguments) if part.checked else as_rows(_loaded(part), part.name, width, part.columns)
+
+
+def _loaded(part: Part) -> Any:
+    """Return the rows of a chunk as they come."""
     try:
-        rows = part.load(*part.arguments)
+        return part.load(*part.arguments)
     except InvalidInputError:
         raise
     except Exception as error:  # the errors of pyarrow and zarr have no common base
         msg = f"{part.name} could not be read ({type(error).__name__}: {error}). Repair it or leave it out."
         raise DataUnavailableError(msg) from error
-    return as_rows(rows, part.name, width)
 
 
-def as_rows(rows: Table, name: str, width: int | None) -> Samples:
-    """Return the rows as finite floats, checked to have `width` columns."""
+def names_in(rows: object) -> tuple[Any, ...] | None:
+    """Return the names of the columns of a chunk; None if it has none, or if they repeat."""
+    found = getattr(rows, "columns", None) if isinstance(rows, NamedRows) or hasattr(rows, "to_numpy") else None
+    names = () if found is None else tuple(found)
+    return names if names and len(set(map(str, names))) == len(names) else None
+
+
+def as_rows(rows: Table | NamedRows, name: str, width: int | None, columns: tuple[Any, ...] | None = None) -> Samples:
+    """Return the rows as finite floats, checked to have `width` columns; columns with names in the order given."""
+    own = names_in(rows)
+    values: Any = rows.values if isinstance(rows, NamedRows) else rows
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if columns is not None and own is not None and tuple(map(str, own)) != tuple(map(str, columns)):
+        values = values[:, _places(own, columns, name)]
     try:
-        found = as_samples(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
+        found = as_samples(values)
     except InvalidInputError as error:
         msg = f"{name}: {error}"
         raise InvalidInputError(msg) from error
@@ -97,6 +122,19 @@ def as_rows(rows: Table, name: str, width: int | None) -> Samples:
     return found
 
 
+def _places(own: tuple[Any, ...], columns: tuple[Any, ...], name: str) -> list[int]:
+    """Return where a chunk has each of the columns; it must have all of them and no others."""
+    place = {str(column): i for i, column in enumerate(own)}
+    wanted = list(map(str, columns))
+    absent, extra = [one for one in wanted if one not in place], [one for one in place if one not in set(wanted)]
+    if absent or extra:
+        parts = [f"lacks the column {absent[0]!r}"] if absent else []
+        parts += [f"has a column {extra[0]!r}"] if extra else []
+        msg = f"{name} {' and '.join(parts)}: all chunks, also those of new samples, must have the same columns."
+        raise InvalidInputError(msg)
+    return [place[one] for one in wanted]
+
+
 def _where_not_finite(rows: Any) -> str:
     table = sparse.coo_array(rows) if sparse.issparse(rows) else None
     if table is None:
@@ -109,12 +147,16 @@ def _where_not_finite(rows: Any) -> str:
 
 @dataclass
 class Source:
-    """The parts in order, and the numbers of rows of each part and of columns, None if not known yet."""
+    """The parts in order, the numbers of rows of each part and of columns, and the names of these.
+
+    None is what is not known yet, and names that there are not.
+    """
 
     parts: Callable[[], Iterator[Part]]
     lengths: list[int] | None = None
     width: int | None = None
     distributed: bool = False  # whether the parts are held by dask
+    columns: tuple[Any, ...] | None = None
 
     @property
     def n(self) -> int:
@@ -122,11 +164,12 @@ class Source:
         return sum(self.lengths or ())
 
 
-def sliced(X: Samples, *, checked: bool) -> Source:
+def sliced(X: Samples, *, checked: bool, columns: tuple[Any, ...] | None = None) -> Source:
     """Return slices of a table in memory; `checked` tells that its values are known to be finite floats."""
     n, d = X.shape
     size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
-    return Source(_Sliced(X, size, checked), lengths=[min(size, n - i) for i in range(0, n, size)], width=d)
+    lengths = [min(size, n - i) for i in range(0, n, size)]
+    return Source(_Sliced(X, size, checked, columns), lengths=lengths, width=d, columns=columns)
 
 
 @dataclass(frozen=True)
@@ -134,12 +177,14 @@ class _Sliced:
     X: Samples
     size: int
     checked: bool
+    columns: tuple[Any, ...] | None
 
     def __call__(self) -> Iterator[Part]:
         n = self.X.shape[0]
         for i in range(0, n, self.size):
             stop = min(i + self.size, n)
-            yield Part(f"X, rows {i} to {stop - 1},", itself, (self.X[i:stop],), self.checked)
+            rows = self.X[i:stop] if self.columns is None else NamedRows(self.X[i:stop], self.columns)
+            yield Part(f"X, rows {i} to {stop - 1},", itself, (rows,), self.checked)
 
 
 def itself(rows: Any) -> Any:
@@ -155,7 +200,7 @@ class Run:
 
     def over(self, task: Task, state: object, source: Source, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Yield task(state, part, extra) for the parts in order; a part whose extra in `each` is None is left out."""
-        jobs = chosen(source.parts(), each)
+        jobs = chosen(source, each)
         if self.n_threads == 1:
             yield from (task(state, *job) for job in jobs)
             return
@@ -182,8 +227,12 @@ def windowed(futures: Iterator[Any], width: int) -> Iterator[Any]:
             future.cancel()
 
 
-def chosen(parts: Iterator[Part], each: Sequence[Any] | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the arguments of a task for every part; a part whose extra in `each` is None is left out."""
+def chosen(source: Source, each: Sequence[Any] | None) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of a task for every part; a part whose extra in `each` is None is left out.
+
+    All parts are to be read with their columns in one order.
+    """
+    parts = (replace(part, columns=source.columns) for part in source.parts())
     if each is None:
         yield from ((part,) for part in parts)
         return
@@ -204,20 +253,24 @@ def in_process(n_jobs: int | None) -> Iterator[Run]:
 
 
 def read_lengths(source: Source, run: Run) -> None:
-    """Count the rows of every part of a source, and check them all."""
+    """Count the rows of every part of a source, and check them all; the first names of columns give their order."""
     lengths: list[int] = []
-    for i, (name, n, d) in enumerate(run.over(_size, None, source)):
+    for i, (name, n, d, own) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
         if d != source.width:
             msg = f"{name} has {counted(d, 'column')}, but those before it have {source.width}: all must have the same."
             raise InvalidInputError(msg)
+        source.columns = own if source.columns is None else source.columns
+        if own is not None and source.columns is not None:
+            _places(own, source.columns, name)
         lengths.append(n)
     source.lengths = lengths
 
 
-def _size(state: Any, part: Part) -> tuple[str, int, int]:
-    rows = read(part, None)
-    return part.name, rows.shape[0], rows.shape[1]
+def _size(state: Any, part: Part) -> tuple[str, int, int, tuple[Any, ...] | None]:
+    rows = _loaded(part)
+    found = as_rows(rows, part.name, None, part.columns)
+    return part.name, found.shape[0], found.shape[1], names_in(rows)
 
 
 def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = None) -> Rows:

@@ -14,20 +14,21 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.source import Part, Source, as_rows
+from kernelweave.samples.source import NamedRows, Part, Source, as_rows, names_in
 
 __all__ = ["spooled"]
 
 
 def spooled(chunks: Iterator[Any]) -> Source:
-    """Check chunks, copy them to disk and return a source of the copies; the folder is removed with the source."""
+    """Check chunks, copy them to disk and return a source of the copies; the folder is removed with them."""
     folder = Path(mkdtemp(prefix="kernelweave-"))
     lengths: list[int] = []
     width: int | None = None
+    columns: tuple[Any, ...] | None = None
     try:
         for i, chunk in enumerate(chunks):
-            rows = as_rows(chunk, f"chunk {i}", width)
-            width = rows.shape[1]
+            rows = as_rows(chunk, f"chunk {i}", width, columns)
+            width, columns = rows.shape[1], names_in(chunk) if columns is None else columns
             lengths.append(rows.shape[0])
             _write(folder / str(i), rows)
         if not lengths:
@@ -36,19 +37,20 @@ def spooled(chunks: Iterator[Any]) -> Source:
     except BaseException:
         rmtree(folder, ignore_errors=True)
         raise
-    source = Source(_Copies(folder, len(lengths)), lengths=lengths, width=width)
-    finalize(source, rmtree, folder, ignore_errors=True)
-    return source
+    copies = _Copies(folder, len(lengths), columns)
+    finalize(copies, rmtree, folder, ignore_errors=True)
+    return Source(copies, lengths=lengths, width=width, columns=columns)
 
 
 @dataclass(frozen=True)
 class _Copies:
     folder: Path
     count: int
+    columns: tuple[Any, ...] | None
 
     def __call__(self) -> Iterator[Part]:
         for i in range(self.count):
-            yield Part(f"chunk {i}", _read, (self.folder / str(i),))
+            yield Part(f"chunk {i}", _read, (self.folder / str(i), self.columns))
 
 
 def _write(path: Path, rows: Any) -> None:
@@ -58,6 +60,7 @@ def _write(path: Path, rows: Any) -> None:
         np.save(path.with_suffix(".npy"), rows)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, columns: tuple[Any, ...] | None) -> Any:
     dense = path.with_suffix(".npy")
-    return np.load(dense) if dense.exists() else sparse.load_npz(path.with_suffix(".npz"))
+    rows = np.load(dense) if dense.exists() else sparse.load_npz(path.with_suffix(".npz"))
+    return rows if columns is None else NamedRows(rows, columns)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples.source import Part, Source
+from kernelweave.samples.source import NamedRows, Part, Source
 
 __all__ = ["path_source"]
 
@@ -37,24 +37,37 @@ def _parquet(files: list[Path]) -> Source:
     parquet = _need("pyarrow.parquet", "cli")
     parts: list[Part] = []
     lengths: list[int] = []
-    width: int | None = None
+    first: tuple[str, ...] | None = None
     for file in files:
         try:
-            metadata = parquet.read_metadata(file)
+            metadata, names = parquet.read_metadata(file), _columns(parquet.read_schema(file))
         except Exception as error:  # pyarrow's errors have no common base
             raise DataUnavailableError(_unreadable(file, error)) from error
-        width = metadata.num_columns if width is None else width
-        if metadata.num_columns != width:
-            got = counted(metadata.num_columns, "column")
-            msg = f"{file} has {got}, but {files[0]} has {width}: all must have the same."
+        first = names if first is None else first
+        if len(names) != len(first):
+            msg = (
+                f"{file} has {counted(len(names), 'column')}, but {files[0]} has {len(first)}: all must have the same."
+            )
             raise InvalidInputError(msg)
         if metadata.num_rows == 0:
-            msg = f"{file} is empty: its shape is (0, {width}). Leave out files without rows."
+            msg = f"{file} is empty: its shape is (0, {len(names)}). Leave out files without rows."
             raise InvalidInputError(msg)
         for g in range(metadata.num_row_groups):
-            parts.append(Part(f"{file}, row group {g},", _row_group, (file, g)))
+            parts.append(Part(f"{file}, row group {g},", _row_group, (file, g, names)))
             lengths.append(metadata.row_group(g).num_rows)
-    return Source(_Listed(tuple(parts)), lengths=lengths, width=width)
+    width = None if first is None else len(first)
+    return Source(_Listed(tuple(parts)), lengths=lengths, width=width, columns=_distinct(first))
+
+
+def _columns(schema: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a file, without the index that pandas has stored with them."""
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    return tuple(name for name in schema.names if name not in index)
+
+
+def _distinct(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return names by which columns are found: None if some repeat."""
+    return names if names and len(set(names)) == len(names) else None
 
 
 def _unreadable(file: Path, error: Exception) -> str:
@@ -75,16 +88,19 @@ class _Listed:
         return iter(self.parts)
 
 
-def _row_group(file: Path, g: int) -> Any:
+def _row_group(file: Path, g: int, names: tuple[str, ...]) -> Any:
     from pyarrow.parquet import ParquetFile
 
     table = ParquetFile(file).read_row_group(g)
-    columns = [column.to_numpy() for column in table.columns]
-    for name, column in zip(table.column_names, columns, strict=True):
+    used = set(names)
+    columns = [
+        column.to_numpy() for name, column in zip(table.column_names, table.columns, strict=True) if name in used
+    ]
+    for name, column in zip(names, columns, strict=True):
         if column.dtype.kind not in "fiub":
             msg = f"{file}: column {name!r} must hold numbers; got {column.dtype}. Leave it out or encode it first."
             raise InvalidInputError(msg)
-    return np.column_stack(columns)
+    return NamedRows(np.column_stack(columns), names)
 
 
 def _zarr(path: Path) -> Source:

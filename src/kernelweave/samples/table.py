@@ -15,7 +15,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import ColumnsWarning, InvalidInputError
-from kernelweave.samples.numbers import unmasked
+from kernelweave.samples.numbers import canonical, unmasked
 
 __all__ = [
     "NamedColumns",
@@ -28,10 +28,12 @@ __all__ = [
     "is_frame",
     "is_lazy",
     "is_plain",
+    "is_sparse_frame",
     "is_table",
     "names_of_rows",
     "plain_names",
     "read_table",
+    "without_sparse_columns",
 ]
 
 
@@ -63,10 +65,34 @@ def is_table(thing: object) -> bool:
 def as_narwhals(thing: Any) -> Any:
     """Return a data frame in memory as one of narwhals; None for anything else, and if names of columns repeat."""
     try:
-        frame = nw.from_native(thing, eager_only=True, pass_through=True)
+        frame = nw.from_native(without_sparse_columns(thing), eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
         return None
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def without_sparse_columns(thing: object) -> Any:
+    """Return a data frame of pandas with its sparse columns made dense, whose type narwhals does not know.
+
+    Anything else, and one whose names of columns repeat, is returned as it is.
+    """
+    if not nw.dependencies.is_pandas_dataframe(thing) or not thing.columns.is_unique:
+        return thing
+    types = {name: kind.subtype for name, kind in thing.dtypes.items() if _is_sparse(kind)}
+    return thing.astype(types) if types else thing
+
+
+def _is_sparse(dtype: object) -> bool:
+    """Return whether this is the type of a sparse column of pandas."""
+    return type(dtype).__name__ == "SparseDtype"
+
+
+def is_sparse_frame(frame: object) -> bool:
+    """Return whether a data frame is one of pandas whose columns are all sparse numbers, and 0 where nothing is."""
+    if not nw.dependencies.is_pandas_dataframe(frame) or not len(frame.columns) or not frame.columns.is_unique:
+        return False
+    types = frame.dtypes.unique()
+    return all(_is_sparse(kind) and kind.subtype.kind in "iuf" and kind.fill_value == 0 for kind in types)
 
 
 def read_table(thing: Any, name: str) -> Table:
@@ -76,7 +102,7 @@ def read_table(thing: Any, name: str) -> Table:
     if is_frame(thing):
         return _read_frame(thing, name)
     if sparse.issparse(thing):
-        values = sparse.csr_array(thing)
+        values = canonical(sparse.csr_array(thing))
     elif isinstance(thing, np.ndarray):
         thing = unmasked(thing) if isinstance(thing, np.ma.MaskedArray) else thing
         values = np.asarray(thing, order="C")  # sums, and so results, do not depend on the order in memory
@@ -127,6 +153,10 @@ def is_plain(frame: Any) -> bool:
 
 
 def _read_frame(thing: Any, name: str) -> Table:
+    if is_sparse_frame(thing):
+        values = sparse.csr_array(thing.sparse.to_coo())
+        return replace(read_table(values, name), index=thing.index, columns=tuple(map(str, thing.columns)))
+    thing = without_sparse_columns(thing)
     if is_plain(thing):
         dtype = np.float32 if len(thing.columns) and (thing.dtypes == np.float32).all() else np.float64
         return Table(np.ascontiguousarray(thing.to_numpy(dtype)), thing.index, tuple(map(str, thing.columns)))
@@ -227,7 +257,7 @@ def in_fitted_order(names: Sequence[str], thing: Any, view: str) -> Any:
     try:
         return frame[:, places.tolist()].to_native()
     except ValueError:  # pandas moves columns of the other byte order one by one only
-        return frame.select(*(frame[frame.columns[place]] for place in places)).to_native()
+        return frame.select(*(frame.get_column(frame.columns[place]) for place in places)).to_native()
 
 
 def fitted_places(names: Sequence[str], given: Sequence[str], view: str) -> NDArray[np.intp] | None:

@@ -33,6 +33,8 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
         where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
         return _some(view, spec, where)
     wanted = np.atleast_1d(np.asarray(spec))
+    if wanted.size == 0:
+        return _some(view, spec, np.empty(0, dtype=np.intp))
     if wanted.dtype == bool:
         if wanted.shape != (n_columns,):
             msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {counted(n_columns, 'column')}."

@@ -76,6 +76,7 @@ def weave(
     >>> kw.sc.weave(adata, n_clusters=8)  # doctest: +SKIP
     >>> adata.obs["weave"].value_counts()  # doctest: +SKIP
     """
+    _check(data, key_added)
     written: Data = data.copy() if copy else data
     cells = read_cells(written, use_rep, layer, modalities)
     model = WeaveClustering(n_clusters, random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X)
@@ -105,7 +106,7 @@ def classify(
     labels_key : str
         The column of `obs` that has the known types. Missing entries and empty texts are unlabelled.
     unlabeled_category : str, optional
-        A category that marks unlabelled cells too, such as "Unknown".
+        A category that marks unlabelled cells too, such as "Unknown"; refused if the column does not have it.
     use_rep, layer, modalities, random_state, copy
         As for `weave`.
     key_added : str, default="weave_class"
@@ -120,14 +121,32 @@ def classify(
         predicted, ``obs[f"{key_added}_confidence"]``, its probability, and the graph, embedding and parameters in the
         same places as those of `weave`. A cell that no label reaches has a missing type.
     """
+    _check(data, key_added)
     written: Data = data.copy() if copy else data
     if labels_key not in written.obs:
         msg = f"There is no column {labels_key!r} in obs; it has: {', '.join(map(str, written.obs)) or 'none'}."
         raise InvalidInputError(msg)
     given = written.obs[labels_key].astype(object)
+    if unlabeled_category is not None and not (given == unlabeled_category).any():
+        there = ", ".join(map(repr, given.dropna().unique()[:10])) or "none"
+        msg = f"There is no category {unlabeled_category!r} in obs[{labels_key!r}]; there are: {there}. Leave it out."
+        raise InvalidInputError(msg)
     known = given.mask((given == unlabeled_category) | (given == "")).where(given.notna(), None)
     cells = read_cells(written, use_rep, layer, modalities)
     y = known.to_numpy(dtype=object)
     model = WeaveClassifier(random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X, y)
     write_classes(written, model, key_added, cells.places)
     return written if copy else None
+
+
+def _check(data: object, key_added: object) -> None:
+    """Refuse what is no annotated object, and keys that no file holds."""
+    if not (hasattr(data, "obs_names") and hasattr(data, "obsm")):
+        msg = (
+            f"An AnnData or MuData object is needed; got {type(data).__name__}: fit WeaveClustering or WeaveClassifier "
+            "to other tables."
+        )
+        raise InvalidInputError(msg)
+    if not isinstance(key_added, str) or not key_added:
+        msg = f"key_added must be a text, the name of what is written; got {key_added!r}."
+        raise InvalidInputError(msg)

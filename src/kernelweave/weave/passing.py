@@ -17,6 +17,7 @@ from kernelweave._types import Array, HasShape, Progress
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
+from kernelweave.samples.reader import fitted_names
 from kernelweave.samples.source import Part, Run, Source, in_process, read, read_lengths, sliced
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
@@ -119,7 +120,8 @@ def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
     if X.shape[1] != model.n_features_in_:
         raise InvalidInputError(_other_width(X.shape[1], model.n_features_in_))
     classes = getattr(model, "classes_", None)
-    return lazy_blocks(X, _part_labels, (graph, classes), np.int32 if classes is None else classes.dtype)
+    dtype = np.int32 if classes is None else classes.dtype
+    return lazy_blocks(X, _part_labels, (graph, classes), dtype, fitted_names(model))
 
 
 def _part_labels(state: tuple[GraphModel, Array | None], part: Part) -> Array:

@@ -1,0 +1,51 @@
+"""What scikit-learn refuses of one table, in the words of this package: what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kernelweave.errors import InvalidInputError
+
+__all__ = ["refusal"]
+
+
+def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> InvalidInputError | None:
+    """Return the error that says more than that of scikit-learn; None if its own says enough.
+
+    `mixed` tells that the model takes mixed tables, `fitted` that `fit` has seen numbers in the place of X.
+    """
+    words = str(error)
+    if "contains NaN" in words:
+        return _no_missing_cells(mixed=mixed)
+    if "Found array with dim 3" in words:
+        return _no_third_dimension(np.shape(X))
+    return _no_texts(error, fitted=fitted) if "could not convert string to float" in words else None
+
+
+def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
+    """Return the error of an array with three dimensions; nested lists are one array, not several views."""
+    return InvalidInputError(
+        f"Found array with dim 3, shape {shape}, but X must be one table of shape (n_samples, n_features). Pass "
+        "several views as a list or dict of arrays, such as [np.asarray(a), np.asarray(b)], and kernel matrices with "
+        "kernels='precomputed'."
+    )
+
+
+def _no_missing_cells(*, mixed: bool) -> InvalidInputError:
+    """Return the error of missing cells; that of scikit-learn names models of other packages."""
+    way = ", or fit a data frame with kernels='mixed', which fills missing cells with medians"
+    return InvalidInputError(f"Input X contains NaN: impute the missing cells first{way if mixed else ''}.")
+
+
+def _no_texts(error: ValueError, *, fitted: bool) -> InvalidInputError:
+    """Return the error of a table with a cell that is no number, in `fit` or where `fit` saw numbers."""
+    cell = re.sub(r"^np\.str_\((.*)\)$", r"\1", str(error).partition(": ")[2])
+    if fitted:
+        return InvalidInputError(f"X holds the text {cell}, but the samples of fit were numbers: correct or encode it.")
+    return InvalidInputError(
+        f"X holds the text {cell}, and an array must hold numbers: encode texts first, or pass a data frame, whose "
+        "columns of texts are read as categories."
+    )
