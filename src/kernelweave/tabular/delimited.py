@@ -217,7 +217,7 @@ def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
     return frame
 
 
-def trimmed(frame: Any) -> Any:
+def trimmed(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose texts have no blanks around them, which are no part of a category."""
     texts = {
         name: frame[name].map(lambda cell: cell.strip() if isinstance(cell, str) else cell)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.row_labels import examples, find_id, repeated, text_of
 from kernelweave.tabular.wishes import Wishes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["FrameIndex", "chosen_index", "find_frame_id", "read_index"]
 
@@ -28,7 +31,7 @@ class FrameIndex:
     notes: tuple[str, ...] = ()
 
 
-def read_index(index: Any) -> FrameIndex:
+def read_index(index: pd.Index) -> FrameIndex:
     """Return the ids in an index, unless it only counts the rows from 0 or has several levels."""
     if index.nlevels > 1:
         named = [name for name in index.names if name is not None]
@@ -43,7 +46,7 @@ def read_index(index: Any) -> FrameIndex:
     return FrameIndex(ids, title, title is None and all(text.isdecimal() for text in ids))
 
 
-def chosen_index(index: FrameIndex, frame: Any, wishes: Wishes) -> FrameIndex:
+def chosen_index(index: FrameIndex, frame: pd.DataFrame, wishes: Wishes) -> FrameIndex:
     """Return an index without ids if its numbers are no ids, with notes that tell what was chosen.
 
     A column of ids comes before numbers without a name, as in text, and numbers that repeat are no ids: tables that
@@ -65,7 +68,7 @@ def chosen_index(index: FrameIndex, frame: Any, wishes: Wishes) -> FrameIndex:
     )
 
 
-def find_frame_id(frame: Any, wishes: Wishes) -> str | None:
+def find_frame_id(frame: pd.DataFrame, wishes: Wishes) -> str | None:
     """Return the column of texts or whole numbers that most likely holds the ids, judged by the first rows."""
     names = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
     body = frame[names].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave.tabular.packages import pandas
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["RowsAbove", "Statistics", "added"]
 
 
-def added(one: Any, other: Any) -> Any:
+def added(one: pd.Series | None, other: pd.Series) -> pd.Series:
     """Return the sums of two parts of a table, whose columns may differ; None is a part without rows."""
-    return other if one is None else one if other is None else one.add(other, fill_value=0)
+    return other if one is None else one.add(other, fill_value=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Statistics of the columns of some rows; `median` is None if the rows came in parts."""
 
-    counts: Any
-    sums: Any
-    low: Any
-    high: Any
-    squares: Any  # sums of squared differences from the mean
-    median: Any = None
+    counts: pd.Series
+    sums: pd.Series
+    low: pd.Series
+    high: pd.Series
+    squares: pd.Series  # sums of squared differences from the mean
+    median: pd.Series | None = None
 
     @classmethod
-    def of(cls, rows: Any, *, median: bool = False) -> Statistics:
+    def of(cls, rows: pd.DataFrame, *, median: bool = False) -> Statistics:
         """Return the statistics of a table of numbers."""
         numbers = rows.astype("float64")
         counts = numbers.count()
@@ -50,7 +53,7 @@ class Statistics:
         )
         return Statistics(counts, added(self.sums, other.sums), low, high, squares)
 
-    def each(self) -> list[Any]:
+    def each(self) -> list[pd.Series]:
         """Return sum, mean, least, largest, standard deviation, count, its error, variance, variation and median."""
         mean, variance = self.sums / self.counts, self.squares / (self.counts - 1).where(self.counts > 1)
         spread = np.sqrt(variance)
@@ -58,7 +61,7 @@ class Statistics:
         return [*found, spread / mean, *([] if self.median is None else [self.median])]
 
     @property
-    def spread(self) -> Any:
+    def spread(self) -> pd.Series:
         """The standard deviation."""
         return self.each()[4]
 
@@ -74,16 +77,16 @@ class RowsAbove:
 
     column: str | None = None
     rows: int = 0
-    section: Any = None
+    section: pd.Series | None = None
     section_rows: int = 0
-    left: Any = None
-    samples: Any = None
+    left: pd.Series | None = None
+    samples: pd.Series | None = None
     found: bool = False
     statistics: Statistics | None = None
     words: set[str] = field(default_factory=set)
     part: str | None = None
 
-    def add(self, numbers: Any, called: Sequence[int], found: Sequence[int]) -> None:
+    def add(self, numbers: pd.DataFrame, called: Sequence[int], found: Sequence[int]) -> None:
         """Add rows, of which some are called sums, and some of these are left out since they are."""
         rows = np.arange(len(numbers))
         kept = numbers.iloc[np.setdiff1d(rows, found)]
