@@ -381,3 +381,50 @@ def test_a_table_whose_columns_are_not_named_by_texts_is_found_to_be_mixed(names
     with pytest.warns(ColumnsWarning, match="read as a mixed table: 2 columns of numbers and 1 column of categories"):
         model = WeaveClustering(2, random_state=0).fit(frame)
     assert_array_equal(model.predict(frame.iloc[:5, ::-1]), model.labels_[:5])
+
+
+# numbers and categories compared together
+
+
+def answers(n, seed=0, columns=5):
+    """Return categories that tell three groups apart, beside three numbers that hardly do, and the groups."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, n)
+    table = pd.DataFrame({f"x{i}": rng.normal(size=n) + 0.3 * rng.normal(size=3)[z] for i in range(3)})
+    for j in range(columns):
+        given = np.where(rng.random(n) < 0.8, rng.permutation(3)[z], rng.integers(0, 3, n))
+        table[f"c{j}"] = np.array(["a", "b", "c"])[given]
+    return table, z
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_categories_tell_groups_apart_that_are_alike_in_numbers(solver):
+    for seed in range(2):
+        table, z = answers(400, seed)
+        model = quietly(WeaveClustering(3, solver=solver, random_state=0).fit, table)
+        assert adjusted_rand_score(z, model.labels_) > 0.85
+        moved = table.assign(x0=table["x0"] + 1e-6)
+        assert (quietly(model.predict, moved) == model.labels_).mean() > 0.97
+        few = np.where(np.arange(400) % 13 == 0, z, -1)
+        found = quietly(WeaveClassifier(solver=solver).fit, table, few).transduction_
+        assert (found == z)[few < 0].mean() > 0.8
+
+
+def test_numbers_and_categories_are_compared_together_in_a_version_of_their_own():
+    table, _ = answers(90)
+    model = quietly(WeaveClustering(3, random_state=0).fit, table)
+    assert [version.name for version in model.scaling_] == ["given", "together"]
+    assert_allclose(sum(version.share for version in model.scaling_), 1)
+    assert_allclose(model.kernel_shares_.sum(), 1)
+    plain = quietly(WeaveClustering(3, random_state=0).fit, table.filter(like="c"))
+    assert "together" not in [version.name for version in plain.scaling_]
+
+
+@pytest.mark.parametrize("columns", [5, 2])
+def test_new_samples_are_compared_as_those_of_fit_are(columns):
+    table, _ = answers(90, columns=columns)
+    model = quietly(WeaveClustering(3, random_state=0).fit, table)
+    consensus = model._graph_model.joiner.consensus
+    new = quietly(model._read_again, table)
+    assert_allclose(consensus.rows(new), consensus.matrix, rtol=1e-5, atol=1e-6)
+    assert_allclose(consensus.training_rows(np.arange(90)), consensus.matrix, rtol=1e-5, atol=1e-6)

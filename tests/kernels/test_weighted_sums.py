@@ -8,6 +8,7 @@ from scipy import sparse
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Gaussian, KernelBank, Linear, PrecomputedBank, SelfTuning, recipe
+from kernelweave.kernels.bank import joined_sum
 from kernelweave.kernels.base import Pair
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples import KernelStack
@@ -48,3 +49,19 @@ def test_a_kernel_that_overflows_is_named_in_a_sum():
     kernels = KernelBank({"near": Gaussian(t=1), "steep": KernelBank(["polynomial"]).kernels[0]}).fit(X)
     with pytest.raises(InvalidInputError, match="Kernel 'steep' gave inf or NaN for these samples"):
         kernels.weighted(Pair(NEW * 1e200, X), np.array([0.5, 0.5]))
+
+
+def test_parts_that_belong_together_have_a_product_in_their_sum():
+    rng = np.random.default_rng(0)
+    K = [np.exp(-np.abs(x[:, None] - x)) for x in rng.normal(size=(3, 12))]
+    shares = [0.2, 0.3, 0.5]
+    parts = [share * one for share, one in zip(shares, K, strict=True)]
+    found = joined_sum(parts, shares, [(0, 2)])
+    assert_allclose(found, parts[1] + 0.75 * (parts[0] + parts[2]) + 0.25 * 0.7 * K[0] * K[2])
+    assert np.linalg.eigvalsh(found).min() > -1e-12  # a Gram matrix, as its parts are
+    assert_allclose(joined_sum([2 * part for part in parts], [0.4, 0.6, 1.0], [(0, 2)]), 2 * found)
+    assert_allclose(joined_sum(parts, shares, []), sum(parts))
+    without = [0 * parts[0], *parts[1:]]
+    assert_allclose(joined_sum(without, [0.0, 0.3, 0.5], [(0, 2)]), sum(without))  # a view of no weight changes nothing
+    single = [part.astype(np.float32) for part in parts]
+    assert joined_sum(single, shares, [(0, 2)]).dtype == np.float32

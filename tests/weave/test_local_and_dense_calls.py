@@ -81,7 +81,7 @@ def test_kernels_are_weighed_on_some_of_the_samples(monkeypatch, most):
     )
     WeaveClustering(3, solver=Local(9), random_state=0).fit(X)
     WeaveClassifier(solver=Local(9), random_state=0).fit(X, PARTLY)
-    assert sizes == [(min(most, 60), {"labelled": False}), (min(most, 60), {"labelled": True})]
+    assert sizes == [(min(most, 60), {"labelled": labelled, "together": True}) for labelled in (False, True)]
 
 
 def test_the_recall_and_the_graph_are_kept_and_told(capsys):

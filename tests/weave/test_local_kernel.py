@@ -59,7 +59,9 @@ def test_within_between_diagonal_and_distances_are_those_of_the_whole_kernel(X, 
     assert_allclose(local.between(X[[1, 2, 7]], X[groups]), K[np.array([[1], [2], [7]]), groups], rtol=1e-9)
     assert_allclose(local.diagonal(X), np.diag(K), rtol=1e-9)
     D = np.diag(K)[:, None] + np.diag(K) - 2 * K
-    assert_allclose(local.distances(X[groups]), [D[g[0], g[1:]] for g in groups], rtol=1e-8, atol=1e-9)
+    index = np.array([[5, 9], [4, 3], [8, 0]])
+    found = candidate_sqdist((X,), index.astype(np.int32), (local,), (X[[0, 3, 7]],), None)
+    assert_allclose(found, [D[i, g] for i, g in zip([0, 3, 7], index, strict=True)], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(("share", "moved"), [(0.85, False), (0.95, True)])

@@ -25,12 +25,14 @@ __all__ = [
     "as_kernel",
     "check_stack",
     "combine_tiles",
+    "joined_sum",
     "kernel_moments",
     "weighted_products",
     "weighted_stack",
 ]
 
 _TILE = (192, 512)  # samples of a tile, at least and at most
+_PRODUCT = 0.25  # share of the product among views that are compared together
 _FLAT = 1e-6  # share of the second moment below which a kernel has no variance off the diagonal in single precision
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float]
@@ -232,6 +234,22 @@ def weighted_stack(H: Matrix, p: Vector) -> Matrix:
     return np.asarray(np.tensordot(p.astype(H.dtype), H, axes=1))
 
 
+def joined_sum(parts: Sequence[Matrix], shares: Sequence[float], groups: Iterable[tuple[int, ...]]) -> Matrix:
+    """Return Σ_v K_v, where the parts v of a group have ¾ Σ_v K_v + ¼ (Σ_v P_v) Π_v K_v / P_v, P_v their shares.
+
+    K_v is the weighted sum of the kernels of one view, and P_v the sum of their weights. Samples that are alike in some
+    views of a group only are then less alike than those that are so in all. A product of Gram matrices is one.
+    """
+    total = np.asarray(sum(parts[1:], start=parts[0]))
+    for group in groups:
+        if min(shares[v] for v in group) > 0:
+            means = [parts[v] / shares[v] for v in group]
+            product = np.multiply.reduce(means)
+            for v, mean in zip(group, means, strict=True):
+                total = total + _PRODUCT * shares[v] * (product - mean)
+    return np.asarray(total, dtype=parts[0].dtype)
+
+
 def weighted_products(
     kernels: Sequence[Kernel], p: Vector, products: Products, otherwise: Callable[[Kernel], Matrix]
 ) -> Matrix:
@@ -286,7 +304,7 @@ class KernelTiles:
                 else:
                     H = self.tile(rows, cols, dtype)
                     self.check(H, training=i == j)
-                    yield rows, cols, H if p is None else np.tensordot(p.astype(dtype), H, axes=1)
+                    yield rows, cols, H if p is None else self.tile(rows, cols, dtype, p)
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:

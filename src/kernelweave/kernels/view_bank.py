@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from kernelweave._types import Matrix, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import KernelBank, weighted_stack
+from kernelweave.kernels.bank import KernelBank, joined_sum, weighted_stack
 from kernelweave.kernels.base import Pair
 from kernelweave.kernels.gaps import knowledge, spread
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
@@ -34,6 +34,8 @@ class ViewBank:
     ----------
     banks : mapping of view name to KernelBank
         The kernels of every view.
+    together : sequence of tuples of view names, default=()
+        Views that are compared together too: a quarter of the weighted sum of their kernels is replaced by a product.
 
     Attributes
     ----------
@@ -49,16 +51,18 @@ class ViewBank:
     Only `fit` checks its argument. The other methods take `Views` that were read with the names of these banks.
     """
 
-    __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "_training", "_means")
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "together", "_training", "_means")
 
     names: tuple[str, ...]
     views: tuple[str, ...]
     banks: dict[str, KernelBank]
+    together: tuple[tuple[str, ...], ...]
     _training: Views | None
     _means: dict[str, tuple[Matrix, Vector]]
 
-    def __init__(self, banks: Mapping[str, KernelBank]) -> None:
+    def __init__(self, banks: Mapping[str, KernelBank], together: Sequence[tuple[str, ...]] = ()) -> None:
         self.banks = dict(banks)
+        self.together = tuple(together)
         self.views = tuple(view for view, bank in self.banks.items() for _ in bank.names)
         names = tuple(name for bank in self.banks.values() for name in bank.names)
         several = len(self.banks) > 1
@@ -77,7 +81,7 @@ class ViewBank:
 
     def unfitted(self) -> ViewBank:
         """Return a bank of the same kernels that is not fixed on any samples."""
-        return ViewBank({view: bank.unfitted() for view, bank in self.banks.items()})
+        return ViewBank({view: bank.unfitted() for view, bank in self.banks.items()}, self.together)
 
     def fit(self, X: Views) -> ViewBank:
         """Fix the constants of every kernel on the samples of its view, and return the bank."""
@@ -108,7 +112,10 @@ class ViewBank:
         return H
 
     def fit_tiles(self, X: Views) -> TileOf:
-        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices."""
+        """Fit on X and return a function that gives tiles (r, b, b') of its kernel matrices, or (b, b') of their sum.
+
+        In the sum, views that are compared together have a product too.
+        """
         self._training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
@@ -120,8 +127,8 @@ class ViewBank:
             dtype = dtype or X.dtype
             if p is None:
                 return np.concatenate([part(rows, cols, dtype) for part in parts])
-            first, *others = (part(rows, cols, dtype, q) for part, q in zip(parts, np.split(p, ends), strict=True))
-            return np.asarray(sum(others, start=first))
+            each = [part(rows, cols, dtype, q) for part, q in zip(parts, np.split(p, ends), strict=True)]
+            return self._summed(each, p) if self.together else np.asarray(sum(each[1:], start=each[0]))
 
         return tile
 
@@ -139,7 +146,10 @@ class ViewBank:
         return H
 
     def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
-        """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels."""
+        """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels.
+
+        Views that are compared together have a product in it, as in `fit_tiles`.
+        """
         parts: list[Matrix] = []
         start = 0
         for v, bank in enumerate(self.banks.values()):
@@ -152,7 +162,13 @@ class ViewBank:
                 sums = a[None], (q @ means)[None], np.atleast_1d(q @ mean)
                 known = np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
             parts.append(known)
-        return np.asarray(sum(parts[1:], start=parts[0]))
+        return self._summed(parts, p) if self.together else np.asarray(sum(parts[1:], start=parts[0]))
+
+    def _summed(self, parts: Sequence[Matrix], p: Vector) -> Matrix:
+        """Return the weighted sum of the kernels of all views from that of each, as `joined_sum`."""
+        views, names = np.array(self.views), list(self.banks)
+        groups = [tuple(map(names.index, group)) for group in self.together]
+        return joined_sum(parts, [float(p[views == name].sum()) for name in names], groups)
 
     def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
         """Return the kernel matrices of one view for all samples, (r_v, n, m)."""
@@ -254,10 +270,10 @@ class Bank(Protocol):
 
 
 @overload
-def bank_of(kernels: KernelsLike, samples: Views) -> ViewBank: ...
+def bank_of(kernels: KernelsLike, samples: Views, *, together: bool = False) -> ViewBank: ...
 @overload
-def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank: ...
-def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack, *, together: bool = False) -> Bank: ...
+def bank_of(kernels: KernelsLike, samples: Views | KernelStack, *, together: bool = False) -> Bank:
     """Return an unfitted bank of the kernels of every view, or of the matrices that were given.
 
     Parameters
@@ -269,6 +285,8 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
         view, or of the view that it is given for; a table with categories has the kernels of many columns.
     samples : Views or KernelStack
         The samples: their views get the kernels. For kernel matrices `kernels` plays no part.
+    together : bool, default=False
+        Whether numbers and categories of one table are compared together, by products of their kernels, too.
 
     Returns
     -------
@@ -280,9 +298,10 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
     kinds = dict(zip(names, samples.kinds, strict=True))
     least = FEW_COLUMNS if CATEGORIES in samples.kinds else 0  # beside categories numbers need kernels of all widths
     widths = {name: max(width, least) for name, width in zip(names, samples.widths, strict=True)}
+    groups = samples.blocks if together else ()
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):
         for_all = cast(BankLike | Mixed, kernels)
-        return ViewBank({name: as_bank(for_all, kind, max(widths.values())) for name, kind in kinds.items()})
+        return ViewBank({name: as_bank(for_all, kind, max(widths.values())) for name, kind in kinds.items()}, groups)
     keys = {name: name if name in kernels else source for name, source in zip(names, samples.sources, strict=True)}
     if set(kernels) != set(keys.values()):
         odd = sorted(set(map(str, kernels)) ^ set(keys.values()))
@@ -291,7 +310,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack) -> Bank:
             f"{', '.join(map(repr, kernels))} (see {odd[0]!r})."
         )
         raise InvalidInputError(msg)
-    return ViewBank({name: as_bank(kernels[key], kinds[name], widths[name]) for name, key in keys.items()})
+    return ViewBank({name: as_bank(kernels[key], kinds[name], widths[name]) for name, key in keys.items()}, groups)
 
 
 def _per_view(kernels: Mapping[str, object], names: tuple[str, ...], sources: tuple[str, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -13,7 +14,7 @@ from scipy import sparse
 from kernelweave._types import Labels, Samples
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import Scale, Version, fit_versions, is_thin, scaled
+from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin, scaled
 from kernelweave.samples.views import Views
 
 __all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "without_structure"]
@@ -48,7 +49,8 @@ def prepare(
 ) -> Prepared:
     """Return at most `most_copies` copies of every sample, all if None, in the versions that `scale` asks for.
 
-    Kernel matrices stay whole, and are their only version.
+    Numbers and categories of a mixed table are compared together in one more. Kernel matrices stay whole, and are their
+    only version.
     """
     digests = samples.digests()
     copies: Labels = np.arange(samples.n_samples)
@@ -57,7 +59,10 @@ def prepare(
     if most_copies is not None:
         kept, copies = _few_copies(digests, most_copies)
         samples = samples if len(kept) == samples.n_samples else samples.select(kept)
-    compared = tuple(Compared(one, scaled(samples, one.scalings)) for one in fit_versions(samples, scale))
+    versions = fit_versions(samples, scale)
+    if samples.blocks:
+        versions = (*versions, replace(versions[0], name=TOGETHER))
+    compared = tuple(Compared(one, scaled(samples, one.scalings)) for one in versions)
     return Prepared(samples, compared, copies, Seen(digests))
 
 

@@ -26,6 +26,7 @@ from kernelweave.samples.views import Views
 __all__ = [
     "FEW_COLUMNS",
     "SCALES",
+    "TOGETHER",
     "Scale",
     "Scaling",
     "Version",
@@ -40,6 +41,7 @@ __all__ = [
     "shrunk",
 ]
 
+TOGETHER = "together"  # the version in which numbers and categories of one table are compared together
 Scale: TypeAlias = Literal["auto", "unit", "zscore", "none"]
 SCALES: tuple[str, ...] = get_args(Scale)
 
@@ -108,8 +110,9 @@ class Version:
 
     Parameters
     ----------
-    name : {"direction", "zscore", "by view", "given"}
-        Directions of the rows, z-scores of the columns, one of the two for every view, or as the user asked.
+    name : {"direction", "zscore", "by view", "given", "together"}
+        Directions of the rows, z-scores of the columns, one of the two for every view, or as the user asked;
+        "together" is the first of these again, where numbers and categories of a mixed table are compared together.
     scalings : dict of view name to Scaling
         How each view is scaled.
     share : float

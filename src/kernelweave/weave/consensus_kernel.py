@@ -21,7 +21,7 @@ from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared
-from kernelweave.samples.scaling import Scaling, Version, scaled
+from kernelweave.samples.scaling import TOGETHER, Scaling, Version, scaled
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -165,7 +165,7 @@ def combine(
 ) -> Consensus:
     """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
     version, samples = compared
-    bank, tiles, p = weigh(kernels, weights, samples, labelled=labelled)
+    bank, tiles, p = weigh(kernels, weights, samples, labelled=labelled, together=version.name == TOGETHER)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
         tiles = replace(tiles, check=None)
     if say is not None:
@@ -177,17 +177,31 @@ def combine(
 
 @overload
 def weigh(
-    kernels: KernelsLike, weights: WeightsLike, samples: Views, *, labelled: bool = False
+    kernels: KernelsLike, weights: WeightsLike, samples: Views, *, labelled: bool = False, together: bool = False
 ) -> Weighed[ViewBank]: ...
 @overload
 def weigh(
-    kernels: KernelsLike, weights: WeightsLike, samples: Views | KernelStack, *, labelled: bool = False
+    kernels: KernelsLike,
+    weights: WeightsLike,
+    samples: Views | KernelStack,
+    *,
+    labelled: bool = False,
+    together: bool = False,
 ) -> Weighed[Bank]: ...
 def weigh(
-    kernels: KernelsLike, weights: WeightsLike, samples: Views | KernelStack, *, labelled: bool = False
+    kernels: KernelsLike,
+    weights: WeightsLike,
+    samples: Views | KernelStack,
+    *,
+    labelled: bool = False,
+    together: bool = False,
 ) -> Weighed[Any]:
-    """Return the kernels fixed on the samples, their tiles, and their shares in the consensus."""
-    bank = bank_of(kernels, samples)
+    """Return the kernels fixed on the samples, their tiles, and their shares in the consensus.
+
+    `together` is whether numbers and categories of one table are compared together too; `labelled` is that of
+    `block_shares`.
+    """
+    bank = bank_of(kernels, samples, together=together)
     check = partial(check_stack, names=bank.names)
     tiles = KernelTiles(bank.fit_tiles(samples), len(bank.names), samples.n_samples, check)
     if not (isinstance(weights, str) and weights == "self"):

@@ -5,7 +5,7 @@ Many groups are computed at once, without a matrix of all samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
-from kernelweave.kernels.bank import weighted_products
+from kernelweave.kernels.bank import joined_sum, weighted_products
 from kernelweave.kernels.base import Products, row_sqnorms, with_itself
 
 __all__ = [
@@ -28,9 +28,11 @@ __all__ = [
     "Tables",
     "affinities",
     "candidate_sqdist",
+    "consensus",
     "gathered",
     "group_bytes",
     "ridge_rows",
+    "side_by_side",
 ]
 
 Index = NDArray[np.int32]
@@ -51,11 +53,14 @@ class LocalKernel:
         Their shares p in the consensus.
     origin : array (n_features,) or None
         Subtracted from the samples before distances are computed, if these would otherwise cancel.
+    source : str or None
+        The mixed table that the samples are a block of, if it has several.
     """
 
     kernels: tuple[Kernel, ...]
     shares: Vector
     origin: Vector | None = None
+    source: str | None = None
 
     @classmethod
     def fixed_on(cls, sample: Samples, kernels: tuple[Kernel, ...], shares: Vector) -> LocalKernel:
@@ -97,15 +102,31 @@ class LocalKernel:
             lambda kernel: np.stack([kernel.gram(one[None], X)[0] for one, X in zip(x, groups, strict=True)]),
         )
 
-    def distances(self, groups: Matrix) -> Matrix:
-        """Return D_0j = K_00 + K_jj - 2K_0j, j > 0, of the first sample of each group with the others."""
-        own = self.diagonal(groups.reshape(-1, groups.shape[2])).reshape(groups.shape[:2])
-        return np.asarray(own[:, :1] + own[:, 1:] - 2 * self.between(groups[:, 0], groups[:, 1:]))
-
     def diagonal(self, x: Matrix) -> Vector:
         """Return the kernel of every sample with itself."""
         own = with_itself(row_sqnorms(x))
         return weighted_products(self.kernels, self.shares, own, lambda kernel: kernel.diag(x))
+
+
+def consensus(parts: Sequence[Matrix], kernels: Kernels) -> Matrix:
+    """Return the consensus kernel of some samples from that of every table, as `joined_sum`."""
+    blocks = _blocks(kernels)
+    if not blocks:
+        return np.asarray(sum(parts[1:], start=parts[0]))
+    return joined_sum(parts, [float(kernel.shares.sum()) for kernel in kernels], blocks)
+
+
+def side_by_side(tables: Tables, kernels: Kernels) -> Tables:
+    """Return the tables in which neighbours are looked for: the blocks of a mixed table are one."""
+    blocks = _blocks(kernels)
+    alone = [X for v, X in enumerate(tables) if not any(v in group for group in blocks)]
+    return (*alone, *(np.hstack([tables[v] for v in group]) for group in blocks))
+
+
+def _blocks(kernels: Kernels) -> list[tuple[int, ...]]:
+    """Return the tables that are blocks of one mixed table, for every such table."""
+    sources = [kernel.source for kernel in kernels]
+    return [tuple(v for v, of in enumerate(sources) if of == one) for one in dict.fromkeys(sources) if one is not None]
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
@@ -185,7 +206,7 @@ def affinities(
         ridge = np.empty(index.shape, dtype=np.float32)
         D = np.empty(index.shape if rule.graph == "both" else (0, 0), dtype=np.float32)
         for rows, groups in _groups(tables, index, new, progress):
-            K = np.asarray(sum(kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)))
+            K = consensus([kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)], kernels)
             ridge[rows] = ridge_rows(K, g)
             if rule.graph == "both":
                 diagonal = np.einsum("bii->bi", K)
@@ -209,7 +230,12 @@ def candidate_sqdist(
     """Return D (n, k), the squared distances of samples to their candidates in the consensus kernel."""
     D = np.empty(index.shape, dtype=np.float32)
     for rows, groups in _groups(tables, index, new, progress):
-        D[rows] = sum(kernel.distances(group) for kernel, group in zip(kernels, groups, strict=True))
+        own, between = [], []
+        for kernel, group in zip(kernels, groups, strict=True):
+            own.append(kernel.diagonal(group.reshape(-1, group.shape[2])).reshape(group.shape[:2]))
+            between.append(kernel.between(group[:, 0], group[:, 1:]))
+        diagonal = consensus(own, kernels)
+        D[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * consensus(between, kernels)
     return np.maximum(D, 0, out=D)
 
 

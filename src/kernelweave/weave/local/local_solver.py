@@ -39,7 +39,9 @@ from kernelweave.weave.local.local_kernel import (
     Tables,
     affinities,
     candidate_sqdist,
+    consensus,
     group_bytes,
+    side_by_side,
 )
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
@@ -194,12 +196,13 @@ def default_candidates(n_samples: int, n_neighbors: int) -> int:
 
 def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
-    bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled)
+    bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled, together=True)
     fixed = [one.kernels for one in bank.banks.values()]
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
+    source = {name: group[0] for group in bank.together for name in group}
     parts = [
-        LocalKernel.fixed_on(table.astype(np.float32), kernels, p[views == name])
+        replace(LocalKernel.fixed_on(table.astype(np.float32), kernels, p[views == name]), source=source.get(name))
         for name, table, kernels in zip(sample.names, sample.tables, fixed, strict=True)
     ]
     return bank, p, tuple(parts)
@@ -259,7 +262,8 @@ def weave_local(
     If `join`, the graph is in one piece, and every sample of a piece of fewer than `least` samples is joined to others.
     """
     g = rule.gamma * _mean_diagonal(tables, kernels)
-    found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in tables]
+    searched = side_by_side(tables, kernels)
+    found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in searched]
     recall = min(one.recall for one in found)
     index = _best(tables, [one.positions for one in found], kernels, None, progress)
     del found
@@ -290,7 +294,8 @@ def _woven(
         return S, degrees
     piece, rows = strays(S, least)
     while len(rows):
-        found = [nearest_outside(X, rows, piece, ceil(rule.n_neighbors / 2)) for X in tables]
+        searched = side_by_side(tables, kernels)
+        found = [nearest_outside(X, rows, piece, ceil(rule.n_neighbors / 2)) for X in searched]
         S = tied(S, rows, _best(tables, found, kernels, tuple(X[rows] for X in tables), None))
         piece, rows = strays(S, least)
     return join_pieces(S, last), degrees
@@ -311,7 +316,8 @@ def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
     """tr(K)/n, estimated on at most 2000 samples."""
     n = tables[0].shape[0]
     some = np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)
-    mean = sum(float(kernel.diagonal(X[some]).mean()) for X, kernel in zip(tables, kernels, strict=True))
+    parts = [kernel.diagonal(X[some]) for X, kernel in zip(tables, kernels, strict=True)]
+    mean = float(consensus(parts, kernels).mean())
     if mean <= 0:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
         raise InvalidInputError(msg)
@@ -368,7 +374,8 @@ class LocalRows:
     def _searches(self) -> tuple[Search, ...]:
         woven = self.woven
         return tuple(
-            search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs) for X in self.training.tables
+            search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs)
+            for X in side_by_side(self.training.tables, woven.kernels)
         )
 
 
@@ -376,7 +383,7 @@ def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[
     """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
     k = min(woven.n_candidates, tables[0].shape[0])
     new = tuple(_like(X, x) for X, x in zip(tables, new, strict=True))
-    found = [search.nearest(x, k) for search, x in zip(searches, new, strict=True)]
+    found = [search.nearest(x, k) for search, x in zip(searches, side_by_side(new, woven.kernels), strict=True)]
     index = _best(tables, found, woven.kernels, new, None)
     near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale)
     return woven.rule.rows(near.parts.__getitem__, tables[0].shape[0], woven.degrees)
