@@ -94,7 +94,7 @@ def test_a_mark_for_a_missing_label_is_no_class(run, by_chance, mark):
     assert found["n_labelled"] == 30
     assert set(found["classes"]) == {"x", "y"}
     assert (
-        f"30 labels of 'grp' are taken as unlabelled ({mark.strip()!r}). If it is a class, write it as a word." in err
+        f"30 labels of 'grp' are taken as unlabelled ({mark.strip()!r}). If it is a class, give it another name." in err
     )
 
 
@@ -161,3 +161,41 @@ def test_a_file_of_labels_without_a_header_is_refused(by_chance, refused):
     by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
     said = refused("classify", "data.csv", "--labels-file", "labels.csv", "--out", "found")
     assert "labels.csv: its column of labels is called 'x', like one of the labels" in said
+
+
+@pytest.mark.parametrize("word", ["None", "NA", "null", "N/A"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "labels-file"])
+def test_words_for_missing_among_labels_are_counted_since_one_may_be_a_class(run, by_chance, word, kind):
+    by_chance["grp"] = np.tile([word, "mild", "severe", "", "mild", "severe"], 10)
+    file, given = "data.csv", ("--labels", "grp")
+    if kind == "xlsx":
+        file = "data.xlsx"
+        by_chance.to_excel(file, index=False)
+    elif kind == "labels-file":
+        by_chance[["id", "grp"]].to_csv("labels.csv", index=False)
+        given = ("--labels-file", "labels.csv")
+    by_chance.to_csv("data.csv", index=False)
+    code, _, err = run("classify", file, *given, "--folds", 0, "--out", "found")
+    assert code == 0, err
+    said = f"10 labels of 'grp' are taken as unlabelled ({word!r}). If it is a class, give it another name."
+    assert said in err
+    assert list(kernelweave.load("found/model.kw").classes_) == ["mild", "severe"]
+
+
+def test_inspect_says_which_words_among_the_labels_are_no_class(run, by_chance):
+    by_chance["grp"] = np.tile(["None", "mild", "severe"], 20)
+    by_chance.to_csv("data.csv", index=False)
+    _, out, _ = run("inspect", "data.csv", "--labels", "grp")
+    assert "20 labels of 'grp' are taken as unlabelled ('None')" in out
+    assert "2 different: 'mild', 'severe'" in out
+
+
+def test_a_minus_one_beside_empty_labels_gets_a_note(run, by_chance):
+    by_chance["grp"] = np.tile(["-1", "0", "1", ""], 15)
+    by_chance.to_csv("data.csv", index=False)
+    code, _, err = run("classify", "data.csv", "--labels", "grp", "--folds", 0, "--out", "found")
+    assert code == 0, err
+    assert "15 labels of 'grp' are -1, which is taken as unlabelled, as empty entries are." in err
+    by_chance["grp"] = np.tile(["-1", "0", "1", "-1"], 15)
+    by_chance.to_csv("data.csv", index=False)
+    assert "which is taken" not in run("classify", "data.csv", "--labels", "grp", "--folds", 0, "--out", "again")[2]

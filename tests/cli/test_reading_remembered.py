@@ -61,7 +61,8 @@ def test_ids_and_columns_in_another_place_are_found(run, alone, table):
     expected = labels_in("data-clusters")
     cities[["d", "kind", "b", "Ort", "a", "c"]].to_csv("new.tsv", index=False, sep="\t")
     model = alone("data-clusters")
-    assert kernelweave.load(model).file_reading_ == FileReading(types=(".csv",), id="Ort")
+    ranges = {name: (cities[name].min(), cities[name].max()) for name in "abcd"}
+    assert kernelweave.load(model).file_reading_ == FileReading(types=(".csv",), id="Ort", ranges=ranges)
     code, out, err = run("predict", model, "new.tsv")
     assert code == 0, err
     assert predicted(out).to_dict() == expected.to_dict()

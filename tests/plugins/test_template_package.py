@@ -113,7 +113,12 @@ def test_the_command_line_knows_the_method_and_the_recipe(triplet, tmp_path, mon
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [("--solver local", "linkage has no solvers"), ("", "ClassifierMixin")]
+    ("options", "message"),
+    [
+        ("--solver local", "linkage has no solvers"),
+        ("--scale zscore", "--scale zscore: the method linkage has no parameter scale. Leave --scale out."),
+        ("", "ClassifierMixin"),
+    ],
 )
 def test_the_command_line_refuses_what_the_method_cannot_do(template, tmp_path, monkeypatch, capsys, options, message):
     task = "cluster" if options else "classify --labels kind"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -49,6 +49,7 @@ __all__ = [
     "Wide",
     "check_solver",
     "is_plugin",
+    "names_of",
     "one_of",
     "paths_of",
     "plugin_model",
@@ -185,7 +186,7 @@ TestFeatures = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random number generator.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random number generator.")]
 
 Word = TypeVar("Word", bound=str)
 
@@ -199,6 +200,17 @@ def one_of(option: str, text: str, words: tuple[Word, ...]) -> Word:
     raise InvalidInputError(msg)
 
 
+def names_of(option: str, text: str | None) -> list[str] | None:
+    """Return the names in the text of an option, None if it was not given; raise if it holds none."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        msg = f"{option} names nothing; got {text!r}. Separate names by commas, or leave {option} out."
+        raise InvalidInputError(msg)
+    return names
+
+
 def is_plugin(method: str) -> bool:
     """Return whether a method is one of another package, added by an entry point."""
     from kernelweave.plugins import plugin_names
@@ -206,8 +218,11 @@ def is_plugin(method: str) -> bool:
     return method not in METHODS and method in plugin_names("methods")
 
 
-def plugin_model(method: str, role: type, solver: str, **settings: object) -> Any:
-    """Return the model of a plugin; it gets those settings that it has parameters for."""
+def plugin_model(method: str, role: type, solver: str, given: Mapping[str, str | None], **settings: object) -> Any:
+    """Return the model of a plugin; it gets those settings that it has parameters for.
+
+    What is `given` is not the default of an option: it is refused if the plugin has no such parameter.
+    """
     from inspect import signature
 
     from kernelweave.plugins import load_method
@@ -217,6 +232,11 @@ def plugin_model(method: str, role: type, solver: str, **settings: object) -> An
         raise InvalidInputError(msg)
     cls = load_method(method, role)
     known = signature(cls).parameters
+    for name, value in given.items():
+        if value is not None and name not in known:
+            msg = f"--{name} {value}: the method {method} has no parameter {name}. Leave --{name} out."
+            raise InvalidInputError(msg)
+    settings |= {name: value for name, value in given.items() if value is not None}
     return cls(**{name: value for name, value in settings.items() if name in known})
 
 

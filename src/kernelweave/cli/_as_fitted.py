@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelweave.cli._far_values import ranges_of
 from kernelweave.cli._refusal import flags_of
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.tabular.intake import type_of
@@ -34,7 +35,8 @@ def reading_of(wishes: Wishes, paths: Sequence[Path], inputs: Inputs) -> FileRea
     left_out = wishes.left_out if wishes.labels is None else wishes.left_out | {wishes.labels}
     given: dict[str, Any] = {name: getattr(wishes, name) for name in (*_OF_TEXT, *_OF_ANNOTATED, *_OF_ALL)}
     types = tuple(dict.fromkeys(map(type_of, paths)))
-    return FileReading(types, wishes.id or inputs.title, tuple(sorted(left_out)), units=dict(inputs.units), **given)
+    given |= {"units": dict(inputs.units), "ranges": ranges_of(inputs.X)}
+    return FileReading(types, wishes.id or inputs.title, tuple(sorted(left_out)), **given)
 
 
 def wishes_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Path]) -> Wishes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from kernelweave.cli._given_labels import label_texts
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
 from kernelweave.tabular.intake import HONOURED, type_of
-from kernelweave.tabular.problems import need_column
+from kernelweave.tabular.problems import need_column, shown_names
 from kernelweave.tabular.row_labels import text_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from kernelweave.explain import Comparison
 
-__all__ = ["compared", "labels_beside", "labels_table", "metadata_beside", "names_beside"]
+__all__ = ["compared", "labels_beside", "labels_table", "metadata_beside", "names_beside", "other_labels"]
 
 _LABEL = "label"  # the column of labels in labels.csv
 
@@ -38,7 +39,7 @@ def metadata_beside(
     """Return the metadata of the samples: a file, or columns of the tables; None if neither was asked for."""
     import pandas as pd
 
-    parts = [] if path is None else [_matched(_named(_read_alone(path, wishes)), ids, path)]
+    parts = [] if path is None else [_described(_named(_read_alone(path, wishes)), ids, path, columns)]
     own = replace(wishes, asked=frozenset(columns), drop=frozenset())
     tables = [(file, table) for file in files if columns for table in read_tables(file, own).values()]
     for column in columns:
@@ -50,14 +51,33 @@ def metadata_beside(
     return pd.concat(parts, axis=1) if parts else None
 
 
+def _described(table: pd.DataFrame, ids: Sequence[str], path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the metadata of the samples in a file, and say how many samples it lacks."""
+    twice = [name for name in columns if name in table]
+    if twice:
+        msg = f"--metadata-columns names {twice[0]!r}, but {path} has a column of that name too: rename one of them."
+        raise InvalidInputError(msg)
+    found = _matched(table, ids, path)
+    lacking = 0 if found is table else len(set(ids).difference(table.index))
+    if lacking:
+        msg = f"{path} has no row for {lacking} of {counted(len(ids), 'sample')}."
+        warnings.warn(msg, UserWarning, stacklevel=3)
+    return found
+
+
 def labels_table(path: Path, column: str | None, wishes: Wishes) -> pd.DataFrame:
     """Return the one column of labels in a file of their own, by id; codes for missing values are those of `wishes`."""
-    table = _named(_read_alone(path, wishes, labels=column, missing=wishes.missing))
+    read = _read_alone(path, wishes, labels=column, missing=wishes.missing)
+    table = _named(read)
     names = [str(name) for name in table]
-    if column is None and len(names) != 1:
-        msg = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
-        raise InvalidInputError(msg)
-    name = names[0] if column is None else need_column(names, column, str(path))
+    if column is None:
+        if len(names) != 1:
+            told = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
+            raise InvalidInputError(" ".join([told, *read.notes]))  # a note may say why one does not hold the ids
+        return labels_table(path, names[0], wishes)  # again, as labels are read: all of them are texts
+    name = need_column(names, column, str(path))
+    for note in read.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
     if name in table[name].astype(str).str.strip().tolist():
         msg = (
             f"{path}: its column of labels is called {name!r}, like one of the labels. It seems to have no header, so "
@@ -72,18 +92,18 @@ def labels_beside(ids: Sequence[str], table: pd.DataFrame, path: Path) -> list[s
     return label_texts(_matched(table, ids, path).iloc[:, 0], str(path))
 
 
-def compared(labels: Array, ids: Sequence[str], path: Path, wishes: Wishes) -> Comparison:
-    """Return how another clustering, in a folder of results or a table, agrees with the labels of the samples."""
+def compared(labels: Array, others: Sequence[str | None], path: Path) -> Comparison:
+    """Return how another clustering, which `other_labels` has read, agrees with the labels of the samples."""
     from kernelweave.explain import compare_clusterings
 
-    others = _other_labels(ids, path, wishes)
     known = [i for i, other in enumerate(others) if other is not None]
     return compare_clusterings(
         [str(labels[i]) for i in known], [str(others[i]) for i in known], names=("clusters of this page", path.name)
     )
 
 
-def _other_labels(ids: Sequence[str], path: Path, wishes: Wishes) -> list[str | None]:
+def other_labels(ids: Sequence[str], path: Path, wishes: Wishes) -> list[str | None]:
+    """Return the clusters of the samples in a folder of results or a table, None where it has none."""
     file = path / "labels.csv" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         msg = f"{path} has no labels.csv: pass a folder that `kernelweave cluster` or `classify` wrote, or a table."
@@ -141,4 +161,9 @@ def _matched(table: pd.DataFrame, ids: Sequence[str], path: Path) -> pd.DataFram
     if not set(table.index) & set(ids):
         msg = f"{path} has none of the {counted(len(ids), 'sample')}: it holds {table.index[0]!r}, not {ids[0]!r}."
         raise InvalidInputError(msg)
+    others = table.index[~table.index.isin(ids)]
+    if len(others):
+        verb = "is" if len(others) == 1 else "are"
+        told = f"{len(others)} of its {counted(len(table), 'id')} {verb} no id of the samples, and not used"
+        warnings.warn(f"{path}: {told} ({shown_names(list(others))}).", UserWarning, stacklevel=3)
     return table.reindex(list(ids)).reset_index(drop=True)

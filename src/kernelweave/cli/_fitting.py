@@ -42,6 +42,11 @@ class FitOptions(OptionGroup):
         return self.metadata_columns or []
 
     @property
+    def given(self) -> dict[str, str | None]:
+        """The options of the model that are not left at their default; None where they are."""
+        return {"kernels": self.kernels or None, "scale": None if self.scale == "auto" else self.scale}
+
+    @property
     def has_metadata(self) -> bool:
         """Whether metadata are compared with the result."""
         return self.metadata is not None or bool(self.columns)

@@ -43,8 +43,9 @@ def label_texts(column: pd.Series, source: str) -> list[str | None]:
     if counts:
         n = sum(counts.values())
         told = f"{counted(n, 'label')} of {str(column.name)!r} {'is' if n == 1 else 'are'} taken as unlabelled"
-        advice = "If it is a class, write it as a word" if len(counts) == 1 else "If one is a class, write it as a word"
+        advice = f"If {'it' if len(counts) == 1 else 'one'} is a class, give it another name"
         warnings.warn(f"{source}: {told} ({shown_names(sorted(counts))}). {advice}.", UserWarning, stacklevel=2)
+    _say_minus(texts, str(column.name), source)
     known = [None if text in ("", *_UNLABELLED) or text in marks else text for text in texts]
     _say_words(known, str(column.name), source)
     return known
@@ -55,6 +56,15 @@ def _marks(texts: set[str]) -> set[str]:
     signs = any(text and not is_blank(text) and not any(map(str.isalnum, text)) for text in texts)
     blank = {text for text in texts if text and is_blank(text)}
     return {text for text in blank if text in (*MISSING, "?") or not (signs or text.isalpha())}
+
+
+def _say_minus(texts: Sequence[str], column: str, source: str) -> None:
+    """Issue a warning if -1 may be a class: it stands beside 0, and other entries are empty."""
+    n = sum(text in _UNLABELLED for text in texts)
+    if n and "" in texts and not {"0", "0.0"}.isdisjoint(texts):
+        told = f"{counted(n, 'label')} of {column!r} {'is' if n == 1 else 'are'} -1, which is taken as unlabelled"
+        msg = f"{source}: {told}, as empty entries are. If -1 is a class, give it another name."
+        warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, 
 
     features = explain_clusters(model, inputs.X, beside.y, test=beside.test, units=inputs.units)
     content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]), inputs.notes)
-    names = beside.columns(labels_of(model), confidence_of(model))
+    names = beside.columns(labels_of(model), confidence_of(model), getattr(model, "undecided_", None))
     writers: dict[str, Callable[[Path], object]] = {
         "labels.csv": rows_writer(("id", *names), list(zip(inputs.ids, *names.values(), strict=True))),
         "features.csv": frame_writer(features.features),
@@ -48,7 +49,12 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, 
         writers[BESIDE] = frame_writer(beside.metadata.table)
     if beside.comparison is not None:
         writers[COMPARED] = frame_writer(beside.comparison.table.reset_index(names="cluster"))
-    return write_all(folder, writers, force=force)
+    written = write_all(folder, writers, force=force)
+    for name in (BESIDE, COMPARED):
+        if name not in written and (folder / name).exists():  # not removed: it may be a file of the user
+            msg = f"{folder / name} was there before, and is not of these results: remove it, or move it elsewhere."
+            warnings.warn(msg, UserWarning, stacklevel=2)
+    return written
 
 
 def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
@@ -90,9 +96,9 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
     if beside.check is not None:
         low, high = beside.check.interval
         labels_used = counted(beside.check.n_labels, "given label")
-        typer.echo(
-            f"Predicted without using them: {beside.check.accuracy:.1%} of {labels_used} ({low:.0%} to {high:.0%})"
-        )
+        parts = counted(beside.check.n_splits, "part")  # fewer than asked for if a class has fewer labels
+        right = f"{beside.check.accuracy:.1%} of {labels_used} ({low:.0%} to {high:.0%}), in {parts}"
+        typer.echo(f"Predicted without using them: {right}")
     if beside.comparison is not None:
         other, shared = beside.comparison, int(beside.comparison.counts.sum())
         typer.echo(f"Compared with {other.names[1]}: adjusted Rand index {other.ari:.2f}, {counted(shared, 'sample')}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelweave._types import Array, Vector
+from kernelweave._types import Array, Mask, Vector
 from kernelweave.cli._results import labels_of
 from kernelweave.errors import MissingPackageError, ResultsError
 
@@ -42,13 +42,19 @@ class Beside:
         """Which samples have a given label."""
         return None if self.labels is None else [label is not None for label in self.labels]
 
-    def columns(self, found: Array, confidence: Vector | None) -> dict[str, list[str]]:
-        """Return the columns of labels.csv; of a classifier, whether a label was given or predicted."""
+    def columns(self, found: Array, confidence: Vector | None, undecided: Mask | None = None) -> dict[str, list[str]]:
+        """Return the columns of labels.csv; of a classifier, whether a label was given, predicted, or is undecided."""
         # the method of another package may have no confidence
         sure = [""] * len(found) if confidence is None else [f"{each:.4f}" for each in confidence]
         columns = {"label": [str(label) for label in found], "confidence": sure}
         known = self.labelled
-        return columns if known is None else columns | {"source": ["given" if own else "predicted" for own in known]}
+        if known is None:
+            return columns
+        open_ = [False] * len(known) if undecided is None else undecided  # all classes are equally likely there
+        words = [
+            "given" if own else "undecided" if none else "predicted" for own, none in zip(known, open_, strict=True)
+        ]
+        return columns | {"source": words}
 
     def as_json(self) -> dict[str, Any]:
         """Return what --json prints of it."""

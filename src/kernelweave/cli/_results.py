@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 __all__ = [
+    "check_file",
     "check_target",
     "confidence_of",
     "frame_writer",
@@ -46,6 +47,13 @@ def check_target(folder: Path, names: Sequence[str], *, force: bool) -> None:
         above = above.parent
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         msg = f"{folder} cannot be made, since {above} is not a folder with write permission: choose another --out."
+        raise ResultsError(msg)
+
+
+def check_file(path: Path) -> None:
+    """Raise `ResultsError` if the path of a file to write is a folder."""
+    if path.is_dir():
+        msg = f"--out names a file to write, but {path} is a folder: name a file in it, or another path."
         raise ResultsError(msg)
 
 

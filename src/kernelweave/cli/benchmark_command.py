@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from kernelweave.cli._arguments import names_of
+
 __all__ = ["benchmark"]
 
 INTERRUPTED = 130
@@ -42,19 +44,24 @@ def benchmark(
     """
     from kernelweave._plural import counted
     from kernelweave.cli._progress_bar import ProgressBar
+    from kernelweave.datasets import dataset_info
     from kernelweave.leaderboard import Protocol, default_entrants, run_benchmark
     from kernelweave.leaderboard.leaderboard_tables import write_leaderboard
 
     sys.path.insert(0, "")  # a module of your own may be in the folder that the command is run in
-    chosen = _names(methods) if methods is not None else [entrant.name for entrant in default_entrants()]
+    given = names_of("--methods", methods) if not method or methods else []  # "" leaves those of --method
+    chosen = [entrant.name for entrant in default_entrants()] if methods is None else given or []
+    apart = names_of("--held-out", held_out or None) or []
+    for name in apart:
+        dataset_info(name)  # refuses a name that no data set has
     limits = Protocol(seeds=seeds, max_samples=max_samples, max_seconds=max_seconds, max_gib=max_gib)
     try:
         with ProgressBar() as progress:
             rows = run_benchmark(
                 out,
-                _names(datasets),
+                names_of("--datasets", datasets) or [],
                 [*chosen, *(name for name in method or [] if name not in chosen)],
-                conditions=_names(conditions),  # type: ignore[arg-type]
+                conditions=names_of("--conditions", conditions),  # type: ignore[arg-type]
                 protocol=limits,
                 jobs=jobs,
                 resume=resume,
@@ -65,9 +72,5 @@ def benchmark(
         typer.echo(f"Interrupted. Finished trials are kept in {out}: run the same command to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(f"{counted(len(rows), 'row')} in {out / 'results.parquet'} and results.csv")
-    for path in write_leaderboard(rows, out, held_out=_names(held_out)):
+    for path in write_leaderboard(rows, out, held_out=apart):
         typer.echo(str(path))
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -143,7 +143,7 @@ def _model(options: FitOptions) -> BaseEstimator:
     if option.is_plugin(method):
         from sklearn.base import ClassifierMixin
 
-        return option.plugin_model(method, ClassifierMixin, options.solver)
+        return option.plugin_model(method, ClassifierMixin, options.solver, options.given, random_state=seed)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, options.solver)
     scaling = option.one_of("--scale", options.scale, option.SCALES)

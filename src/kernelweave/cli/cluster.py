@@ -44,7 +44,7 @@ def cluster(
     """
     from kernelweave._plural import counted
     from kernelweave.cli._as_fitted import reading_of
-    from kernelweave.cli._beside import compared
+    from kernelweave.cli._beside import compared, other_labels
     from kernelweave.cli._outcome import BESIDE, COMPARED, FILES, keep, tell
     from kernelweave.cli._report_content import Beside
     from kernelweave.cli._results import labels_of
@@ -60,13 +60,14 @@ def cluster(
     prepare(model, options, folder, (*FILES, *more))
     with working("Reading", quiet=options.quiet):
         inputs, beside = read_samples(model, options, files, view, wishes)
+        others = [] if compare is None else other_labels(inputs.ids, compare, wishes)
         _say_classes(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
         model.file_reading_ = reading_of(wishes, paths, inputs)
     with working("Writing the results", quiet=options.quiet):
         along = None if beside is None else associate(model, beside, random_state=options.seed)
-        other = None if compare is None else compared(labels_of(model), inputs.ids, compare, wishes)
+        other = None if compare is None else compared(labels_of(model), others, compare)
         source = ", ".join(path.name for path in paths)
         known = Beside(source, metadata=along, test=options.test_features, comparison=other)
         written = keep(model, inputs, folder, known, force=options.force)
@@ -79,7 +80,7 @@ def _model(options: FitOptions, clusters: str) -> BaseEstimator:
         from sklearn.base import ClusterMixin
 
         settings = {"n_clusters": _number(clusters), "random_state": seed}
-        return option.plugin_model(method, ClusterMixin, options.solver, **settings)
+        return option.plugin_model(method, ClusterMixin, options.solver, options.given, **settings)
     name = option.one_of("--method", method, option.METHODS)
     chosen = option.check_solver(name, options.solver)
     scaling = option.one_of("--scale", options.scale, option.SCALES)

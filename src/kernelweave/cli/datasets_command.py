@@ -53,6 +53,9 @@ def _limits(option: str, text: str | None, least: int) -> tuple[int, int | None]
         msg = f"{option} takes a number, such as 2, a least number, such as 2+, or a range, such as 2-5; got {text!r}."
         raise InvalidInputError(msg)
     first, open_ended, last = found.groups()
+    if last is not None and int(last) < int(first):
+        msg = f"{option} takes a range from its smaller to its larger number; got {text!r}: write {last}-{first}."
+        raise InvalidInputError(msg)
     return int(first), None if open_ended else int(last or first)
 
 

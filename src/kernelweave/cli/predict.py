@@ -44,7 +44,7 @@ def predict(
         typer.Option(
             min=0,
             help="Rows of a text or Parquet file that are read at a time, so that it need not fit in memory; 0 for "
-            f"all. [default: {_ROWS} if it has more than {_LARGE >> 20} MiB, else 0]",
+            f"all. Not given: {_ROWS:,} if it has more than {_LARGE >> 20} MiB, else 0.",
             show_default=False,
         ),
     ] = None,
@@ -59,10 +59,14 @@ def predict(
     """
     from kernelweave.cli._as_fitted import wishes_as_fitted
     from kernelweave.cli._inputs import read_inputs
-    from kernelweave.cli._results import check_target, model_path, rows_writer, write_all
+    from kernelweave.cli._results import check_file, check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
 
     if out is not None:
+        check_file(out)
+        if json:
+            msg = "--json prints the answers, and --out writes them as CSV: leave one of the two out."
+            raise InvalidInputError(msg)
         check_target(out.parent, [out.name], force=force)
     files, view = files or [], view or []
     with working("Reading", quiet=quiet):
@@ -108,6 +112,9 @@ def _in_parts(path: Path, wishes: Any, rows: int, fitted: BaseEstimator, *, quie
 
 def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple[str, ...]]:
     """Return id, label, confidence and, if asked for, the probabilities of every sample."""
+    from kernelweave.cli._far_values import say_far
+
+    say_far(part.X, getattr(getattr(fitted, "file_reading_", None), "ranges", {}))
     labels, P = _answers(fitted, part.X)
     shares = [[f"{share:.6f}" for share in row] for row in P] if proba else [[]] * len(P)
     sure = (f"{most:.4f}" for most in P.max(axis=1))

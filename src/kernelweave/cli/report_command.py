@@ -32,15 +32,16 @@ def report(
     kernelweave report data-clusters --force
     """
     import kernelweave
-    from kernelweave.cli._beside import compared, names_beside
+    from kernelweave.cli._beside import compared, names_beside, other_labels
     from kernelweave.cli._report_content import CONTENT, need_report_packages, read_content
-    from kernelweave.cli._results import check_target, labels_of, model_path, read_ids, write_all
+    from kernelweave.cli._results import check_file, check_target, labels_of, model_path, read_ids, write_all
     from kernelweave.cli._working import working
     from kernelweave.report import write_report
     from kernelweave.tabular import Wishes
 
     path = model_path(result)
     page = out or path.parent / "report.html"
+    check_file(page)
     check_target(page.parent, [page.name], force=force)
     need_report_packages()
     with working("Writing the report", quiet=quiet):
@@ -51,7 +52,7 @@ def report(
             content["names"] = names_beside(names)
         if compare is not None:
             own = [str(i) for i in range(len(labels_of(model)))] if ids is None else ids
-            content["comparison"] = compared(labels_of(model), own, compare, Wishes())
+            content["comparison"] = compared(labels_of(model), other_labels(own, compare, Wishes()), compare)
         writers = {page.name: lambda place: write_report(model, place, **content)}
         write_all(page.parent, writers, force=force)
     typer.echo(str(page))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelweave.cli._arguments import names_of
+
 if TYPE_CHECKING:
     import pandas
 
@@ -16,7 +18,12 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="table1, table2, table3, figure1, leak, or the path of a TOML file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="table1, table2, table3, figure1, leak, restarts, draws, ablation, or the path of a TOML file."
+        ),
+    ],
     datasets: Annotated[str | None, typer.Option(help="Only these data sets, such as yale,jaffe.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these methods, such as SMKL,KGL.")] = None,
     preset: Annotated[str, typer.Option(help="quick, or full for the whole protocol of the paper.")] = "quick",
@@ -45,8 +52,8 @@ def reproduce(
             rows = run_experiment(
                 spec,
                 folder,
-                datasets=_names(datasets),
-                methods=_names(methods),
+                datasets=names_of("--datasets", datasets),
+                methods=names_of("--methods", methods),
                 jobs=jobs,
                 dask=dask,
                 resume=resume,
@@ -57,10 +64,6 @@ def reproduce(
         typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to resume.", err=True)
         raise typer.Exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED) from None
     _tell(rows, spec, folder)
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _tell(rows: pandas.DataFrame, spec: Spec, folder: Path) -> None:

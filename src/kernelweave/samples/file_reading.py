@@ -29,6 +29,8 @@ class FileReading:
         The options that were given; None, False or () where they were not.
     units : dict of str to str
         The units that the files said, by column, or by view and column ("clinic: weight").
+    ranges : dict of str to (float, float)
+        The smallest and the largest number of columns of numbers, by the same names.
     """
 
     types: tuple[str, ...] = ()
@@ -49,6 +51,7 @@ class FileReading:
     long: tuple[str, str, str] | None = None
     wide: bool = False
     units: dict[str, str] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def check_loaded(self) -> None:
         """Refuse marks that no option could have set."""

@@ -17,7 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.category_hints import case_hints, code_notes
 from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
-from kernelweave.tabular.missing_codes import code_hints, without_codes
+from kernelweave.tabular.missing_codes import code_hints, without_codes, without_words
 from kernelweave.tabular.number_style import file_style, told_style
 from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
@@ -126,18 +126,18 @@ def distinct_names(given: Sequence[str]) -> list[str]:
 
 
 def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | None, *, texts: bool = False) -> Any:
-    """Return the table that pandas reads; ids and labels are text, and every id is kept as it is, "NA" too."""
-    ids, options = _options(layout, wishes, found, texts=texts)
+    """Return the table that pandas reads; ids and labels are text, and each is kept as it is, "NA" too."""
+    marked, options = _options(layout, wishes, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
         frame = pandas().read_csv(lines, **options)
-    return trimmed(_unmarked(frame, ids))
+    return trimmed(_unmarked(frame, marked))
 
 
 def parsed_parts(
     source: TextSource, layout: Layout, wishes: Wishes, found: str | None, rows: int, *, texts: bool
 ) -> Iterator[Any]:
     """Yield the table of `_parsed` in parts of so many rows."""
-    ids, options = _options(layout, wishes, found, texts=texts)
+    marked, options = _options(layout, wishes, found, texts=texts)
     with _rows_of(source, layout) as lines:
         with _complete(source, layout):
             reader = pandas().read_csv(lines, chunksize=rows, **options)
@@ -146,18 +146,18 @@ def parsed_parts(
                 frame = next(reader, None)
             if frame is None:
                 return
-            yield trimmed(_unmarked(frame.reset_index(drop=True), ids))
+            yield trimmed(_unmarked(frame.reset_index(drop=True), marked))
 
 
 def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
-    """Return the columns that may be ids, and the options of pandas."""
+    """Return the columns that may be ids, or are labels, and the options of pandas."""
     options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
     options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
     keys = options["names"] = columns_of(layout)
-    ids = [key for key in keys if key in (wishes.id, found) or is_unnamed(key)]
-    options["dtype"] = {key: str for key in keys if (texts or key == wishes.labels) and key not in ids}
-    options["converters"] = dict.fromkeys(ids, _marked)
-    return ids, options
+    marked = [key for key in keys if key in (wishes.id, wishes.labels, found) or is_unnamed(key)]
+    options["dtype"] = {key: str for key in keys if texts and key not in marked}
+    options["converters"] = dict.fromkeys(marked, _marked)
+    return marked, options
 
 
 class _Lines(io.TextIOBase):
@@ -209,9 +209,9 @@ def _complete(source: TextSource, layout: Layout) -> Iterator[None]:
         refuse_rows(source, layout)
 
 
-def _unmarked(frame: pd.DataFrame, ids: Collection[str]) -> Any:
-    """Return a table whose ids are without their mark."""
-    for key in ids:
+def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> Any:
+    """Return a table whose ids and labels are without their mark."""
+    for key in marked:
         texts_of = frame[key].str[1:]
         frame[key] = texts_of.mask(texts_of == "")
     return frame
@@ -227,7 +227,7 @@ def trimmed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _marked(entry: str) -> str:
-    """Return an id with a mark before it, so that pandas does not take it for missing; it is removed afterwards."""
+    """Return an id or label with a mark before it, so that pandas does not take it for missing; it is removed later."""
     return f"={entry.strip()}"
 
 
@@ -300,8 +300,9 @@ def clean_frame(frame: pd.DataFrame, style: Style, wishes: Wishes, found: str | 
     ids = {wishes.id, found, *filter(is_unnamed, frame)}
     kept = wishes.named | ids
     frame, coded = without_codes(frame, wishes.missing, ids)
+    frame, unlabelled = without_words(frame, wishes.labels)
     frame, emptied = _without_empty(frame, wishes.kept | {found})
-    notes = [*coded, *emptied]
+    notes = [*coded, *unlabelled, *emptied]
     problems: list[Problem] = []
     changed: dict[str, Any] = {}
     units: dict[str, str] = {}

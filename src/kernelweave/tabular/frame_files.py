@@ -202,7 +202,7 @@ def _sheet(
         skipfooter=footer,
         dtype={j: str for j, column in enumerate(columns) if column in ids | {wishes.labels}},
         keep_default_na=False,
-        na_values={j: [""] if column in ids else MISSING for j, column in enumerate(columns)},
+        na_values={j: [""] if column in ids | {wishes.labels} else MISSING for j, column in enumerate(columns)},
     )
     return trimmed(table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1))
 

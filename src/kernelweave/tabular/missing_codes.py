@@ -10,13 +10,13 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Matrix
-from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.number_text import MISSING, is_number
 from kernelweave.tabular.problems import shown, shown_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["code_hints", "codes_of", "without_codes"]
+__all__ = ["code_hints", "codes_of", "without_codes", "without_words"]
 
 _USUAL = frozenset(sign * int(digit * width) for digit in "789" for width in range(1, 6) for sign in (1, -1))
 _USUAL_TIMES, _TIMES = 2, 3  # how often a code must occur, and any other number
@@ -49,6 +49,20 @@ def without_codes(
         told = f"{counted(n, 'cell')} {'is' if n == 1 else 'are'} taken as missing" if n else "no cell has it"
         notes.append(f"missing values have the code {shown(code)}: {told}{f' (column {listed})' if n else ''}")
     return frame, notes
+
+
+def without_words(frame: pd.DataFrame, labels: str | None) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table whose labels that are words such as NA are missing, and a note, since None may be a class."""
+    if labels is None or labels not in frame:
+        return frame, []
+    words = frame[labels].isin(MISSING)
+    counts = frame[labels][words].value_counts()
+    if counts.empty:
+        return frame, []
+    n, one = int(counts.sum()), len(counts) == 1
+    told = f"{counted(n, 'label')} of {shown(labels)} {'is' if n == 1 else 'are'} taken as unlabelled"
+    note = f"{told} ({shown_names(sorted(counts.index))}). If {'it' if one else 'one'} is a class, give it another name"
+    return frame.assign(**{labels: frame[labels].mask(words)}), [note]
 
 
 def _equal(column: Any, code: str) -> Any:

@@ -71,6 +71,7 @@ def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes
         return TableFile(rest, ids, tuple(said), None, tuple(rest))
     wrong = repeated(rest[found])
     if wrong is not None:
+        said += [f"{source}: {_not_ids(found, 'held the ids before', *wrong)}."] if found == wishes.usual_id else []
         return _without_ids(rest, source, found, wrong, said)
     ids = [text_of(value) for value in rest[found]]
     said.append(f"{source}: the column {found!r} holds the ids ({examples(ids)}).")
@@ -84,9 +85,13 @@ def _nearly_ids(frame: Any, source: str) -> list[str]:
     if not names_ids(name) or texts.dtype.kind in "biufcmM" or texts.nunique() < _NEARLY * len(texts):
         return []
     row, text = repeated(texts) or (0, "")
+    return [f"{source}: {_not_ids(name, 'is called like ids', row, text)}."] if row else []
+
+
+def _not_ids(name: str, why: str, row: int, text: str) -> str:
+    """Return that a column was expected to hold the ids, but does not tell all samples apart."""
     told = f"holds {shown(text)} again in row {row}" if text else f"has no entry in row {row}"
-    note = f"the column {name!r} is called like ids, but {told}, so the samples are numbered instead"
-    return [f"{source}: {note}."] if row else []
+    return f"the column {name!r} {why}, but {told}, so the samples are numbered instead"
 
 
 def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], said: list[str]) -> TableFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -78,12 +78,19 @@ def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
 
 @dataclass(slots=True)
 class _Before:
-    """What the parts before had: the kinds of columns, the column of ids, and digests of the ids."""
+    """What the parts before had: the kinds of columns, the column of ids, digests of the ids, and notes."""
 
     kinds: dict[str, str] = field(default_factory=dict)
     title: tuple[str | None, bool] | None = None
     ids: set[int] = field(default_factory=set)
+    notes: set[str] = field(default_factory=set)
     rows: int = 0
+
+    def news(self, notes: Sequence[str]) -> tuple[str, ...]:
+        """Return the notes that no part before had, but for the examples that they give in parentheses."""
+        new = {note: note.partition(" (")[0] for note in notes if note.partition(" (")[0] not in self.notes}
+        self.notes.update(new.values())
+        return tuple(new)
 
 
 def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
@@ -102,7 +109,7 @@ def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
             raise _differs(source, f"the ids of its rows cannot be told alike before and after row {before.rows}")
         _check_ids(part, before, source)
         before.title, before.rows = title, before.rows + len(part.frame)
-        yield replace(part, start=before.rows - len(part.frame))
+        yield replace(part, start=before.rows - len(part.frame), notes=before.news(part.notes))
 
 
 def _check_ids(part: TableFile, before: _Before, source: str) -> None:
