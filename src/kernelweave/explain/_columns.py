@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -267,7 +268,9 @@ def _views(X: Any, kinds: Mapping[str, Mapping[str, FittedKind]]) -> Columns:
         _refuse_comparisons(named)
         encoded = [_encoded(table, kinds.get(name, {})) for name, table in named.items()]
         pairs = zip(named.items(), encoded, strict=True)
-        views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fit has said what it found in the names of the samples
+            views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
         rows = [table[:, 0].astype(np.intp) for table in views.tables]
         tables = tuple(numbers[own] for (numbers, _), own in zip(encoded, rows, strict=True))
     several = len(views.names) > 1
