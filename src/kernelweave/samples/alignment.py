@@ -147,10 +147,11 @@ def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> Non
     raise InvalidInputError(msg)
 
 
-def holds_ids(columns: Iterable[object], index: Any) -> bool:
+def holds_ids(columns: Iterable[object], index: Iterable[object]) -> bool:
     """Return whether columns are called like samples: half of those that an index names, or more."""
     names = set(map(str, columns))
-    return sum(str(name) in names for name in index) >= len(index) / 2
+    found = [str(name) in names for name in index]
+    return sum(found) >= len(found) / 2
 
 
 def examples(index: Any) -> str:
