@@ -110,7 +110,7 @@ def classify(
     use_rep, layer, modalities, random_state, copy
         As for `weave`.
     key_added : str, default="weave_class"
-        Where the result is written, see Returns.
+        Where the result is written, see Returns; not `labels_key`.
     **parameters
         Further parameters of `WeaveClassifier`.
 
@@ -125,6 +125,9 @@ def classify(
     written: Data = data.copy() if copy else data
     if labels_key not in written.obs:
         msg = f"There is no column {labels_key!r} in obs; it has: {', '.join(map(str, written.obs)) or 'none'}."
+        raise InvalidInputError(msg)
+    if key_added == labels_key:
+        msg = f"The result would replace the given types in obs[{labels_key!r}]: choose another key_added."
         raise InvalidInputError(msg)
     given = written.obs[labels_key].astype(object)
     if unlabeled_category is not None and not (given == unlabeled_category).any():
