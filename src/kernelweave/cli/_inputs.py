@@ -131,7 +131,7 @@ def inputs_of(
     if not problems:
         need_columns(found, wishes, new=fitted is None)
     before = Before.of(fitted)
-    before.say_absent(list(found))
+    before.need_views(list(found))
     _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
