@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,19 @@ from kernelweave._types import Array, Graph, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
+from kernelweave.samples.table import names_in
 
 __all__ = ["Facts", "Group", "read_facts"]
+
+
+@runtime_checkable
+class _Series(Protocol):
+    """A pandas Series, as told from an array."""
+
+    index: Any
+
+    def reindex(self, index: Array) -> npt.ArrayLike:
+        """Return the entries in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +73,13 @@ def read_facts(
     """Return what the report says about the samples of a fitted model."""
     kind, names, codes = groups(model)
     n = len(codes)
-    texts = tuple(map(str, range(n) if ids is None else ids))
+    samples = getattr(model, "sample_names_", None)
+    if ids is None:
+        ids = range(n) if samples is None else samples.tolist()
+    texts = tuple(map(str, ids))
     _check_length(len(texts), n, "ids")
-    truth = None if y is None else _one_each(y, n, "y")
-    known = None if labelled is None else _one_each(labelled, n, "labelled").astype(bool)
+    truth = None if y is None else _one_each(y, n, "y", samples)
+    known = None if labelled is None else _one_each(labelled, n, "labelled", samples).astype(bool)
     confidence = _confidence(model, n)
     return Facts(
         kind=kind,
@@ -81,7 +96,14 @@ def read_facts(
     )
 
 
-def _one_each(values: npt.ArrayLike, n: int, name: str) -> Array:
+def _one_each(values: npt.ArrayLike, n: int, name: str, samples: Array | None) -> Array:
+    """Return one entry for every sample; a pandas Series is aligned by its index if both name the samples."""
+    if isinstance(values, _Series) and samples is not None and names_in(values.index) is not None:
+        lacking = [sample for sample in samples.tolist() if sample not in values.index]
+        if lacking:
+            msg = f"The index of {name} lacks the sample {lacking[0]!r}: name the samples as model.sample_names_ does."
+            raise InvalidInputError(msg)
+        values = values.reindex(samples)
     entries = np.asarray(values)
     if entries.ndim != 1:
         msg = f"{name} must be one-dimensional, got shape {entries.shape}: pass one entry per sample."
