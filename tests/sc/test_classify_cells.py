@@ -58,3 +58,11 @@ def test_a_data_frame_is_no_annotated_object(call):
 def test_the_given_types_are_not_replaced(adata):
     with pytest.raises(InvalidInputError, match=r"would replace the given types in obs\['type'\]"):
         classify(adata, "type", use_rep="X_log", key_added="type")
+
+
+def test_a_type_that_is_called_like_unlabelled_cells_is_said(adata):
+    adata.obs["type"] = adata.obs["type"].astype(object).fillna("Unknown")
+    with pytest.warns(UserWarning, match=r"'Unknown' in obs\['type'\] is taken as a type \(60 cells\)"):
+        classify(adata, "type", use_rep="X_log")
+    classify(adata, "type", use_rep="X_log", unlabeled_category="Unknown")
+    assert "Unknown" not in set(adata.obs["weave_class"])

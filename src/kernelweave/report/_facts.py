@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +14,9 @@ from kernelweave._types import Array, Graph, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
-from kernelweave.samples.table import names_in
+from kernelweave.samples.labels import in_sample_order
 
 __all__ = ["Facts", "Group", "read_facts"]
-
-
-@runtime_checkable
-class _Series(Protocol):
-    """A pandas Series, as told from an array."""
-
-    index: Any
-
-    def reindex(self, index: Array) -> npt.ArrayLike:
-        """Return the entries in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +87,7 @@ def read_facts(
 
 def _one_each(values: npt.ArrayLike, n: int, name: str, samples: Array | None) -> Array:
     """Return one entry for every sample; a pandas Series is aligned by its index if both name the samples."""
-    if isinstance(values, _Series) and samples is not None and names_in(values.index) is not None:
-        lacking = [sample for sample in samples.tolist() if sample not in values.index]
-        if lacking:
-            msg = f"The index of {name} lacks the sample {lacking[0]!r}: name the samples as model.sample_names_ does."
-            raise InvalidInputError(msg)
-        values = values.reindex(samples)
-    entries = np.asarray(values)
+    entries = np.asarray(in_sample_order(values, samples, name))
     if entries.ndim != 1:
         msg = f"{name} must be one-dimensional, got shape {entries.shape}: pass one entry per sample."
         raise InvalidInputError(msg)
