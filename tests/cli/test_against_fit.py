@@ -97,3 +97,15 @@ def test_units_are_compared_in_files_that_are_read_in_parts_too(people, run, ref
     in_units(people, weight="lb", height="m").to_csv("new.csv", index=False)
     said = refused("predict", "found", "new.csv", "--chunk-rows", 20)
     assert "column 'weight' is in lb, but the model was fitted on kg." in said
+
+
+def test_files_that_no_view_of_the_model_is_called_like_are_refused_with_the_option(run, refused, table):
+    for name, columns in (("one", ["name", "a", "b"]), ("two", ["name", "c", "d"])):
+        table[columns].to_csv(f"{name}.csv", index=False)
+        table[columns].to_csv(f"new_{name}.csv", index=False)
+    assert run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3, "--out", "found")[0] == 0
+    said = refused("predict", "found", "new_one.csv", "new_two.csv")
+    assert "fitted on the views one, two, but the files hold new_one, new_two" in said
+    assert "such as --view one=FILE" in said
+    named = ("--view", "one=new_one.csv", "--view", "two=new_two.csv")
+    assert run("predict", "found", *named, "--out", "labels.csv")[0] == 0

@@ -58,6 +58,51 @@ def test_row_names_in_some_tables_alone_are_refused(refused, table):
     assert "one.csv names its samples, but two.csv does not" in said
 
 
+@pytest.mark.parametrize("ids", [np.arange(1, 61), np.arange(60) * 37 % 1000 + 1000], ids=["counted", "numbers"])
+def test_a_column_that_names_the_samples_in_another_order_is_not_joined_by_rows(run, refused, table, ids):
+    table = table.assign(patient=ids)
+    table[["patient", "a", "b"]].to_csv("one.csv", index=False)
+    table[["patient", "c", "d"]].iloc[::-1].to_csv("two.csv", index=False)
+    said = refused("cluster", "one.csv", "two.csv", "-k", 3)
+    assert "one.csv and two.csv have the column 'patient'" in said
+    assert "but not in the same rows: pass --id 'patient'" in said
+    assert run("cluster", "one.csv", "two.csv", "-k", 3, "--id", "patient")[0] == 0
+
+
+def test_columns_of_ranks_name_no_samples(run, table):
+    ranks = table[["a", "b", "c", "d"]].rank(method="first").astype(int)
+    ranks.to_csv("one.csv", index=False)
+    ranks.iloc[:, ::-1].set_axis(list("abcd"), axis=1).to_csv("two.csv", index=False)
+    assert run("cluster", "one.csv", "two.csv", "-k", 3)[0] == 0
+
+
+def test_a_repeated_id_in_one_of_the_tables_is_named(refused, table):
+    table = table.assign(patient=[f"P{i}" for i in range(60)])
+    table[["patient", "a", "b"]].to_csv("one.csv", index=False)
+    pd.concat([table, table.head(1)])[["patient", "c", "d"]].to_csv("two.csv", index=False)
+    said = refused("cluster", "one.csv", "two.csv", "-k", 3)
+    assert "two.csv does not: its column 'patient' holds 'P0' again in row 61" in said
+
+
+def test_a_file_whose_columns_are_the_samples_beside_one_with_rows_is_told(refused, table):
+    ids = [f"P{i}" for i in range(60)]
+    table[["a", "b"]].set_axis(ids).rename_axis("patient").to_csv("one.csv")
+    table[["c", "d"]].set_axis(ids).T.rename_axis("gene").to_csv("two.csv")
+    said = refused("cluster", "one.csv", "two.csv", "-k", 3)
+    assert "The columns of two.csv are called like the ids of one.csv" in said
+    assert "Transpose one of them first" in said
+
+
+def test_ids_that_are_nearly_the_same_text_are_said_once(run, table):
+    ids = [f"P{i}" for i in range(60)]
+    write(table, "ab", "one.csv", ids=ids)
+    write(table, "cd", "two.csv", ids=[*ids[:50], *map(str.lower, ids[50:])])
+    code, _, err = run("cluster", "one.csv", "two.csv", "--id", "name", "-k", 3)
+    assert code == 0
+    assert err.count("10 pairs of samples may be one sample each") == 1
+    assert "'P50' in view 'one' and 'p50' in view 'two'" in err
+
+
 @pytest.mark.parametrize("word", ["NA", "nan", "None", "null", "N/A", ""])
 @pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
 def test_words_that_look_like_missing_values_are_ids(run, refused, table, tmp_path, word, kind):

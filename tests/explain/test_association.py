@@ -101,3 +101,12 @@ def test_clusterings_of_different_numbers_are_matched(more):
 def test_clusterings_of_other_samples_are_refused():
     with pytest.raises(InvalidInputError, match="must have the same samples; got 60 and 59"):
         compare_clusterings(KIND, KIND[1:])
+
+
+def test_ids_are_not_the_strongest_association():
+    labels = np.arange(30) % 2
+    metadata = pd.DataFrame({"id": [f"P{i}" for i in range(30)], "group": np.array(["p", "q"])[labels]})
+    found = associate(labels, metadata).table
+    assert found["column"].tolist() == ["group", "id"]
+    assert found["value"].isna().tolist() == [False, True]
+    assert found["q_value"].iloc[0] == found["p_value"].iloc[0]  # the ids are no test

@@ -8,7 +8,7 @@ import pytest
 import kernelweave
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
-from kernelweave.explain import associate, explain_clusters, explain_sample
+from kernelweave.explain import associate, compare_clusterings, explain_clusters, explain_sample
 
 N = 40
 GROUP = np.arange(N) % 2
@@ -183,3 +183,48 @@ def test_shuffled_row_numbers_are_taken_by_position_by_a_model_of_an_array():
     shuffled = ONE.reset_index(drop=True).sample(frac=1, random_state=0)
     model = WeaveClustering(2, random_state=0).fit(shuffled.to_numpy())
     assert explain_clusters(model, shuffled).features["separation"].min() > 0.9
+
+
+def test_labels_with_an_index_are_explained_by_their_names():
+    labels = pd.Series(GROUP, index=IDS)
+    expected = explain_clusters(labels, ONE).features
+    pd.testing.assert_frame_equal(explain_clusters(labels, ONE[::-1]).features, expected)
+    pd.testing.assert_frame_equal(explain_clusters(labels[::-1], ONE).features, expected)
+    assert (expected["separation"] > 0.9).all()
+    assert associate(labels, KNOWN[::-1]).table.set_index("column").loc["group", "value"] == pytest.approx(1)
+    with pytest.raises(InvalidInputError, match="The index of X names 0 of the model's 40 samples"):
+        explain_clusters(labels, ONE.rename(index=str.upper))
+
+
+def test_labels_that_count_rows_are_not_explained_by_shuffled_row_numbers():
+    rows = ONE.reset_index(drop=True)
+    with pytest.raises(InvalidInputError, match="the rows of X have the same numbers in another order"):
+        explain_clusters(pd.Series(GROUP), rows[::-1])
+    with pytest.raises(InvalidInputError, match="The rows of X are counted from 0"):
+        explain_clusters(pd.Series(GROUP)[::-1], rows)
+
+
+def test_clusterings_are_compared_by_the_names_of_their_samples(model):
+    labels = pd.Series(model.labels_, index=model.sample_names_)
+    for other in (labels[::-1], WeaveClustering(2, random_state=0).fit(SHUFFLED)):
+        assert compare_clusterings(model, other).ari == pytest.approx(1)
+    with pytest.raises(InvalidInputError, match=r"the second does not have 's3' \(1 of 40 in all\)"):
+        compare_clusterings(model, labels.rename(index={"s3": "t3"}))
+    counted = pd.Series(model.labels_)
+    assert compare_clusterings(model, counted).ari == pytest.approx(1)
+    for pair in ((counted, counted[::-1]), (counted[::-1], counted)):
+        with pytest.raises(InvalidInputError, match="the same numbers in another order"):
+            compare_clusterings(*pair)
+
+
+def test_a_sample_is_explained_by_its_name(model):
+    assert explain_sample(model, SHUFFLED, "s7").features.equals(explain_sample(model, SHUFFLED, 7).features)
+    with pytest.raises(InvalidInputError, match=r"There is no sample 's99': model.sample_names_ holds 's0', 's1'"):
+        explain_sample(model, VIEWS, "s99")
+
+
+def test_a_table_that_lacks_samples_is_refused_with_what_to_do(model):
+    with pytest.raises(InvalidInputError, match=r"got 36 rows. Pass all tables of the fit, or reindex"):
+        explain_clusters(model, TWO)
+    found = explain_clusters(model, TWO.reindex(model.sample_names_)).features
+    assert (found["separation"] > 0.9).all()

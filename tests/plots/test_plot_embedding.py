@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose
@@ -156,3 +157,12 @@ def test_labels_must_name_every_sample(fitted, ax, plane):
 def test_the_models_own_labels_must_be_one_per_sample_too(fitted, ax, plane, labels):
     with pytest.raises(InvalidInputError, match=r"has 60 samples, got 59 labels: pass one label per sample"):
         plot_embedding(fitted(embedding=plane, labels=labels[1:]), ax=ax)
+
+
+def test_a_series_of_labels_colours_the_samples_that_it_names(fitted, plane, labels):
+    model = fitted(embedding=plane, labels=labels)
+    model.sample_names_ = np.array([f"s{i}" for i in range(60)], dtype=object)
+    named = pd.Series(labels, index=model.sample_names_)
+    expected = points(plot_embedding(model, labels=labels))
+    for found, own in zip(points(plot_embedding(model, labels=named[::-1])), expected, strict=True):
+        assert_allclose(found, own)

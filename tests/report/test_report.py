@@ -233,6 +233,20 @@ def test_views_that_lack_samples_are_counted():
     assert '<th scope="row">two</th><td class="number">30</td><td class="number">10 (25%)</td>' in page
 
 
+def test_samples_have_the_names_of_the_model_and_true_classes_are_aligned_by_them():
+    rng = np.random.default_rng(0)
+    kind = np.arange(40) % 2
+    table = pd.DataFrame(rng.normal(size=(40, 3)) + 5 * kind[:, None], index=[f"s{i}" for i in range(40)])
+    model = WeaveClustering(2, random_state=0).fit(table)
+    truth = pd.Series(kind, index=table.index)
+    page = model_report(model, y=truth)
+    assert data_of(page)["ids"] == table.index.tolist()
+    again = model_report(model, y=truth.sample(frac=1, random_state=0))
+    assert data_of(again)["truth"] == data_of(page)["truth"] == list(map(str, kind))
+    with pytest.raises(InvalidInputError, match="The index of y lacks the sample 's3'"):
+        model_report(model, y=truth.rename(index={"s3": "t3"}))
+
+
 def test_weights_are_folded_to_the_largest(blobs):
     page = model_report(WeaveClustering(3, kernels="released-12", random_state=0).fit(blobs[0]))
     assert "The kernels with the largest shares in the consensus" in page

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from kernelweave import WeaveClustering
+from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.report import write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -81,6 +81,16 @@ def test_the_page_fits_its_window_and_is_not_blank(visit, address, width, scheme
     assert page.locator(".group").count() == 3
     pixels = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v)"
     assert page.locator("#scatter").evaluate(pixels)
+
+
+def test_long_names_of_classes_stay_on_the_page(visit, blobs, tmp_path):
+    X, y = blobs
+    names = np.array(["a", "b", "x" * 100])
+    model = WeaveClassifier().fit(X, np.where(np.arange(90) % 5 == 0, names[y], ""))
+    page = visit(write_report(model, tmp_path / "long.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    spilled = "e => [...e.querySelectorAll('table')].some(t => t.scrollWidth > t.parentElement.clientWidth)"
+    assert not page.locator(".extremes").evaluate(spilled)
 
 
 def test_hovering_a_sample_shows_its_name_and_cluster(page):

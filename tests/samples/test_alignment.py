@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave import Views
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import ColumnsWarning, InvalidInputError
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 2))
@@ -150,3 +150,63 @@ def test_different_samples_are_accepted_when_their_gaps_are_written_out():
     every = [*ids("s", range(9)), *ids("t", range(9))]
     views = Views({"a": rows(every[:9]).reindex(every), "b": rows(every[9:]).reindex(every)})
     assert views.present.sum() == 18
+
+
+def test_a_mask_of_missing_samples_is_aligned_by_its_index():
+    mask = pd.Series([True, False, False, False, False, False], index=IDS)
+    views = Views({"a": frame(A), "b": frame(B)}, missing={"b": mask.iloc[::-1]})
+    assert_array_equal(views.present[1], [0, 1, 1, 1, 1, 1])
+    with pytest.raises(InvalidInputError, match=r"The index of missing\['b'\] must hold each of the 6 samples once"):
+        Views({"a": frame(A), "b": frame(B)}, missing={"b": mask.set_axis(list("abcdex"))})
+
+
+def test_numbers_that_may_be_positions_or_names_of_missing_samples_are_refused():
+    tables = {"a": frame(A, [1, 2, 3, 4, 5, 6]), "b": frame(B, [1, 2, 3, 4, 5, 6])}
+    with pytest.raises(InvalidInputError, match=r"missing\['b'\] holds 1, which may be the position .* or its name"):
+        Views(tables, missing={"b": [1, 2]})
+    mask = tables["b"].index.isin([1, 2])
+    assert_array_equal(Views(tables, missing={"b": mask}).present[1], [0, 0, 1, 1, 1, 1])
+
+
+def test_numbers_that_only_name_missing_samples_are_names():
+    patients = [101, 102, 103, 104, 105, 106]
+    tables = {"a": frame(A, patients), "b": frame(B, patients)}
+    assert_array_equal(Views(tables, missing={"b": [102]}).present[1], [1, 0, 1, 1, 1, 1])
+    assert_array_equal(Views(tables, missing={"b": [2]}).present[1], [1, 1, 0, 1, 1, 1])
+
+
+def test_samples_missing_from_a_mixed_table_are_missing_from_both_of_its_views():
+    clinic = pd.DataFrame({"sex": list("mfmfmf"), "age": [30.0, 41.0, 52.0, 63.0, 44.0, 35.0]}, index=IDS)
+    with pytest.warns(ColumnsWarning, match="read as a mixed table"):
+        views = Views({"a": frame(A), "clinic": clinic}, missing={"clinic": ["b"]})
+    assert views.names == ("a", "clinic: numbers", "clinic: categories")
+    assert_array_equal(views.present.all(axis=0), [1, 0, 1, 1, 1, 1])
+    assert views.present[0].all()
+
+
+def test_a_sample_without_a_name_is_refused():
+    nameless = frame(B, ["a", None, "c", "d", "e", "f"])
+    with pytest.raises(InvalidInputError, match="The index of view 'b' has no name for the sample in row 1"):
+        Views({"a": frame(A), "b": nameless})
+
+
+@pytest.mark.parametrize(
+    ("own", "again"), [("P1", "p1"), ("P1", "P1 "), ("TCGA-01", "TCGA.01"), ("S001", "S1"), ("x y", "x_y")]
+)
+def test_names_that_are_nearly_the_same_text_in_two_views_are_said(own, again):
+    with pytest.warns(UserWarning, match=f"1 pair of samples .* {own!r} in view 'a' and {again!r} in view 'b'"):
+        views = Views({"a": frame(A, [own, *"bcdef"]), "b": frame(B, [again, *"bcdef"])})
+    assert views.n_samples == 7
+
+
+def test_names_that_one_view_tells_apart_are_different_samples():
+    both = ["P1", "p1", *"cdef"]
+    assert Views({"a": frame(A, both), "b": frame(B[:5], both[1:])}).n_samples == 6  # and no warning
+    assert Views({"a": frame(A, ["CD4+", *"bcdef"]), "b": frame(B, ["CD4-", *"bcdef"])}).n_samples == 7
+
+
+@pytest.mark.parametrize("turned", ["a", "b"])
+def test_a_table_whose_columns_are_the_samples_is_told_to_be_transposed(turned):
+    tables = {"a": frame(A), "b": frame(B).add_prefix("b")}
+    with pytest.raises(InvalidInputError, match=f"The columns of view {turned!r} are called like the samples of"):
+        Views(tables | {turned: tables[turned].T})

@@ -53,3 +53,16 @@ def test_a_category_that_is_not_there_marks_nothing_and_is_refused(adata):
 def test_a_data_frame_is_no_annotated_object(call):
     with pytest.raises(InvalidInputError, match="An AnnData or MuData object is needed; got DataFrame"):
         call(pd.DataFrame(np.eye(3)))
+
+
+def test_the_given_types_are_not_replaced(adata):
+    with pytest.raises(InvalidInputError, match=r"would replace the given types in obs\['type'\]"):
+        classify(adata, "type", use_rep="X_log", key_added="type")
+
+
+def test_a_type_that_is_called_like_unlabelled_cells_is_said(adata):
+    adata.obs["type"] = adata.obs["type"].astype(object).fillna("Unknown")
+    with pytest.warns(UserWarning, match=r"'Unknown' in obs\['type'\] is taken as a type \(60 cells\)"):
+        classify(adata, "type", use_rep="X_log")
+    classify(adata, "type", use_rep="X_log", unlabeled_category="Unknown")
+    assert "Unknown" not in set(adata.obs["weave_class"])

@@ -165,3 +165,23 @@ def test_a_matrix_on_disk_is_read(adata, tmp_path):
     weave(backed, 3, use_rep="X")
     assert backed.obs["weave"].tolist() == adata.obs["weave"].tolist()
     backed.file.close()
+
+
+def test_a_graph_of_an_earlier_run_does_not_stay_beside_clusters_without_one(adata):
+    weave(adata, 3, use_rep="X_log")
+    assert "weave_connectivities" in adata.obsp
+    weave(adata, 3, use_rep="X_log", solver="landmark")
+    assert not {"weave_connectivities", "weave_distances"} & set(adata.obsp)
+
+
+def test_an_object_without_a_matrix_is_told_what_to_name(adata):
+    anndata = pytest.importorskip("anndata")
+    bare = anndata.AnnData(obs=adata.obs[[]].copy(), obsm={"protein": adata.obsm["protein"]})
+    with pytest.raises(InvalidInputError, match=r"data has no matrix X: name a key of obsm with use_rep \('protein'\)"):
+        weave(bare, 3)
+    weave(bare, 3, use_rep="protein")
+
+
+def test_a_representation_is_named_once(adata):
+    with pytest.raises(InvalidInputError, match="use_rep names a table more than once: 'X_log', 'X_log'"):
+        weave(adata, 3, use_rep=["X_log", "X_log"])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
+from kernelweave.errors import InvalidInputError
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.table import NamedColumns
@@ -65,8 +66,16 @@ class Before:
         reading = self.readings.get(view)
         return reading.names if isinstance(reading, NamedColumns) else None
 
-    def say_absent(self, given: Sequence[str]) -> None:
-        """Say which views of a fitted model no file holds."""
+    def need_views(self, given: Sequence[str]) -> None:
+        """Refuse tables that no view of a fitted model is called like; say which views no file holds."""
+        other = [name for name in given if self.several and name not in self.readings]
+        if other:
+            views, first = ", ".join(self.readings), next(iter(self.readings))
+            msg = (
+                f"The model was fitted on the views {views}, but the files hold {', '.join(other)}: name the view of "
+                f"every file, such as --view {first}=FILE."
+            )
+            raise InvalidInputError(msg)
         absent = [name for name in self.readings if self.several and name not in given]
         if absent:
             views = f"{counted(len(absent), 'view')} of the model, which all samples lack: {', '.join(absent)}"

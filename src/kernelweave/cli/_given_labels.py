@@ -15,6 +15,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.partial_labels import UNLABELLED_WORDS
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.number_text import MISSING, is_blank
 from kernelweave.tabular.problems import Problem, Way, shown_names
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["beside_labels", "label_texts", "merged", "partial_labels", "refuse_copies"]
 
 _UNLABELLED = ("-1", "-1.0")
-_WORDS = frozenset(("not available", "not determined", "not known", "not labeled", "not labelled", "tbd", "unassigned",
-                    "unclassified", "undefined", "undetermined", "unlabeled", "unlabelled",
-                    "unspecified"))  # besides those for missing numbers  # fmt: skip
 _CHANCE = 1e-3  # that one of the features is equal to the labels, above which it may be a coincidence
 
 
@@ -70,7 +68,7 @@ def _say_minus(texts: Sequence[str], column: str, source: str) -> None:
 def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:
     """Issue a warning for every class that is called like samples without a label."""
     for name, count in Counter(label for label in labels if label is not None).items():
-        if name.lower() in _WORDS or (is_blank(name) and name.isalpha()):
+        if name.lower() in UNLABELLED_WORDS or (is_blank(name) and name.isalpha()):
             msg = (
                 f"{source}: {name!r} is taken as a class ({counted(count, 'label')}), but is called like samples "
                 f'without a label. If it stands for unlabelled, pass --missing "{column}={name}".'

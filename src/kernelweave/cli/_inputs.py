@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._misread_marks import misread_marks
 from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
 from kernelweave.cli._refusal import InvalidFilesError
+from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.alignment import examples, unlinked
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
 from kernelweave.tabular.intake import CELLS, need_annotated, stem_of, type_of
@@ -132,7 +131,7 @@ def inputs_of(
     if not problems:
         need_columns(found, wishes, new=fitted is None)
     before = Before.of(fitted)
-    before.say_absent(list(found))
+    before.need_views(list(found))
     _say_like_labels(found, wishes, new=fitted is None)
     several = len(found) > 1 or before.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
@@ -145,7 +144,7 @@ def inputs_of(
         problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
         raise InvalidFilesError(problems)
-    _check_overlap(tables, found)
+    check_ids(tables, found)
     inputs = _joined(tables, known, least=least, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
@@ -281,38 +280,6 @@ def _sources(files: Sequence[Path], views: Sequence[str]) -> dict[str, Path]:
         msg = f"Two views are called {twice!r}: name them with --view name=FILE."
         raise InvalidInputError(msg)
     return dict(named)
-
-
-def _check_overlap(tables: dict[str, pd.DataFrame], found: Mapping[str, ViewFile]) -> None:
-    """Refuse views that share hardly any id; say how many samples are in all views if some are not."""
-    sources = {name: view.path for name, view in found.items()}
-    named = {str(view.path): view.table.ids is not None for view in found.values()}
-    if len(set(named.values())) > 1:
-        has, lacks = (next(source for source, own in named.items() if own is kind) for kind in (True, False))
-        msg = f"{has} names its samples, but {lacks} does not: pass --id with a column of ids that every table has."
-        raise InvalidInputError(msg)
-    lengths = {name: len(table) for name, table in tables.items()}
-    sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-    if not all(named.values()) and len(set(lengths.values())) > 1:
-        msg = f"The views have different numbers of rows ({sizes}): pass the column of the sample names with --id."
-        raise InvalidInputError(msg)
-    indexes = {name: table.index for name, table in tables.items()}
-    apart = unlinked(indexes)
-    if apart is not None:
-        own, other = sources[apart.view], sources[apart.others[0]]
-        msg = (
-            f"{own} shares {apart.shared or 'none'} of its {counted(lengths[apart.view], 'id')} with "
-            f"{', '.join(str(sources[name]) for name in apart.others)}: it holds {examples(indexes[apart.view])}, "
-            f"{other} {examples(indexes[apart.others[0]])}. Write the id of a sample alike in all tables, or name "
-            "the column that has the same ids in all with --id."
-        )
-        raise InvalidInputError(msg)
-    counts = Counter(sample for index in indexes.values() for sample in index)
-    everywhere = sum(count == len(tables) for count in counts.values())
-    if everywhere < len(counts):
-        views, some = ("both views", "one") if len(tables) == 2 else (f"all {len(tables)} views", "some")
-        text = f"{everywhere} of {counted(len(counts), 'sample')} are in {views} ({sizes}); "
-        warnings.warn(f"{text}the others are in {some} of them.", UserWarning, stacklevel=2)
 
 
 def _joined(tables: dict[str, pd.DataFrame], known: dict[str, str] | None, *, least: int, several: bool) -> Inputs:

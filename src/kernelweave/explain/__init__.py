@@ -1,9 +1,10 @@
 """What the clusters are: the features that set them apart, single samples, and what else goes along with them."""
 
-from kernelweave.explain.association import Associations, Comparison, Metadata, associate, compare_clusterings
+from kernelweave.explain.association import Associations, Metadata, associate
 from kernelweave.explain.cluster_features import Explanation, Profile, explain_clusters
 from kernelweave.explain.label_check import LabelCheck, check_labels
 from kernelweave.explain.one_sample import SampleExplanation, explain_sample
+from kernelweave.explain.two_clusterings import Comparison, compare_clusterings
 
 __all__ = [
     "Associations",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -14,7 +15,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
-from kernelweave.explain._groups import Grouped
+from kernelweave.explain._groups import Grouped, sample_names
 from kernelweave.samples import Views
 from kernelweave.samples.column_kinds import Kind as FittedKind
 from kernelweave.samples.column_kinds import cells_of, tell_apart, values_of
@@ -142,12 +143,15 @@ def read_columns(X: Tables, n_samples: int, model: Grouped, *, gaps: bool = Fals
     """
     kinds = {} if gaps else _kinds(model)  # metadata are other columns than those of fit
     found = _views(X, kinds) if _several(X) else _one(X, kinds.get("X", {}))
-    names = getattr(model, "sample_names_", None)
+    names = sample_names(model)
     _refuse_row_numbers(found, names, model)
     if gaps or found.n_samples == n_samples:
         found = _ordered(found, names, gaps=gaps)
     if found.n_samples != n_samples:
-        msg = f"X must hold the model's {counted(n_samples, 'sample')}; got {counted(found.n_samples, 'row')}."
+        msg = (
+            f"X must hold the model's {counted(n_samples, 'sample')}; got {counted(found.n_samples, 'row')}. Pass all "
+            "tables of the fit, or reindex one that lacks samples to model.sample_names_."
+        )
         raise InvalidInputError(msg)
     for table in found.tables:
         _check_magnitude(table.data if sparse.issparse(table) else table)
@@ -196,7 +200,9 @@ def _refuse_row_numbers(found: Columns, names: Array | None, model: Grouped) -> 
 
 
 def _fitted_on_frames(model: Grouped) -> bool:
-    """Return whether a model was fitted on data frames, whose rows have at least numbers."""
+    """Return whether a model was fitted on data frames, or labels are a series: their rows have at least numbers."""
+    if counts_rows(getattr(model, "index", None)):
+        return True
     readings = getattr(model, "readings_", {}).values()
     named = (isinstance(one, MixedTable) or getattr(one, "names", None) is not None for one in readings)
     return hasattr(model, "feature_names_in_") or hasattr(model, "column_names_") or any(named)
@@ -267,7 +273,9 @@ def _views(X: Any, kinds: Mapping[str, Mapping[str, FittedKind]]) -> Columns:
         _refuse_comparisons(named)
         encoded = [_encoded(table, kinds.get(name, {})) for name, table in named.items()]
         pairs = zip(named.items(), encoded, strict=True)
-        views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fit has said what it found in the names of the samples
+            views = Views({name: _row_numbers(table, numbers) for (name, table), (numbers, _) in pairs})
         rows = [table[:, 0].astype(np.intp) for table in views.tables]
         tables = tuple(numbers[own] for (numbers, _), own in zip(encoded, rows, strict=True))
     several = len(views.names) > 1

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, LabelsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.labels import encode_labels
+from kernelweave.samples.table import names_in
 
-__all__ = ["Estimator", "Grouped", "groups_of"]
+__all__ = ["Estimator", "Grouped", "groups_of", "sample_names"]
 
 
 @runtime_checkable
@@ -36,3 +37,11 @@ def groups_of(model: Grouped) -> tuple[str, Array, NDArray[np.intp]]:
             return kind, *encode_labels(getattr(model, name), name)
     msg = f"{type(model).__name__} has neither labels_ nor transduction_: pass a clusterer, a classifier, or labels."
     raise InvalidInputError(msg)
+
+
+def sample_names(model: Grouped) -> Array | None:
+    """Return the names of the samples: those of a fitted model, or the index of a series of labels; None if unnamed."""
+    if isinstance(model, Estimator):
+        return getattr(model, "sample_names_", None)
+    index = getattr(model, "index", None)
+    return names_in(index) if hasattr(index, "get_indexer") else None

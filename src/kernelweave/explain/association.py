@@ -1,8 +1,8 @@
-"""What goes along with the clusters: columns of metadata, and other clusterings of the same samples."""
+"""What goes along with the clusters: columns of metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from kernelweave._types import LabelsLike, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._columns import Column, read_columns
-from kernelweave.explain._effects import Floats, indicators
+from kernelweave.explain._effects import Floats
 from kernelweave.explain._frames import frame, need_pandas, plain_lists
 from kernelweave.explain._groups import groups_of
 from kernelweave.explain._tests import adjusted
@@ -23,7 +23,7 @@ from kernelweave.explain._tests import adjusted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Associations", "Comparison", "Metadata", "associate", "compare_clusterings"]
+__all__ = ["Associations", "Metadata", "associate"]
 
 _LEVELS = 50  # categories that a table of counts shows; the rest are one category
 
@@ -41,7 +41,8 @@ class Metadata:
     measure : str
         "Cramér's V" for a category, "correlation ratio" for a number.
     value : float
-        From 0 (nothing in common) to 1 (one follows from the other).
+        From 0 (nothing in common) to 1 (one follows from the other). NaN for a column that cannot be compared: a
+        constant, or categories of one sample each, such as ids.
     p_value, q_value : float
         From permutations of the column; adjusted for the number of columns (Benjamini and Hochberg).
     n_known : int
@@ -142,7 +143,8 @@ def associate(
         A clusterer, a classifier, or the label of every sample.
     metadata : data frame or array of shape (n_samples, n_columns)
         One row per sample, in the order of the samples. If the model was fitted on tables with an index
-        (`sample_names_`), a data frame with an index is aligned by it, and may lack samples. Entries may be missing:
+        (`sample_names_`), or the labels are a pandas Series with one, a data frame with an index is aligned by it, and
+        may lack samples. Entries may be missing:
         such samples are left out of the comparison with that column.
     n_permutations : int, default=999
         How often every column is permuted for its p-value, which is 1 / (n_permutations + 1) or more.
@@ -217,7 +219,7 @@ def _cramer(values: Floats, groups: NDArray[np.intp], n_groups: int) -> float:
     )
     counts = counts[:, counts.any(axis=0)][counts.any(axis=1)]
     least = min(counts.shape) - 1
-    if least < 1:
+    if least < 1 or counts.sum(axis=0).max() == 1:  # names of samples give 1 beside any groups
         return float("nan")
     n = counts.sum()
     expected = counts.sum(axis=1)[:, None] * counts.sum(axis=0) / n
@@ -259,114 +261,3 @@ def _quartiles(values: Floats, groups: NDArray[np.intp], n_groups: int) -> tuple
         if len(inside):
             cells[k] = [*np.quantile(inside, (0.25, 0.5, 0.75)), inside.mean()]
     return ("25 %", "median", "75 %", "mean"), cells
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two clusterings of the same samples.
-
-    Parameters
-    ----------
-    rows, columns : tuple of str
-        The clusters of the first and of the second clustering; those of the second in the order in which they match
-        those of the first best.
-    counts : array of shape (n_rows, n_columns)
-        The samples in both.
-    ari, nmi : float
-        Adjusted Rand index and normalised mutual information.
-    names : tuple of two str
-        What the two clusterings are called.
-    """
-
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    counts: NDArray[np.intp] = field(repr=False)
-    ari: float
-    nmi: float
-    names: tuple[str, str] = ("first clustering", "second clustering")
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """The counts as a data frame."""
-        return need_pandas().DataFrame(self.counts, index=list(self.rows), columns=list(self.columns))
-
-    def with_rows(self, order: Sequence[int]) -> Comparison:
-        """Return the comparison with the clusters of the first in another order, and those of the second to match."""
-        counts = self.counts[list(order)]
-        to = _matching(counts)
-        rows, columns = tuple(self.rows[i] for i in order), tuple(self.columns[j] for j in to)
-        return replace(self, rows=rows, columns=columns, counts=counts[:, to])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain lists and dicts, from which `from_json` makes the same object."""
-        lists = {"rows": self.rows, "columns": self.columns, "names": self.names, "counts": self.counts.tolist()}
-        return {**{key: list(value) for key, value in lists.items()}, "ari": self.ari, "nmi": self.nmi}
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Comparison:
-        """Return the object that `to_json` was called of."""
-        rows, columns = tuple(map(str, found["rows"])), tuple(map(str, found["columns"]))
-        counts = np.array(found["counts"], dtype=np.intp).reshape(len(rows), len(columns))
-        first, second = map(str, found["names"])
-        return cls(rows, columns, counts, float(found["ari"]), float(found["nmi"]), (first, second))
-
-
-def compare_clusterings(
-    first: BaseEstimator | LabelsLike,
-    second: BaseEstimator | LabelsLike,
-    *,
-    names: tuple[str, str] = ("first clustering", "second clustering"),
-) -> Comparison:
-    """Return how two clusterings of the same samples overlap.
-
-    Parameters
-    ----------
-    first, second : fitted estimator, or array of shape (n_samples,)
-        Clusterers, classifiers, or labels, of the same samples in the same order.
-    names : tuple of two str
-        What the two are called in pictures.
-
-    Returns
-    -------
-    Comparison
-        `table` is a data frame of counts; `kernelweave.plots.plot_contingency` draws it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the numbers of samples differ.
-
-    Examples
-    --------
-    >>> from kernelweave.explain import compare_clusterings
-    >>> compare_clusterings([0, 0, 1, 1], ["b", "b", "a", "a"]).columns
-    ('b', 'a')
-    """
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    if not (isinstance(names, list | tuple) and len(names) == 2 and all(isinstance(name, str) for name in names)):
-        msg = f"names must be two texts, one for each clustering; got {names!r}."
-        raise InvalidInputError(msg)
-    (_, own, codes), (_, others, again) = groups_of(first), groups_of(second)
-    if len(codes) != len(again):
-        msg = f"The clusterings must have the same samples; got {len(codes)} and {len(again)}."
-        raise InvalidInputError(msg)
-    counts = (indicators(codes, len(own)).T @ indicators(again, len(others))).astype(np.intp)
-    order = _matching(counts)
-    return Comparison(
-        tuple(map(str, own)),
-        tuple(str(others[j]) for j in order),
-        counts[:, order],
-        float(adjusted_rand_score(codes, again)),
-        float(normalized_mutual_info_score(codes, again)),
-        names,
-    )
-
-
-def _matching(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the columns in the order of the rows that they match best; those that match none come last."""
-    from scipy.optimize import linear_sum_assignment
-
-    _, matched = linear_sum_assignment(counts, maximize=True)
-    order: NDArray[np.intp] = np.r_[matched, np.setdiff1d(np.arange(counts.shape[1]), matched)]
-    return order

@@ -148,8 +148,9 @@ def explain_clusters(
         the label of every sample.
     X : table, list or dict of tables, or Views
         The samples that the model was fitted on, in the same order, or with the index that they had if the model has
-        `sample_names_`. Columns of a data frame may hold numbers, dates (in days since 1970), or categories. Those
-        that the model left out of its fit, such as free text (`left_out` in `readings_`), are not explained.
+        `sample_names_`, or if the labels are a pandas Series. Columns of a data frame may hold numbers, dates (in days
+        since 1970), or categories. Those that the model left out of its fit, such as free text (`left_out` in
+        `readings_`), are not explained.
     y : array of shape (n_samples,) or None, default=None
         The labels that a classifier was fitted on; needed only for its test.
     n_features : int or None, default=20

@@ -17,7 +17,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
-from kernelweave.explain._groups import groups_of
+from kernelweave.explain._groups import groups_of, sample_names
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ _PULLS = ("similarity", "runner_up_similarity", "pull")
 
 
 def explain_sample(
-    model: BaseEstimator, X: Tables, sample: int, *, n_neighbors: int = 10, n_features: int | None = 20
+    model: BaseEstimator, X: Tables, sample: int | str, *, n_neighbors: int = 10, n_features: int | None = 20
 ) -> SampleExplanation:
     """Return why a training sample is in its cluster, and what would have to change to put it into another one.
 
@@ -111,8 +111,8 @@ def explain_sample(
     X : table, list or dict of tables, or Views
         The samples that the model was fitted on, in the same order, or with the index that they had if the model has
         `sample_names_`.
-    sample : int
-        The position of the sample.
+    sample : int or str
+        The position of the sample among those of `fit`, or its name, a text in `sample_names_`.
     n_neighbors : int, default=10
         How many neighbours to return at most.
     n_features : int or None, default=20
@@ -150,14 +150,11 @@ def explain_sample(
     >>> found.group != found.runner_up, found.features["feature"].iloc[0]
     (True, 'sepal length (cm)')
     """
-    check_whole(sample, "sample", 0)
     check_whole(n_neighbors, "n_neighbors", 1)
     check_whole(n_features, "n_features", 1, optional=True)
     kind, names, codes = groups_of(model)
     n = len(codes)
-    if sample >= n:
-        msg = f"sample must be a position from 0 to {n - 1}; got {sample!r}."
-        raise InvalidInputError(msg)
+    sample = _position(model, sample, n)
     if len(names) < 2:
         msg = f"There is only one {kind}, so that no sample has a runner-up."
         raise InvalidInputError(msg)
@@ -178,6 +175,22 @@ def explain_sample(
         views,
         _features(columns, sample, codes, own, other, n_features),
     )
+
+
+def _position(model: BaseEstimator, sample: int | str, n_samples: int) -> int:
+    """Return the position of a sample that is given by its position or its name."""
+    names = sample_names(model)
+    if isinstance(sample, str) and names is not None:
+        found = np.flatnonzero(names == sample)
+        if not len(found):
+            msg = f"There is no sample {sample!r}: model.sample_names_ holds {', '.join(map(repr, names[:2]))} ..."
+            raise InvalidInputError(msg)
+        return int(found[0])
+    check_whole(sample, "sample", 0)
+    if int(sample) >= n_samples:
+        msg = f"sample must be a position from 0 to {n_samples - 1}; got {sample!r}."
+        raise InvalidInputError(msg)
+    return int(sample)
 
 
 def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], names: Array) -> Vector:

@@ -13,7 +13,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._layout import corners, lay_out
 from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
-from kernelweave.samples.labels import encode_labels
+from kernelweave.samples.labels import encode_labels, in_sample_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,8 @@ def plot_embedding(model: BaseEstimator, *, labels: npt.ArrayLike | None = None,
     model : estimator
         A fitted model with ``label_distributions_`` (classifiers) or ``embedding_`` (clusterers).
     labels : array-like of shape (n_samples,) or None, default=None
-        Groups to colour by, for example the true classes; None uses the model's ``labels_`` or ``transduction_``.
+        Groups to colour by, for example the true classes; None uses the model's ``labels_`` or ``transduction_``. A
+        pandas Series is aligned by its index if the model has ``sample_names_``.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure. The legend is to the right of the axes.
 
@@ -98,7 +99,11 @@ def plot_embedding(model: BaseEstimator, *, labels: npt.ArrayLike | None = None,
 
 
 def _groups(model: BaseEstimator, labels: npt.ArrayLike | None, n: int) -> tuple[str, Array, npt.NDArray[np.intp]]:
-    kind, names, codes = groups(model) if labels is None else ("label", *encode_labels(labels, "labels"))
+    if labels is None:
+        kind, names, codes = groups(model)
+    else:
+        ordered = in_sample_order(labels, getattr(model, "sample_names_", None), "labels")
+        kind, (names, codes) = "label", encode_labels(ordered, "labels")
     if len(codes) != n:
         msg = (
             f"The model's embedding has {counted(n, 'sample')}, got {counted(len(codes), 'label')}: pass one label per "

@@ -14,6 +14,7 @@ from kernelweave._types import Array, Graph, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
+from kernelweave.samples.labels import in_sample_order
 
 __all__ = ["Facts", "Group", "read_facts"]
 
@@ -61,10 +62,13 @@ def read_facts(
     """Return what the report says about the samples of a fitted model."""
     kind, names, codes = groups(model)
     n = len(codes)
-    texts = tuple(map(str, range(n) if ids is None else ids))
+    samples = getattr(model, "sample_names_", None)
+    if ids is None:
+        ids = range(n) if samples is None else samples.tolist()
+    texts = tuple(map(str, ids))
     _check_length(len(texts), n, "ids")
-    truth = None if y is None else _one_each(y, n, "y")
-    known = None if labelled is None else _one_each(labelled, n, "labelled").astype(bool)
+    truth = None if y is None else _one_each(y, n, "y", samples)
+    known = None if labelled is None else _one_each(labelled, n, "labelled", samples).astype(bool)
     confidence = _confidence(model, n)
     return Facts(
         kind=kind,
@@ -81,8 +85,9 @@ def read_facts(
     )
 
 
-def _one_each(values: npt.ArrayLike, n: int, name: str) -> Array:
-    entries = np.asarray(values)
+def _one_each(values: npt.ArrayLike, n: int, name: str, samples: Array | None) -> Array:
+    """Return one entry for every sample; a pandas Series is aligned by its index if both name the samples."""
+    entries = np.asarray(in_sample_order(values, samples, name))
     if entries.ndim != 1:
         msg = f"{name} must be one-dimensional, got shape {entries.shape}: pass one entry per sample."
         raise InvalidInputError(msg)

@@ -105,7 +105,7 @@ def model_report(
         Whether the map opens with a spread of the samples by t-SNE, which keeps neighbours together and draws groups
         apart. Distances between groups, and their sizes, then mean little.
     ids : iterable of n_samples entries or None, default=None
-        The names of the samples; None numbers them from 0.
+        The names of the samples; None takes those of the model (`sample_names_`), or numbers them from 0.
     y : array-like of shape (n_samples,) or None, default=None
         The true classes, if known. If given, the page shows how well the model agrees with them.
     labelled : array-like of bool of shape (n_samples,) or None, default=None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.spellings import spelled_alike
 from kernelweave.samples.table import Table, counts_rows, counts_rows_elsewhere
 
-__all__ = ["Unlinked", "align", "examples", "known_rows", "mark_missing", "need_samples", "unlinked"]
+__all__ = ["Unlinked", "align", "examples", "holds_ids", "known_rows", "need_samples", "unlinked"]
 
 _LINKED = 0.05  # of the smaller table; tables that share fewer samples than this name them differently
 
@@ -24,13 +26,11 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
     """Return the number of samples, their names if tables have an index, and the sample of each row of each table."""
     indexed = _indexes(tables)
     for name, index in indexed.items():
-        if not index.is_unique:
-            twice = index[index.duplicated()].tolist()[0]
-            msg = f"The index of view {name!r} holds {twice!r} more than once: give every sample one row."
-            raise InvalidInputError(msg)
+        _need_names(index, name)
     if not indexed:
         return _by_position(tables)
-    _need_shared(indexed)
+    _need_shared(indexed, tables)
+    _say_alike(indexed)
     first = next(iter(indexed.values()))
     samples = first
     for index in indexed.values():
@@ -72,6 +72,31 @@ def _indexes(tables: Mapping[str, Table]) -> dict[str, Any]:
     return {name: index for name, index in indexes.items() if not counts_rows(index)}
 
 
+def _need_names(index: Any, view: str) -> None:
+    """Refuse an index that names a sample twice, or not at all."""
+    if index.nlevels == 1 and index.hasnans:
+        row = int(np.flatnonzero(index.isna())[0])
+        msg = f"The index of view {view!r} has no name for the sample in row {row}: name it, or leave the row out."
+        raise InvalidInputError(msg)
+    if not index.is_unique:
+        twice = index[index.duplicated()].tolist()[0]
+        msg = f"The index of view {view!r} holds {twice!r} more than once: give every sample one row."
+        raise InvalidInputError(msg)
+
+
+def _say_alike(indexes: Mapping[str, Any]) -> None:
+    """Say which samples may be the same, since their names in two views are nearly the same text."""
+    found = spelled_alike(indexes)
+    if found:
+        (one, own), (other, again) = found[0]
+        msg = (
+            f"{counted(len(found), 'pair')} of samples may be one sample each, since their names are nearly the same "
+            f"text, such as {own!r} in view {one!r} and {again!r} in view {other!r}. They are taken as different "
+            "samples: write the name of a sample alike in every table."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=4)
+
+
 @dataclass(frozen=True, slots=True)
 class Unlinked:
     """A view that shares hardly any sample with others: its name, theirs, and how many samples it shares."""
@@ -100,12 +125,19 @@ def unlinked(indexes: Mapping[str, Any]) -> Unlinked | None:
     return None
 
 
-def _need_shared(indexes: Mapping[str, Any]) -> None:
+def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> None:
     """Refuse views whose samples are (nearly) all different: most likely they are named in different ways."""
     found = unlinked(indexes)
     if found is None:
         return
     own, other = indexes[found.view], found.others[0]
+    for one, another in ((found.view, other), (other, found.view)):
+        if holds_ids(tables[one].columns or (), indexes[another]):
+            msg = (
+                f"The columns of view {one!r} are called like the samples of {another!r}: transpose (.T) the view "
+                "whose rows are no samples."
+            )
+            raise InvalidInputError(msg)
     msg = (
         f"View {found.view!r} shares {found.shared or 'none'} of its {counted(len(own), 'sample')} with "
         f"{', '.join(map(repr, found.others))}: its index holds {examples(own)}, that of {other!r} "
@@ -113,6 +145,13 @@ def _need_shared(indexes: Mapping[str, Any]) -> None:
         "table to all samples, so that those it lacks are rows of NaN."
     )
     raise InvalidInputError(msg)
+
+
+def holds_ids(columns: Iterable[object], index: Iterable[object]) -> bool:
+    """Return whether columns are called like samples: half of those that an index names, or more."""
+    names = set(map(str, columns))
+    found = [str(name) in names for name in index]
+    return sum(found) >= len(found) / 2
 
 
 def examples(index: Any) -> str:
@@ -162,39 +201,6 @@ def _positions(values: Any, bad: Any) -> tuple[NDArray[np.intp], NDArray[np.intp
         return rows, cols
     rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
     return rows[bad], values.indices[bad]
-
-
-def mark_missing(
-    present: Mask, missing: Mapping[str, ArrayLike], names: tuple[str, ...], samples: Array | None
-) -> None:
-    """Unset in `present`, in place, the samples given as missing: by a mask, positions, or names of samples."""
-    if not isinstance(missing, Mapping):
-        msg = f"missing must be a dict of views and the samples that each lacks; got {missing!r}."
-        raise InvalidInputError(msg)
-    for view, which in missing.items():
-        if view not in names:
-            msg = f"missing names the view {view!r}, but the views are {', '.join(map(repr, names))}."
-            raise InvalidInputError(msg)
-        which = np.asarray(which)
-        if which.size == 0:  # such as a list of samples that has none
-            continue
-        n = present.shape[1]
-        if which.dtype == bool and which.shape == (n,):
-            present[names.index(view), which] = False
-            continue
-        if which.dtype.kind not in "iu" and samples is not None:
-            where = np.flatnonzero(np.isin(samples, which))
-            found = len(where) == len(np.unique(which))
-        else:
-            where = which
-            found = which.dtype.kind in "iu" and which.ndim == 1 and ((which >= 0) & (which < n)).all()
-        if not found:
-            msg = (
-                f"missing[{view!r}] must be a mask of the {n} samples, their positions, or their names in the index; "
-                f"got {which!r}."
-            )
-            raise InvalidInputError(msg)
-        present[names.index(view), where] = False
 
 
 def need_samples(present: Mask, names: tuple[str, ...], samples: Array | None, *, least: int) -> None:

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.table import names_in
 
-__all__ = ["encode_labels"]
+__all__ = ["encode_labels", "in_sample_order"]
 
 
 def encode_labels(y: LabelsLike, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
@@ -38,6 +39,19 @@ def encode_labels(y: LabelsLike, name: str) -> tuple[Array, npt.NDArray[np.intp]
         msg = f"{name} mixes labels that cannot be compared ({kinds}): use one type, for example all text."
         raise InvalidInputError(msg) from error
     return classes, codes
+
+
+def in_sample_order(values: npt.ArrayLike, samples: Array | None, name: str) -> npt.ArrayLike:
+    """Return entries in the order of a model's samples: a pandas Series is aligned by its index if both have names."""
+    index, reindex = getattr(values, "index", None), getattr(values, "reindex", None)
+    if samples is None or index is None or reindex is None or names_in(index) is None:
+        return values
+    lacking = [sample for sample in samples.tolist() if sample not in index]
+    if lacking:
+        msg = f"The index of {name} lacks the sample {lacking[0]!r}: name the samples as model.sample_names_ does."
+        raise InvalidInputError(msg)
+    ordered: npt.ArrayLike = reindex(samples)
+    return ordered
 
 
 def _as_array(y: LabelsLike, name: str) -> Array:

@@ -17,13 +17,24 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.table import counts_rows, counts_rows_elsewhere
 from kernelweave.samples.views import Views
 
-__all__ = ["encode_partial_labels", "labelled_rows", "labels_in_order", "need_one_order", "read_labels"]
+__all__ = [
+    "UNLABELLED_WORDS",
+    "encode_partial_labels",
+    "labelled_rows",
+    "labels_in_order",
+    "need_one_order",
+    "read_labels",
+]
 
 
 _OTHER_NUMBERS = (
     "The rows of X are counted 0, 1, 2, ..., and the index of y has the same numbers in another order. Pass "
     "y.sort_index() if the numbers name the samples, or y.to_numpy() if its order is that of X."
 )
+UNLABELLED_WORDS = frozenset(
+    ("not available", "not determined", "not known", "not labeled", "not labelled", "tbd", "unassigned", "unclassified",
+     "undefined", "undetermined", "unknown", "unlabeled", "unlabelled", "unspecified")
+)  # what classes are called that are none  # fmt: skip
 _BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
 
 

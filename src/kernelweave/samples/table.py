@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +16,9 @@ from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples.numbers import canonical, unmasked
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "NamedColumns",
@@ -30,6 +33,7 @@ __all__ = [
     "is_plain",
     "is_sparse_frame",
     "is_table",
+    "names_in",
     "names_of_rows",
     "plain_names",
     "read_table",
@@ -188,7 +192,11 @@ def _read_frame(thing: Any, name: str) -> Table:
 def names_of_rows(thing: object) -> Array | None:
     """Return the names of the rows of one table: its index, None if this is missing or not unique."""
     frame = as_narwhals(thing)
-    index = None if frame is None else nw.maybe_get_index(frame)
+    return None if frame is None else names_in(nw.maybe_get_index(frame))
+
+
+def names_in(index: pd.Index | None) -> Array | None:
+    """Return the names of samples in a pandas index, None if there is none, if it counts them or repeats one."""
     if index is None or counts_rows(index) or not index.is_unique or (index.nlevels == 1 and index.hasnans):
         return None
     return plain_names(np.asarray(index))

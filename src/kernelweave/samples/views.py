@@ -13,9 +13,10 @@ from scipy import sparse
 
 from kernelweave._types import Array, Mask, RowsLike, Samples, Tables
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.alignment import align, known_rows, mark_missing, need_samples
+from kernelweave.samples.alignment import align, known_rows, need_samples
 from kernelweave.samples.comparisons import Distances, Graph, Neighbourhoods, Placement, fit_comparison
 from kernelweave.samples.digests import joined_digests, row_digests
+from kernelweave.samples.given_gaps import mark_missing
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
 from kernelweave.samples.table import NamedColumns, Table, counts_rows, is_frame, is_table, read_table
@@ -45,7 +46,9 @@ class Views:
         not numbers is a mixed table: its numbers and its categories are two views, such as "clinic: numbers" and
         "clinic: categories". `Distances` and `Graph` compare samples with each other.
     missing : mapping of view name to mask, positions or sample names, optional
-        Samples to treat as missing from a view, in addition to those that are absent or NaN.
+        Samples to treat as missing from a view, in addition to those that are absent or NaN. The name of a mixed table
+        stands for both of its views. A mask that is a pandas Series is aligned by its index. Numbers that may be
+        positions or names, since the index holds numbers, are refused.
     choices : ColumnChoices, or mapping of table name to ColumnChoices, optional
         How data frames are read as mixed tables, also those of numbers only.
     readings : mapping of table name to reading, optional
@@ -137,7 +140,7 @@ class Views:
         for known, (name, table) in zip(present, read.items(), strict=True):
             known[rows[name]] = known_rows(table.values, name)
         if missing:
-            mark_missing(present, missing, names, sample_names)
+            mark_missing(present, missing, names, tuple(sources.values()), sample_names)
         need_samples(present, names, sample_names, least=0)
         order = {name: np.argsort(where) for name, where in rows.items()}
         ordered = tuple(

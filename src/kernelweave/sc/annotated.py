@@ -146,7 +146,14 @@ def _tables(
     if not keys:
         msg = "use_rep names no table: give a key of obsm or 'X', or a list of them."
         raise InvalidInputError(msg)
+    if len(set(keys)) < len(keys):
+        msg = f"use_rep names a table more than once: {', '.join(map(repr, keys))}."
+        raise InvalidInputError(msg)
     _need_keys(keys, {_MATRIX: None, **dict.fromkeys(data.obsm)}, "representation", f"X and {where}.obsm")
+    if _MATRIX in keys and data.X is None:
+        there = ", ".join(map(repr, data.obsm)) or "none"
+        msg = f"{where} has no matrix X: name a key of obsm with use_rep ({there}), or a layer."
+        raise InvalidInputError(msg)
     return {key: _representation(data, key) for key in keys}
 
 

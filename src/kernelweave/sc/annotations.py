@@ -49,6 +49,7 @@ def _write(
     places: dict[str, str],
     told: dict[str, Any],
 ) -> None:
+    _remove(data, key)
     data.obs[key] = labels
     if confidence is not None:
         data.obs[f"{key}_confidence"] = np.asarray(confidence, dtype=np.float64)
@@ -61,6 +62,15 @@ def _write(
         data.obsp[f"{key}_distances"] = _lengths(edges)
         told |= {"connectivities_key": f"{key}_connectivities", "distances_key": f"{key}_distances"}
     data.uns[key] = told | _shares(model)
+
+
+def _remove(data: AnnotatedData, key: str) -> None:
+    """Remove what an earlier run wrote at this key and this one may not have, such as a graph of the cells."""
+    if f"{key}_confidence" in data.obs:
+        del data.obs[f"{key}_confidence"]
+    for name in (f"{key}_connectivities", f"{key}_distances"):
+        if name in data.obsp:
+            del data.obsp[name]
 
 
 def _lengths(edges: sparse.csr_matrix) -> sparse.csr_matrix:

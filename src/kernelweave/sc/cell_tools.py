@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from kernelweave._plural import counted
 from kernelweave._types import RandomStateLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import WeaveClassifier, WeaveClustering
+from kernelweave.samples.partial_labels import UNLABELLED_WORDS
 from kernelweave.sc.annotated import AnnotatedData, Representation, read_cells
 from kernelweave.sc.annotations import write_classes, write_clusters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["classify", "weave"]
 
@@ -110,7 +116,7 @@ def classify(
     use_rep, layer, modalities, random_state, copy
         As for `weave`.
     key_added : str, default="weave_class"
-        Where the result is written, see Returns.
+        Where the result is written, see Returns; not `labels_key`.
     **parameters
         Further parameters of `WeaveClassifier`.
 
@@ -126,17 +132,32 @@ def classify(
     if labels_key not in written.obs:
         msg = f"There is no column {labels_key!r} in obs; it has: {', '.join(map(str, written.obs)) or 'none'}."
         raise InvalidInputError(msg)
+    if key_added == labels_key:
+        msg = f"The result would replace the given types in obs[{labels_key!r}]: choose another key_added."
+        raise InvalidInputError(msg)
     given = written.obs[labels_key].astype(object)
     if unlabeled_category is not None and not (given == unlabeled_category).any():
         there = ", ".join(map(repr, given.dropna().unique()[:10])) or "none"
         msg = f"There is no category {unlabeled_category!r} in obs[{labels_key!r}]; there are: {there}. Leave it out."
         raise InvalidInputError(msg)
     known = given.mask((given == unlabeled_category) | (given == "")).where(given.notna(), None)
+    _say_unlabelled(known, labels_key)
     cells = read_cells(written, use_rep, layer, modalities)
     y = known.to_numpy(dtype=object)
     model = WeaveClassifier(random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X, y)
     write_classes(written, model, key_added, cells.places)
     return written if copy else None
+
+
+def _say_unlabelled(known: pd.Series, labels_key: str) -> None:
+    """Issue a warning for every type that is called like cells without one, and is not said to be."""
+    for name, count in known.value_counts().items():
+        if str(name).strip().lower() in UNLABELLED_WORDS:
+            msg = (
+                f"{name!r} in obs[{labels_key!r}] is taken as a type ({counted(count, 'cell')}), but is called like "
+                f"cells without one: pass unlabeled_category={name!r} if they are unlabelled."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def _check(data: object, key_added: object) -> None:
