@@ -75,6 +75,7 @@ bench-quality: $(VENV)/.has-test  ## print the quality tables without labels and
 	$(SERIAL) $(BIN)/python -m benchmarks.slices
 	$(SERIAL) $(BIN)/python -m benchmarks.calibration
 	$(SERIAL) $(BIN)/python -m benchmarks.noise_view
+	$(SERIAL) $(BIN)/python -m benchmarks.mixed_tables
 	$(SERIAL) $(BIN)/python -m benchmarks.label_draws
 
 docs: $(VENV)/.has-docs      ## check the figures of the documentation, and build it into docs/_build
