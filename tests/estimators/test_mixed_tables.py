@@ -1,5 +1,6 @@
 """Mixed tables as users have them: fitted without any flag, saved, and predicted from other tables."""
 
+import re
 import warnings
 
 import numpy as np
@@ -28,6 +29,8 @@ from kernelweave import (
 )
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.kernels import Mixed, Overlap
+from kernelweave.samples.prepared import without_structure
+from kernelweave.samples.scaling import scaling_words
 
 EVERY = [
     *(model(3) for model in (WeaveClustering, SMKLClustering, PMKLClustering, baselines.MKKM, baselines.AASC)),
@@ -428,3 +431,39 @@ def test_new_samples_are_compared_as_those_of_fit_are(columns):
     new = quietly(model._read_again, table)
     assert_allclose(consensus.rows(new), consensus.matrix, rtol=1e-5, atol=1e-6)
     assert_allclose(consensus.training_rows(np.arange(90)), consensus.matrix, rtol=1e-5, atol=1e-6)
+
+
+def noise(n, numbers, categories, seed=0):
+    """Return a table without groups."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({f"x{i}": rng.normal(size=n) for i in range(numbers)})
+    return table.assign(**{f"c{j}": rng.choice(["a", "b", "c"], n) for j in range(categories)})
+
+
+@pytest.mark.parametrize(("numbers", "categories"), [(4, 3), (12, 4)])
+def test_combinations_of_categories_are_no_clusters(numbers, categories):
+    model = quietly(WeaveClustering("auto", random_state=0).fit, noise(240, numbers, categories))
+    assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize("kind", ["normal", "permuted"])
+def test_samples_without_structure_have_one_category_in_every_column(kind):
+    views = quietly(Views, {"X": noise(60, 2, 3)})
+    drawn = without_structure(views, np.random.RandomState(0), kind)
+    before, after = views.tables[1], drawn.tables[1]
+    assert views.kinds == drawn.kinds == ("numbers", "categories")
+    assert_array_equal(after.sum(axis=0), before.sum(axis=0))
+    for j in range(3):
+        own = slice(3 * j, 3 * j + 3)
+        assert_array_equal(after[:, own].sum(axis=1), 1)
+        assert not np.array_equal(after[:, own], before[:, own])
+
+
+def test_the_words_tell_the_versions_of_a_mixed_table_apart():
+    model = quietly(WeaveClustering(3, random_state=0).fit, answers(90)[0])
+    (said,) = scaling_words(model.scaling_)
+    assert re.fullmatch(
+        r"The samples were compared in 2 versions: not scaled \(\d+% of the weight\) and not scaled, numbers and "
+        r"categories together \(\d+% of the weight\)\.",
+        said,
+    )

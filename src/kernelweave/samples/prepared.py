@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Labels, Samples
+from kernelweave._types import Labels, Matrix, Samples
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin, scaled
 from kernelweave.samples.views import Views
@@ -21,7 +22,7 @@ __all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "wit
 
 NullKind: TypeAlias = Literal["normal", "permuted"]  # how samples lose their structure
 
-_NO_MEANS = ("categories", "graph")  # kinds of views that lose their meaning in combinations
+_NO_MEANS = (CATEGORIES, "graph")  # kinds of views that lose their meaning in combinations
 
 
 class Compared(NamedTuple):
@@ -94,16 +95,21 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind, 
 
     "normal": random combinations of all samples, which have their means and covariances. Words and other rare entries
     would lose their zeros, and categories their meaning, so that these are permuted. "permuted": every column is
-    permuted by itself, which keeps the distribution of its values. The order of the samples does not matter. With
-    `signs`, tables without negative values stay so, for kernels that take no others.
+    permuted by itself, which keeps the distribution of its values; the indicators of one category are one column. The
+    order of the samples does not matter. With `signs`, tables without negative values stay so, for kernels that take no
+    others.
     """
     seed = rng.randint(np.iinfo(np.int32).max)
-    functions = {
-        name: partial(_permuted, seed=seed)
-        if kind == "permuted" or own in _NO_MEANS or is_thin(table)
-        else partial(_normal, seed=seed, signs=signs)
-        for name, own, table in zip(views.names, views.kinds, views.tables, strict=True)
-    }
+    functions: dict[str, Callable[[Any], Any]] = {}
+    for name, own, source, table in zip(views.names, views.kinds, views.sources, views.tables, strict=True):
+        reading = views.readings.get(source)
+        if own == CATEGORIES and isinstance(reading, MixedTable):
+            widths = [len(column.categories) for column in reading.blocks[CATEGORIES]]
+            functions[name] = partial(_categories_permuted, seed=seed, widths=widths)
+        elif kind == "permuted" or own in _NO_MEANS or is_thin(table):
+            functions[name] = partial(_permuted, seed=seed)
+        else:
+            functions[name] = partial(_normal, seed=seed, signs=signs)
     fixed, place = np.random.RandomState(0), np.zeros(views.n_samples)
     for known, table in zip(views.present, views.tables, strict=True):
         place[known] += table @ fixed.standard_normal(table.shape[1])
@@ -122,6 +128,13 @@ def _normal(X: Samples, seed: int, *, signs: bool) -> Samples:
     mean = table.mean(axis=0)
     found = np.asarray(G @ (table - mean) + mean, dtype=X.dtype)
     return np.maximum(found, 0, out=found) if signs and table.min() >= 0 else found
+
+
+def _categories_permuted(X: Matrix, seed: int, widths: Sequence[int]) -> Matrix:
+    """Return indicators of categories, those of every column, `widths` of them, moved to other rows together."""
+    rng = np.random.RandomState(seed)
+    parts = np.split(X, np.cumsum(widths)[:-1], axis=1)
+    return np.hstack([part[rng.permutation(len(X))] for part in parts])
 
 
 def _permuted(X: Samples, seed: int) -> Samples:
