@@ -4,6 +4,7 @@ import pickle
 from functools import partial as partial_of
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -16,6 +17,7 @@ from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs import coordinates, large_spectrum
 from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.datasets import label_split, mask_labels
+from kernelweave.errors import ColumnsWarning
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.select import CLEAR
@@ -225,3 +227,18 @@ def test_where_a_gap_decides_all_samples_are_counted(far_blobs, monkeypatch):
     assert evidence.clear == 2 * CLEAR
     assert "few edges of the graphs join them" in evidence.words
     assert "samples without structure" not in evidence.words  # none were compared
+
+
+def test_a_gap_does_not_decide_beside_categories(monkeypatch):
+    """Categories may divide a graph into combinations, which samples without structure have too."""
+    rng = np.random.default_rng(0)
+    groups = rng.normal(size=(300, 12)) + 3 * rng.normal(size=(3, 12))[np.arange(300) % 3]
+    mixed = pd.DataFrame(groups).add_prefix("x").assign(city=rng.choice(["a", "b"], 300))
+    counted = []
+    count = local_solver._counted
+    monkeypatch.setattr(local_solver, "_counted", lambda *given: counted.append(len(given)) or count(*given))
+    with pytest.warns(ColumnsWarning):
+        model = WeaveClustering("auto", solver="local", random_state=0).fit(mixed)
+    assert len(counted) == 1
+    assert model.n_clusters_ == 3
+    assert np.isfinite(model.cluster_evidence_.chance).all()  # samples without structure were compared

@@ -74,7 +74,9 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
         evidence = _beside_chance(several.null, of.values, even, weigh, priors, rng)
     else:
         evidence = weigh()
-        if several.sampled is not None and evidence.found != "gap":
+        # categories may divide a graph into combinations, which samples without structure have too
+        mixed = several.samples is not None and bool(several.samples.blocks)
+        if several.sampled is not None and (mixed or evidence.found != "gap"):
             evidence = several.sampled(rng) or evidence
     say(f"number of clusters: {evidence.words}")
     return evidence
