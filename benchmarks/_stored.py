@@ -56,6 +56,15 @@ class Page:
         parser.add_argument("--label", default="WeaveClustering", help="the row that the default is stored in")
         return parser
 
+    def run(self, sets: Iterable[str], measure: Callable[[str], Any]) -> None:
+        """Store the figures of the sets that were asked for, and write the page."""
+        arguments = self.parser(sets).parse_args()
+        for name in arguments.sets:
+            figures = measure(name)
+            self.keep(arguments.label, name, figures)
+            print(name, figures, flush=True)
+        self.write()
+
 
 def line(cells: Iterable[str]) -> str:
     """Return a row of a table."""

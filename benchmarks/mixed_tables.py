@@ -108,13 +108,8 @@ PAGE = Page(
 
 def main() -> None:
     """Run the tables that were asked for and write both result files."""
-    arguments = PAGE.parser(SETS).parse_args()
     warnings.simplefilter("ignore", ColumnsWarning)
-    for name in arguments.sets:
-        figures = measure(name)
-        PAGE.keep(arguments.label, name, figures)
-        print(name, figures, flush=True)
-    PAGE.write()
+    PAGE.run(SETS, measure)
 
 
 if __name__ == "__main__":

@@ -82,12 +82,7 @@ PAGE = Page(
 
 def main() -> None:
     """Run the sets that were asked for and write both result files."""
-    arguments = PAGE.parser(SETS).parse_args()
-    for name in arguments.sets:
-        figures = measure(name)
-        PAGE.keep(arguments.label, name, figures)
-        print(name, figures, flush=True)
-    PAGE.write()
+    PAGE.run(SETS, measure)
 
 
 if __name__ == "__main__":

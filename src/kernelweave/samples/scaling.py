@@ -373,9 +373,8 @@ def _methods_in_words(version: Version) -> str:
     views: dict[str, list[str]] = {}
     for view, one in version.scalings.items():
         views.setdefault(_IN_WORDS[one.method], []).append(view)
-    each = [f"{', '.join(names)} {words}" for words, names in views.items()]
-    words = next(iter(views)) if len(views) == 1 else ", ".join(each)
-    return f"{words}, numbers and categories together" if version.name == TOGETHER else words
+    each = [words if len(views) == 1 else f"{', '.join(names)} {words}" for words, names in views.items()]
+    return ", ".join([*each, *["numbers and categories together"] * (version.name == TOGETHER)])
 
 
 def _dense(X: Samples) -> npt.NDArray[Any]:

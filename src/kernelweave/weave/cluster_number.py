@@ -45,6 +45,17 @@ class _FewColumns(TypedDict):
 
 def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
     """Return the number of clusters that the graphs suggest, and the evidence."""
+    evidence = None
+    if several.sampled is not None and several.samples is not None and several.samples.blocks:
+        # categories divide a graph of all samples into combinations, which samples without structure have too
+        evidence = several.sampled(rng)
+    evidence = evidence or _evidence_of(several, say, rng)
+    say(f"number of clusters: {evidence.words}")
+    return evidence
+
+
+def _evidence_of(several: SeveralGraphs, say: Callable[[str], None], rng: np.random.RandomState) -> ClusterEvidence:
+    """Return the evidence in the graphs; in some of the samples if no number stands out in that of too many."""
     graphs, priors = several.graphs, several.priors
     if len(graphs) == 1:
         graphs = (*graphs, *several.perturbed())
@@ -69,16 +80,12 @@ def count_clusters(several: SeveralGraphs, say: Callable[[str], None], rng: np.r
     )
     table = several.table()
     if table is not None:
-        evidence = weigh(**_few_columns(table, found))
-    elif several.null is not None:
-        evidence = _beside_chance(several.null, of.values, even, weigh, priors, rng)
-    else:
-        evidence = weigh()
-        # categories may divide a graph into combinations, which samples without structure have too
-        mixed = several.samples is not None and bool(several.samples.blocks)
-        if several.sampled is not None and (mixed or evidence.found != "gap"):
-            evidence = several.sampled(rng) or evidence
-    say(f"number of clusters: {evidence.words}")
+        return weigh(**_few_columns(table, found))
+    if several.null is not None:
+        return _beside_chance(several.null, of.values, even, weigh, priors, rng)
+    evidence = weigh()
+    if several.sampled is not None and evidence.found != "gap":
+        return several.sampled(rng) or evidence
     return evidence
 
 
