@@ -49,7 +49,7 @@ def as_several(*graphs, **options):
         "graphs": graphs,
         "priors": np.full(len(graphs), 1 / len(graphs)),
         "few_columns": False,
-        "weave": lambda weights, S: WovenGraph(S, None, Seen(views.digests()), {"weights": weights}),
+        "weave": lambda weights, S: WovenGraph(S, None, Seen(views.digests()), None, {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]],
         "null": None,
         "sampled": None,

@@ -5,11 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave import Views, WeaveClassifier, WeaveClustering
+from kernelweave import SMKLClustering, Views, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.affinity import (
     Cut,
     GraphRule,
@@ -28,7 +29,7 @@ from kernelweave.kernels import recipe
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Scaling, Version, fit_scaling
 from kernelweave.weave import dense
-from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights, kernel_attributes
+from kernelweave.weave.consensus_kernel import Consensus, combine, given_weights
 from kernelweave.weave.dense import row_shares
 from kernelweave.weave.dense_rows import DenseRows
 
@@ -283,11 +284,12 @@ def test_given_weights_become_shares():
     assert_allclose(given_weights([2, 1, 1], ("a", "b", "c")), [0.5, 0.25, 0.25])
 
 
-def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_samples():
-    names, shares = ("a", "b"), np.array([0.5, 0.5])
-    versions = (Version("given", {"X": Scaling("unit", "it was asked for")}),)
-    assert kernel_attributes(names, ("X", "X"), shares, versions)["scaling_"] is versions
-    assert "scaling_" not in kernel_attributes(names, ("X", "X"), shares, (Version("given", {}),))
+@pytest.mark.parametrize("model", [WeaveClustering(3, random_state=0), SMKLClustering(3, random_state=0)])
+def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_samples(model):
+    model = clone(model).fit(X)
+    assert all(isinstance(version, Version) and version.scalings for version in model.scaling_)
+    model.set_params(kernels="precomputed").fit(recipe("released-7").fit(X).grams(X))
+    assert not hasattr(model, "scaling_")  # that of the first fit is gone too
 
 
 # copies of a sample

@@ -136,7 +136,7 @@ def several_of(*graphs, **options):
     n = graphs[0].shape[0]
     settings = {
         "graphs": graphs, "priors": np.full(len(graphs), 1 / len(graphs)), "few_columns": False,
-        "weave": lambda weights, S: WovenGraph(S, None, None, {"weights": weights}),
+        "weave": lambda weights, S: WovenGraph(S, None, None, None, {"weights": weights}),
         "perturbed": lambda: [graphs[0], graphs[0]], "null": None, "sampled": None, "table": lambda: None,
         "samples": None, "versions": (), "copies": np.arange(n),
     }  # fmt: skip

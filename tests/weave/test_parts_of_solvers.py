@@ -406,7 +406,7 @@ def test_values_for_new_samples_are_the_scores_that_are_not_negative(class_mass)
     S = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0.0]]))
     task = LabelTask(np.array([0, -1, 1, -1]), 2, "harmonic", class_mass)
     said = []
-    found = classify_graph(WovenGraph(S, None, None, {}), task, lgc=False, say=said.append)
+    found = classify_graph(WovenGraph(S, None, None, None, {}), task, lgc=False, say=said.append)
     assert_array_equal(found.undecided, [False, False, False, True])
     assert_allclose(found.scores[1], found.scores[1, ::-1])
     assert_array_equal(found.model.values[3], 0)

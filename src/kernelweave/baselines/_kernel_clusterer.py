@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
-from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
+from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
+from kernelweave.weave.plan import KernelShares
 
 __all__ = ["KernelClusterer", "generator", "objective_attributes", "warn_cut_short", "weight_attributes"]
 
@@ -57,7 +58,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             bank, H = self._build_kernels(samples)
             found = self._cluster(H, bank.names, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
-        self._keep({**bank_attributes(bank), **found}, samples)
+        self._keep(found, samples, KernelShares.equal(bank))
         return self
 
     @abstractmethod

@@ -16,7 +16,7 @@ from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
-from kernelweave.estimators._estimator import KernelModel, bank_attributes, threads
+from kernelweave.estimators._estimator import KernelModel, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import labelled_rows, labels_in_order, need_one_order, read_labels
@@ -24,6 +24,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import Answers, GraphModel
+from kernelweave.weave.plan import KernelShares
 
 __all__ = ["GraphClassifier", "TransductiveClassifier", "class_attributes"]
 
@@ -181,9 +182,9 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
             Y, labelled = one_hot(codes, len(classes), H.dtype)
             F, found = self._classify(H, Y, labelled)
         undecided = ~reached(found["graph_"], labelled)
-        found = {**bank_attributes(bank), **found, "_seen": Seen(samples.digests())}
+        found["_seen"] = Seen(samples.digests())
         found |= class_attributes(classes, F, undecided, advice=self._advice)
-        self._keep(found, samples)
+        self._keep(found, samples, KernelShares.equal(bank))
         return self
 
     @abstractmethod

@@ -36,6 +36,7 @@ from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers
+from kernelweave.weave.plan import KernelShares
 from kernelweave.weave.progress import Reporter, StageProgress
 
 __all__ = [
@@ -46,7 +47,6 @@ __all__ = [
     "KernelModel",
     "KernelsLike",
     "Number",
-    "bank_attributes",
     "threads",
 ]
 
@@ -234,12 +234,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         check_stack(H, bank.names, training=True)
         return bank, H
 
-    def _keep(self, fitted: Mapping[str, Any], samples: SampleSet) -> None:
-        """Replace the fitted state of an earlier fit by this one."""
+    def _keep(self, fitted: Mapping[str, Any], samples: SampleSet, kernels: KernelShares | None = None) -> None:
+        """Replace the fitted state of an earlier fit by this one; a model of tables has no kernels."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self.__dict__.update(samples.attributes)
-        self.__dict__.update(fitted)
+        found = dict(samples.attributes)
+        if kernels is not None:
+            found |= {"kernel_names_": kernels.names, "kernel_views_": kernels.views, "kernel_shares_": kernels.shares}
+            if kernels.weights is not None:
+                found["kernel_weights_"] = kernels.weights
+            if any(version.scalings for version in kernels.versions):  # kernel matrices are not scaled
+                found["scaling_"] = kernels.versions
+        self.__dict__.update({**found, **fitted})
 
     @property
     def view_shares_(self) -> Vector:
@@ -298,15 +304,6 @@ def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -
         f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
         f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
     )
-
-
-def bank_attributes(bank: Bank) -> dict[str, Any]:
-    """Return the names of the kernels, their views, and their shares: equal ones, unless the model learns others."""
-    return {
-        "kernel_names_": bank.names,
-        "kernel_views_": bank.views,
-        "kernel_shares_": np.full(len(bank.names), 1 / len(bank.names)),
-    }
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
+from kernelweave.weave.plan import KernelShares
 from kernelweave.weave.progress import Reporter
 
 __all__ = [
@@ -162,7 +163,7 @@ class LearnedClusterer(GraphClusterer):
         labels = _KMEANS[scheme.partition](P, c, n_init=self.n_init, rng=rng)
         M = memberships(S, P, labels, c)
         coordinates = P / shrinkage(S, P)
-        found, joiner = _found(self, scheme, given, solution)
+        found, kernels, joiner = _found(self, scheme, given, solution)
         model = GraphModel(
             joiner,
             coordinates,
@@ -173,7 +174,7 @@ class LearnedClusterer(GraphClusterer):
             undecided=np.zeros(len(labels), dtype=bool),
             embedding=P,
         )
-        self._keep({**found, "labels_": labels, "_membership": M, "_graph_model": model}, given.samples)
+        self._keep({**found, "labels_": labels, "_membership": M, "_graph_model": model}, given.samples, kernels)
         return solution
 
     def __getstate__(self) -> dict[str, Any]:
@@ -238,10 +239,10 @@ class LearnedClassifier(GraphClassifier):
         S, P = solution.state.S, solution.state.P
         undecided = ~reached(S, np.asarray(given.problem.labelled)) | (np.maximum(P, 0).sum(axis=1) == 0)
         values = np.where(undecided[:, None], 0, P)
-        found, joiner = _found(self, scheme, given, solution)
+        found, kernels, joiner = _found(self, scheme, given, solution)
         model = GraphModel(joiner, values, values, seen=given.seen)
         found |= class_attributes(np.asarray(given.classes), P, undecided, model)
-        self._keep(found, given.samples)
+        self._keep(found, given.samples, kernels)
         return solution
 
     def __getstate__(self) -> dict[str, Any]:
@@ -316,27 +317,26 @@ def _progress(name: str, max_iter: int) -> Callable[[int, State, Record], None]:
     return watch
 
 
-def _found(model: Learner, scheme: Scheme, given: Learnable, solution: Solution) -> tuple[dict[str, Any], LearnedRows]:
-    """Return the fitted attributes that describe the solution, and what joins new samples to its graph."""
+def _found(
+    model: Learner, scheme: Scheme, given: Learnable, solution: Solution
+) -> tuple[dict[str, Any], KernelShares, LearnedRows]:
+    """Return the fitted attributes that describe the solution, its kernels, and what joins new samples to its graph."""
     state, bank = solution.state, given.bank
     shares = state.w / state.w.sum()
     weights = shares if model._weights_sum_to_one else state.w
     training = given.training if isinstance(given.training, Views) else None
     consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
     fitted = {
-        "kernel_names_": bank.names,
-        "kernel_views_": bank.views,
-        "kernel_weights_": state.w,
-        "kernel_shares_": shares,
         "graph_": state.S,
         "consensus_kernel_": state.K,
         "embedding_": state.P,
         "history_": solution.history,
         "n_iter_": len(solution.history.records),
         "outcome_": solution.outcome,
-        **({"scaling_": (given.version,)} if given.version.scalings else {}),
     }
-    return fitted, LearnedRows(consensus, solution.P, scheme.alpha, scheme.gamma, scheme.n_neighbors, state.factors)
+    kernels = KernelShares(bank.names, bank.views, shares, state.w, (given.version,))
+    joiner = LearnedRows(consensus, solution.P, scheme.alpha, scheme.gamma, scheme.n_neighbors, state.factors)
+    return fitted, kernels, joiner
 
 
 def _with_outcome_name(state: dict[str, Any]) -> dict[str, Any]:

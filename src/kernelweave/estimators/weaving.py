@@ -224,7 +224,7 @@ class WeaveClustering(GraphClusterer):
         }
         if found.evidence is not None:
             attributes["cluster_evidence_"] = found.evidence
-        self._keep(attributes, samples)
+        self._keep(attributes, samples, found.kernels)
         return self
 
     @property
@@ -363,7 +363,7 @@ class WeaveClassifier(GraphClassifier):
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
-        self._keep({**fitted, **attributes}, samples)
+        self._keep({**fitted, **attributes}, samples, found.kernels)
         return self
 
 

@@ -55,4 +55,4 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
     values = np.where(undecided[:, None], 0, values)
     model = GraphModel(woven.joiner, values, values, seen=woven.seen, power=power)
     scores, _ = distributions(np.maximum(scores, 0), power)
-    return Classes(model, F, scores, undecided, woven.attributes)
+    return Classes(model, F, scores, undecided, woven.kernels, woven.attributes)

@@ -64,7 +64,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
         embedding=P,
     )
     clarity = Clarity(several.samples, several.versions, plan, c, rng)
-    return Clusters(model, labels, M, P, values, evidence, clarity, woven.attributes)
+    return Clusters(model, labels, M, P, values, evidence, clarity, woven.kernels, woven.attributes)
 
 
 def _warn_of_copies(c: int, n_distinct: int) -> None:

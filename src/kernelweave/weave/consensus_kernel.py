@@ -21,7 +21,7 @@ from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared
-from kernelweave.samples.scaling import TOGETHER, Scaling, Version, scaled
+from kernelweave.samples.scaling import TOGETHER, Scaling, scaled
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Weighed",
     "combine",
     "given_weights",
-    "kernel_attributes",
     "weigh",
 ]
 
@@ -255,16 +254,3 @@ def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
         msg = f"weights must be finite, not negative and not all zero; got {p}."
         raise InvalidInputError(msg)
     return np.asarray(p / p.sum())
-
-
-def kernel_attributes(
-    names: tuple[str, ...], views: tuple[str, ...], shares: Vector, versions: tuple[Version, ...]
-) -> dict[str, Any]:
-    """Return the fitted attributes that describe kernels and scaling."""
-    found: dict[str, Any] = {
-        "kernel_names_": names,
-        "kernel_views_": views,
-        "kernel_weights_": shares,
-        "kernel_shares_": shares,
-    }
-    return {**found, "scaling_": versions} if versions[0].scalings else found

@@ -27,10 +27,10 @@ from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.consensus_kernel import Consensus, combine, kernel_attributes
+from kernelweave.weave.consensus_kernel import Consensus, combine
 from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.density import few_columns_of
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense", "row_shares"]
@@ -163,20 +163,23 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: spar
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
-    attributes = kernel_attributes(bank.names, bank.views, consensus.weights, versions)
+    p = consensus.weights
+    kernels = KernelShares(bank.names, bank.views, p, p, versions)
     edges = S.nnz // 2
     plan.say(f"graph: {edges} edge{'s' * (edges != 1)} between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():
         plan.say(f"scale: {version.name}, share {version.share:.0%}")
     copies = prepared.copies
     whole = len(copies) == S.shape[0]
-    attributes["graph_"] = S if whole else sparse.csr_array(S[copies][:, copies])
-    attributes["consensus_kernel_"] = K if whole else K[np.ix_(copies, copies)]
+    attributes = {
+        "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
+        "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
+    }
     scalings = [one for version in versions for one in version.scalings.values()]
     scaled = bool(scalings) and all(one.method != "none" or one.unit is not None for one in scalings)
     single = plan.dtype is None and scaled  # other samples may have large means
     joiner = DenseRows(consensus, plan.rule.gamma, parts, single)
-    return WovenGraph(S, joiner, prepared.seen, attributes)
+    return WovenGraph(S, joiner, prepared.seen, kernels, attributes)
 
 
 def row_shares(built: Sequence[_Built], weights: Vector) -> tuple[list[float], tuple[RowPart, ...]]:

@@ -14,15 +14,25 @@ from sklearn.utils import check_scalar
 from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.core.graphs.coordinates import EmbeddingKind
-from kernelweave.kernels.view_bank import KernelsLike
-from kernelweave.samples.scaling import Scale
+from kernelweave.kernels.view_bank import Bank, KernelsLike
+from kernelweave.samples.scaling import Scale, Version
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import GraphModel
 
 if TYPE_CHECKING:
     from kernelweave.weave.clarity import Clarity
 
-__all__ = ["Classes", "Clusters", "EmbeddingKind", "LabelTask", "Plan", "Propagation", "Reading", "check_count"]
+__all__ = [
+    "Classes",
+    "Clusters",
+    "EmbeddingKind",
+    "KernelShares",
+    "LabelTask",
+    "Plan",
+    "Propagation",
+    "Reading",
+    "check_count",
+]
 
 Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
 
@@ -86,6 +96,24 @@ class LabelTask(NamedTuple):
     class_mass: bool
 
 
+class KernelShares(NamedTuple):
+    """The kernels of a fitted model by name, the view of each, and its share in the consensus.
+
+    `weights` are those that the model learned, None if it learns none; `versions` tell how the samples were scaled.
+    """
+
+    names: tuple[str, ...]
+    views: tuple[str, ...]
+    shares: Vector
+    weights: Vector | None = None
+    versions: tuple[Version, ...] = ()
+
+    @classmethod
+    def equal(cls, bank: Bank) -> KernelShares:
+        """Return the same share for every kernel of a bank."""
+        return cls(bank.names, bank.views, np.full(len(bank.names), 1 / len(bank.names)))
+
+
 @dataclass(frozen=True, slots=True)
 class Clusters:
     """The result of a solver.
@@ -106,6 +134,8 @@ class Clusters:
         What spoke for each number of clusters, if it was chosen.
     clarity : Clarity or None
         How far the clusters stand out; None if the solver cannot tell.
+    kernels : KernelShares
+        The kernels and their shares.
     attributes : dict
         The fitted attributes that describe the graph.
     """
@@ -117,6 +147,7 @@ class Clusters:
     eigenvalues: Vector
     evidence: ClusterEvidence | None
     clarity: Clarity | None
+    kernels: KernelShares
     attributes: dict[str, Any]
 
 
@@ -128,6 +159,7 @@ class Classes:
     embedding: Matrix
     scores: Matrix
     undecided: Mask
+    kernels: KernelShares
     attributes: dict[str, Any]
 
 

@@ -16,6 +16,7 @@ from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence
 from kernelweave.weave.graph_model import Joiner
+from kernelweave.weave.plan import KernelShares
 
 __all__ = ["PERTURBATIONS", "SeveralGraphs", "WovenGraph"]
 
@@ -34,6 +35,8 @@ class WovenGraph:
         Computes its rows for new samples.
     seen : Seen
         Digests of all samples, of copies as well.
+    kernels : KernelShares
+        The kernels it was made of, and their shares.
     attributes : dict
         The fitted attributes of an estimator that describe the graph.
     """
@@ -41,6 +44,7 @@ class WovenGraph:
     graph: sparse.csr_array
     joiner: Joiner
     seen: Seen
+    kernels: KernelShares
     attributes: dict[str, Any]
 
 

@@ -18,7 +18,6 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.source import Part, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
-from kernelweave.weave.consensus_kernel import kernel_attributes
 from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark.learning import (
     LandmarkRows,
@@ -31,7 +30,7 @@ from kernelweave.weave.landmark.learning import (
     sample_size,
 )
 from kernelweave.weave.passing import pass_over, running
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
+from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
@@ -114,12 +113,12 @@ class Landmark:
             sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model, values = run.call(learn_clusters, settings, m, sample, reading)
-            attributes = _attributes(model.joiner)
+            kernels, attributes = _described(model.joiner)
             dtype = plan.dtype or np.float32  # of what is kept of every sample
             widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
             task = partial(_part_clusters, dtype=dtype)
             labels, M, P = pass_over(source, run, task, model, widths, StageProgress(plan.say))
-        return Clusters(model, labels.ravel(), M, P, values, None, None, attributes)
+        return Clusters(model, labels.ravel(), M, P, values, None, None, kernels, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
@@ -139,7 +138,7 @@ class Landmark:
         undecided = ~(F.sum(axis=1) > 0)
         Y, labelled = one_hot(task.codes, task.n_classes, F.dtype)
         F[labelled], undecided[labelled] = Y[labelled], False
-        return Classes(model, F, F.copy(), undecided, _attributes(model.joiner))
+        return Classes(model, F, F.copy(), undecided, *_described(model.joiner))
 
     def _settings(self, plan: Plan, rng: np.random.RandomState) -> Settings:
         """Return the parameters of the fit; a landmark represents many samples, so that a third as many are joined."""
@@ -168,10 +167,11 @@ def _part_scores(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[ND
     return (model.scores(Views.of_table(read(part, None))).astype(dtype),)
 
 
-def _attributes(graph: LandmarkRows) -> dict[str, Any]:
+def _described(graph: LandmarkRows) -> tuple[KernelShares, dict[str, Any]]:
+    """Return the kernels of the graph with their shares, and the fitted attributes that describe it."""
     names = graph.bank.names
-    found = kernel_attributes(names, (graph.view,) * len(names), graph.weights, (graph.version,))
-    return {**found, "landmarks_": graph.landmarks}
+    kernels = KernelShares(names, (graph.view,) * len(names), graph.weights, graph.weights, (graph.version,))
+    return kernels, {"landmarks_": graph.landmarks}
 
 
 def _given(landmarks: Sequence[Sequence[float]] | HasShape, m: int | None, width: int | None) -> int:

@@ -27,7 +27,7 @@ from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence, candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
-from kernelweave.weave.consensus_kernel import kernel_attributes, weigh
+from kernelweave.weave.consensus_kernel import weigh
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.local.inverted_lists import has_faiss
@@ -45,7 +45,7 @@ from kernelweave.weave.local.local_kernel import (
 )
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading, check_count
+from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
@@ -101,7 +101,7 @@ class Local:
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
             woven, perturbed_graphs, place = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
-            versions = woven.attributes["scaling_"]
+            versions = woven.kernels.versions
             several = SeveralGraphs(
                 (woven.graph,),
                 np.ones(1),
@@ -139,8 +139,8 @@ class Local:
         plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        training, weighed = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
-        bank, shares, kernels = _weighed(plan, weighed, labelled=not join)
+        training, sample = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
+        bank, p, kernels = _weighed(plan, sample, labelled=not join)
         ordered = join and n > _ORDERED_FROM
         order = near_order(training.tables[0]) if ordered else np.arange(n)
         place = np.argsort(order)
@@ -164,10 +164,10 @@ class Local:
             return [perturbed(training.tables, found, near, factors, least=least) for factors in PERTURBATIONS]
 
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
-        fitted = kernel_attributes(bank.names, bank.views, shares, (version,))
+        weighed = KernelShares(bank.names, bank.views, p, p, (version,))
         graph = sparse.csr_array(found.graph[place][:, place]) if ordered else found.graph
-        attributes = {**fitted, "graph_": graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, seen, attributes), others, place
+        attributes = {"graph_": graph, "neighbor_recall_": found.recall}
+        return WovenGraph(found.graph, joiner, seen, weighed, attributes), others, place
 
     def _number(self, n: int, plan: Plan) -> int:
         """Return the number of candidates of each of n samples, checked to hold the neighbours that are asked for."""
