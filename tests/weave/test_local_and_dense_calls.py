@@ -25,9 +25,9 @@ def asked(monkeypatch):
     calls = []
     weave = local_solver.weave_local
 
-    def kept(tables, kernels, rule, **options):
-        calls.append((tables, kernels, rule, options))
-        return weave(tables, kernels, rule, **options)
+    def kept(tables, consensus, rule, **options):
+        calls.append((tables, consensus, rule, options))
+        return weave(tables, consensus, rule, **options)
 
     monkeypatch.setattr(local_solver, "weave_local", kept)
     return calls
@@ -36,12 +36,12 @@ def asked(monkeypatch):
 @pytest.mark.parametrize(("c", "least"), [(3, 60 / 12), (5, 3), (15, 1)])
 def test_pieces_of_less_than_a_quarter_of_a_cluster_are_tied(asked, c, least):
     WeaveClustering(c, solver=Local(9), n_neighbors=4, random_state=0).fit(X)
-    ((tables, kernels, rule, options),) = asked
+    ((tables, consensus, rule, options),) = asked
     assert (options["least"], options["join"], options["n_candidates"]) == (least, True, 9)
     assert rule.n_neighbors == 4
     assert tables[0].dtype == np.float32
-    assert len(kernels) == 1
-    assert sum(kernel.shares.sum() for kernel in kernels) == pytest.approx(1)
+    assert len(consensus.kernels) == 1
+    assert sum(kernel.shares.sum() for kernel in consensus.kernels) == pytest.approx(1)
 
 
 def test_the_number_of_clusters_may_be_the_largest_that_is_compared(asked):

@@ -10,7 +10,7 @@ from kernelweave.core.graphs.affinity import GraphRule, KernelAffinities, ridge_
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.base import Products, row_sqnorms
-from kernelweave.weave.local.local_kernel import LocalKernel, affinities, gathered, ridge_rows
+from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel, affinities, gathered, ridge_rows
 from kernelweave.weave.local.local_solver import default_candidates, new_rows, weave_local
 from kernelweave.weave.local.neighbours import ExactSearch
 
@@ -39,7 +39,7 @@ def everyone(n):
 
 def weave(X, kernel, graph="ridge", n_neighbors=5, n_candidates=20):
     rule = GraphRule(graph, 0.1, n_neighbors)
-    return weave_local((X,), (kernel,), rule, n_candidates=n_candidates, join=True, seed=0)[0]
+    return weave_local((X,), LocalConsensus((kernel,)), rule, n_candidates=n_candidates, join=True, seed=0)[0]
 
 
 def test_the_kernel_within_groups_is_that_of_the_bank(X, kernel, K):
@@ -93,7 +93,7 @@ def test_kernels_from_products_are_kernels_from_samples(X, kernel):
 
 
 def test_the_local_row_is_the_row_of_the_dense_ridge_when_everyone_is_a_candidate(X, kernel, K):
-    found = affinities((X,), everyone(60), (kernel,), GraphRule("ridge"), g=0.1)
+    found = affinities((X,), everyone(60), LocalConsensus((kernel,)), GraphRule("ridge"), g=0.1)
     Z = ridge_affinity(K, gamma=0.1)
     assert_allclose(found.parts["ridge"].values, np.take_along_axis(Z, everyone(60), axis=1), atol=2e-4)
 
@@ -110,7 +110,7 @@ def test_the_ridge_row_is_the_scaled_solution_of_the_small_system():
 @pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
 def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel, K, graph):
     rule = GraphRule(graph, 0.1, 4)
-    found = affinities((X,), everyone(60), (kernel,), rule, g=0.1)
+    found = affinities((X,), everyone(60), LocalConsensus((kernel,)), rule, g=0.1)
     here, there = rule.weave(found.parts.__getitem__, 60), rule.weave(KernelAffinities(K, 0.1), 60)
     assert_allclose(here.graph.toarray(), there.graph.toarray(), atol=5e-4)
     assert_allclose(here.degrees, there.degrees, rtol=1e-4)
@@ -118,7 +118,7 @@ def test_the_local_graph_is_the_dense_one_when_everyone_is_a_candidate(X, kernel
 
 @pytest.mark.parametrize(("graph", "lacking"), [("ridge", "tuned"), ("knn", "ridge")])
 def test_affinities_that_the_rule_does_not_use_are_not_computed(X, kernel, graph, lacking):
-    assert lacking not in affinities((X,), everyone(60), (kernel,), GraphRule(graph), g=0.1).parts
+    assert lacking not in affinities((X,), everyone(60), LocalConsensus((kernel,)), GraphRule(graph), g=0.1).parts
 
 
 @pytest.mark.parametrize("graph", ["ridge", "knn", "both"])
@@ -159,7 +159,9 @@ def test_kernels_that_add_up_columns_take_sparse_samples(X):
 
 def test_the_same_table_twice_gives_the_graph_of_one(X, kernel):
     half = LocalKernel(kernel.kernels, kernel.shares / 2, kernel.origin)
-    twice = weave_local((X, X), (half, half), GraphRule("ridge", 0.1, 5), n_candidates=20, join=True, seed=0)[0]
+    twice = weave_local(
+        (X, X), LocalConsensus((half, half)), GraphRule("ridge", 0.1, 5), n_candidates=20, join=True, seed=0
+    )[0]
     assert_allclose(twice.graph.toarray(), weave(X, kernel).graph.toarray(), atol=1e-4)
 
 

@@ -10,8 +10,10 @@ from scipy import sparse
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial
+from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.weave.local import local_kernel, local_solver
 from kernelweave.weave.local.local_kernel import (
+    LocalConsensus,
     LocalKernel,
     affinities,
     candidate_sqdist,
@@ -57,10 +59,10 @@ def test_within_between_diagonal_and_distances_are_those_of_the_whole_kernel(X, 
     groups = np.array([[0, 5, 9], [3, 4, 3], [7, 8, 0]])
     assert_allclose(local.within(X[groups]), [K[np.ix_(g, g)] for g in groups], rtol=1e-9)
     assert_allclose(local.between(X[[1, 2, 7]], X[groups]), K[np.array([[1], [2], [7]]), groups], rtol=1e-9)
-    assert_allclose(local.diagonal(X), np.diag(K), rtol=1e-9)
+    assert_allclose(weighted_diagonal(fixed, SHARES, X), np.diag(K), rtol=1e-9)
     D = np.diag(K)[:, None] + np.diag(K) - 2 * K
     index = np.array([[5, 9], [4, 3], [8, 0]])
-    found = candidate_sqdist((X,), index.astype(np.int32), (local,), (X[[0, 3, 7]],), None)
+    found = candidate_sqdist((X,), index.astype(np.int32), LocalConsensus((local,)), (X[[0, 3, 7]],), None)
     assert_allclose(found, [D[i, g] for i, g in zip([0, 3, 7], index, strict=True)], rtol=1e-5, atol=1e-6)
 
 
@@ -126,10 +128,12 @@ def test_affinities_do_not_depend_on_the_size_of_chunks_and_tell_how_far_they_ar
     X = X.astype(np.float32)
     local = LocalKernel((Gaussian(0.5).fit(X),), np.ones(1))
     index = near_of(X, 8)
-    whole = affinities((X,), index, (local,), GraphRule(graph), g=0.1)
+    whole = affinities((X,), index, LocalConsensus((local,)), GraphRule(graph), g=0.1)
     monkeypatch.setattr(local_kernel, "_CHUNK", chunk)
     told = []
-    found = affinities((X,), index, (local,), GraphRule(graph), g=0.1, progress=lambda *words: told.append(words))
+    found = affinities(
+        (X,), index, LocalConsensus((local,)), GraphRule(graph), g=0.1, progress=lambda *words: told.append(words)
+    )
     assert list(found.parts) == {"ridge": ["ridge"], "knn": ["tuned"], "both": ["ridge", "tuned"]}[graph]
     for kind, part in found.parts.items():
         assert_allclose(part.values, whole.parts[kind].values, rtol=1e-5, atol=1e-6)
@@ -146,9 +150,9 @@ def test_distances_to_candidates_are_those_in_the_kernel_and_the_scale_is_that_o
     fixed, K = consensus(X)
     local = LocalKernel.fixed_on(X, fixed, SHARES)
     index = near_of(X, 9)
-    found = affinities((X,), index, (local,), GraphRule(graph), g=0.1)
+    found = affinities((X,), index, LocalConsensus((local,)), GraphRule(graph), g=0.1)
     D = np.take_along_axis(np.diag(K)[:, None] + np.diag(K) - 2 * K, index, axis=1)
-    sqdist = candidate_sqdist((X,), index, (local,), None, None)
+    sqdist = candidate_sqdist((X,), index, LocalConsensus((local,)), None, None)
     assert_allclose(sqdist, D, rtol=1e-5, atol=1e-6)
     assert (sqdist >= 0).all()
     scale = np.sort(D, axis=1)[:, 6]
@@ -164,9 +168,9 @@ def test_new_samples_have_the_affinities_of_training_samples_at_their_place(X, m
     local = LocalKernel((Gaussian(0.5).fit(thin), Linear()), np.array([0.5, 0.5]))
     index = near_of(thin, 8)
     monkeypatch.setattr(local_kernel, "_CHUNK", 3000)  # several chunks
-    own = affinities((as_given(thin),), index, (local,), GraphRule(graph), g=0.1)
+    own = affinities((as_given(thin),), index, LocalConsensus((local,)), GraphRule(graph), g=0.1)
     given = {"g": 0.1, "new": (as_given(thin),)}
-    new = affinities((as_given(thin),), index, (local,), GraphRule(graph), **given, scales=own.scale)
+    new = affinities((as_given(thin),), index, LocalConsensus((local,)), GraphRule(graph), **given, scales=own.scale)
     for kind, part in own.parts.items():
         assert_allclose(new.parts[kind].values, part.values, rtol=1e-4, atol=1e-5)
     if graph == "ridge":
@@ -174,18 +178,20 @@ def test_new_samples_have_the_affinities_of_training_samples_at_their_place(X, m
         return
     assert_allclose(new.scale, own.scale, rtol=1e-4, atol=1e-5)
     scales = np.arange(1.0, 31.0)
-    other = affinities((as_given(thin),), index, (local,), GraphRule(graph), **given, scales=scales).parts["tuned"]
+    other = affinities(
+        (as_given(thin),), index, LocalConsensus((local,)), GraphRule(graph), **given, scales=scales
+    ).parts["tuned"]
     expected = new.parts["tuned"].values ** np.sqrt(own.scale / scales)[index]
     assert_allclose(other.values, expected, rtol=1e-3, atol=1e-5)
     with pytest.raises(TypeError, match="need the scales of the others"):
-        affinities((as_given(thin),), index, (local,), GraphRule(graph), **given)
+        affinities((as_given(thin),), index, LocalConsensus((local,)), GraphRule(graph), **given)
 
 
 def test_self_tuned_similarities_are_scaled_by_both_samples(X):
     local = LocalKernel((Gaussian(0.5).fit(X),), np.ones(1))
     index = near_of(X, 8)
-    found = affinities((X,), index, (local,), GraphRule("knn"), g=0.1)
-    D = candidate_sqdist((X,), index, (local,), None, None)
+    found = affinities((X,), index, LocalConsensus((local,)), GraphRule("knn"), g=0.1)
+    D = candidate_sqdist((X,), index, LocalConsensus((local,)), None, None)
     expected = np.exp(-D / np.sqrt(found.scale[:, None] * found.scale[index]))
     assert_allclose(found.parts["tuned"].values, expected, rtol=1e-5)
     assert_array_equal(found.parts["tuned"].columns, index)
@@ -238,7 +244,9 @@ def test_candidates_of_several_tables_are_the_nearest_in_the_sum_of_their_kernel
     rng = np.random.default_rng(0)
     tables = tuple(rng.normal(size=(20, 3)).astype(np.float32) for _ in range(2))
     kernels = tuple(LocalKernel((Gaussian(0.5).fit(X),), np.full(1, 0.5)) for X in tables)
-    _, index = weave_local(tables, kernels, GraphRule("knn", 0.1, 2), n_candidates=3, join=False, seed=0)
+    _, index = weave_local(
+        tables, LocalConsensus(kernels), GraphRule("knn", 0.1, 2), n_candidates=3, join=False, seed=0
+    )
     K = sum(0.5 * kernel.kernels[0].gram(X) for X, kernel in zip(tables, kernels, strict=True))
     for i in range(20):
         union = np.unique(np.concatenate([near_of(X, 3)[i] for X in tables]))
@@ -251,7 +259,9 @@ def test_the_ridge_is_relative_to_the_mean_of_the_diagonal_of_all_tables():
     X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
     kernels = (LocalKernel((Linear(),), np.array([0.5])), LocalKernel((Linear(),), np.array([2.0])))
     for join in (False, True):
-        woven, _ = weave_local((X, 3 * X), kernels, GraphRule("ridge", 0.25, 4), n_candidates=9, join=join, seed=7)
+        woven, _ = weave_local(
+            (X, 3 * X), LocalConsensus(kernels), GraphRule("ridge", 0.25, 4), n_candidates=9, join=join, seed=7
+        )
         assert woven.g == pytest.approx(0.25 * (0.5 + 18) * (X**2).sum(axis=1).mean(), rel=1e-5)
     assert (woven.n_candidates, woven.recall, woven.seed, woven.scale) == (9, 1.0, 7, None)
 

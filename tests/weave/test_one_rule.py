@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, make_blobs
 from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule, one_graph
 from kernelweave.kernels import Gaussian, Linear, recipe
-from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
 from kernelweave.weave.local.local_solver import perturbed, weave_local
 
 KINDS = ["ridge", "knn", "both"]
@@ -90,7 +90,7 @@ def test_perturbed_graphs_are_equal_to_rounding(graph, factors):
     bank = recipe("released-7").fit(BLOBS)
     kernel = LocalKernel.fixed_on(X, bank.kernels, np.full(7, 1 / 7))
     rule = GraphRule(graph, 0.1, 10)
-    woven, index = weave_local((X,), (kernel,), rule, n_candidates=149, join=True, seed=0)
+    woven, index = weave_local((X,), LocalConsensus((kernel,)), rule, n_candidates=149, join=True, seed=0)
     (expected,) = one_graph(bank.grams(BLOBS).mean(axis=0), rule.perturbed(*factors)).graphs
     found = perturbed((X,), woven, index, factors)
     assert_allclose(found.toarray(), expected.toarray(), atol=1e-3 * expected.max())

@@ -11,7 +11,7 @@ from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
 from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
 
@@ -30,7 +30,7 @@ def groups():
 def weave(X, least, tables=1):
     kernel = LocalKernel.fixed_on(X, (Gaussian(0.1).fit(X),), np.ones(1) / tables)
     rule, settings = GraphRule("ridge", 0.1, 6), {"n_candidates": 9, "join": True, "seed": 0}
-    return weave_local((X,) * tables, (kernel,) * tables, rule, least=least, **settings)[0].graph
+    return weave_local((X,) * tables, LocalConsensus((kernel,) * tables), rule, least=least, **settings)[0].graph
 
 
 def edges_out(S, inside):

@@ -13,7 +13,7 @@ from scipy.linalg import get_blas_funcs
 from kernelweave._plural import counted
 from kernelweave._types import Matrix, Samples, Tile, TileOf, Vector
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.base import Kernel, Pair, Products, read_pair
+from kernelweave.kernels.base import Kernel, Pair, Products, read_pair, row_sqnorms, with_itself
 from kernelweave.kernels.pairwise import Pairwise, is_metric
 from kernelweave.kernels.plugin_kernels import plugin_kernel
 from kernelweave.samples.magnitudes import LARGEST, check_kernel
@@ -27,6 +27,7 @@ __all__ = [
     "combine_tiles",
     "joined_sum",
     "kernel_moments",
+    "weighted_diagonal",
     "weighted_products",
     "weighted_stack",
 ]
@@ -269,6 +270,11 @@ def weighted_products(
         msg = f"The kernels {names} gave inf or NaN for these samples: check their parameters and the scale of X."
         raise InvalidInputError(msg)
     return total
+
+
+def weighted_diagonal(kernels: Sequence[Kernel], p: Vector, X: Samples) -> Vector:
+    """Return Σ p_i k_i(x, x) of every sample."""
+    return weighted_products(kernels, p, with_itself(row_sqnorms(X)), lambda kernel: kernel.diag(X))
 
 
 @dataclass(frozen=True, slots=True)

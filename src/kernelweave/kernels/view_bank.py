@@ -34,8 +34,9 @@ class ViewBank:
     ----------
     banks : mapping of view name to KernelBank
         The kernels of every view.
-    together : sequence of tuples of view names, default=()
-        Views that are compared together too: a quarter of the weighted sum of their kernels is replaced by a product.
+    together : sequence of tuples of int, default=()
+        The positions of views that are compared together too: a quarter of the weighted sum of their kernels is
+        replaced by a product.
 
     Attributes
     ----------
@@ -56,11 +57,11 @@ class ViewBank:
     names: tuple[str, ...]
     views: tuple[str, ...]
     banks: dict[str, KernelBank]
-    together: tuple[tuple[str, ...], ...]
+    together: tuple[tuple[int, ...], ...]
     _training: Views | None
     _means: dict[str, tuple[Matrix, Vector]]
 
-    def __init__(self, banks: Mapping[str, KernelBank], together: Sequence[tuple[str, ...]] = ()) -> None:
+    def __init__(self, banks: Mapping[str, KernelBank], together: Sequence[tuple[int, ...]] = ()) -> None:
         self.banks = dict(banks)
         self.together = tuple(together)
         self.views = tuple(view for view, bank in self.banks.items() for _ in bank.names)
@@ -166,9 +167,8 @@ class ViewBank:
 
     def _summed(self, parts: Sequence[Matrix], p: Vector) -> Matrix:
         """Return the weighted sum of the kernels of all views from that of each, as `joined_sum`."""
-        views, names = np.array(self.views), list(self.banks)
-        groups = [tuple(map(names.index, group)) for group in self.together]
-        return joined_sum(parts, [float(p[views == name].sum()) for name in names], groups)
+        views = np.array(self.views)
+        return joined_sum(parts, [float(p[views == name].sum()) for name in self.banks], self.together)
 
     def _view_grams(self, X: Views, Y: Views, v: int) -> Matrix:
         """Return the kernel matrices of one view for all samples, (r_v, n, m)."""

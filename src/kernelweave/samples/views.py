@@ -116,7 +116,7 @@ class Views:
     kinds: tuple[str, ...]
     sources: tuple[str, ...]
     asks: dict[str, str]
-    blocks: tuple[tuple[str, ...], ...] = ()  # views that are the numbers and the categories of one table
+    blocks: tuple[tuple[int, ...], ...] = ()  # positions of the numbers and the categories of one table
     readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
     counted: bool = False  # whether data frames number the samples 0, 1, 2, ..., and no table names them
     attributes: Mapping[str, Any] = MappingProxyType({})  # of an estimator: set by the reader of its samples
@@ -189,8 +189,7 @@ class Views:
         views.complete = bool(present.all())
         views.kinds = kinds or ("table",) * len(names)
         views.sources = sources or names
-        of = dict(zip(names, views.sources, strict=True))
-        groups = (tuple(name for name in names if of[name] == one) for one in dict.fromkeys(views.sources))
+        groups = (tuple(v for v, of in enumerate(views.sources) if of == one) for one in dict.fromkeys(views.sources))
         views.blocks = tuple(group for group in groups if len(group) > 1)
         views.asks = {"views": "several views"} if len(names) > 1 else {}
         if not views.complete:

@@ -10,7 +10,7 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
-from kernelweave.weave.local.local_kernel import LocalKernel
+from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
 from kernelweave.weave.local.local_solver import Local, LocalRows, LocalWeave
 from kernelweave.weave.passing import lazy_labels
 
@@ -26,6 +26,7 @@ __all__ = [
     "LandmarkRows",
     "LearnedRows",
     "Local",
+    "LocalConsensus",
     "LocalKernel",
     "LocalRows",
     "LocalWeave",

@@ -32,8 +32,8 @@ from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.propagation import LGC_SHARE, equal_mass
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
-from kernelweave.kernels.bank import KernelTiles, check_stack, kernel_moments, weighted_products
-from kernelweave.kernels.base import Pair, Products, row_sqnorms, with_itself
+from kernelweave.kernels.bank import KernelTiles, check_stack, kernel_moments, weighted_diagonal, weighted_products
+from kernelweave.kernels.base import Pair, Products
 from kernelweave.kernels.view_bank import KernelsLike, bank_of
 from kernelweave.samples.scaling import Scaling, Version
 from kernelweave.samples.source import Sample
@@ -135,7 +135,7 @@ class LandmarkRows:
         """Return B of scaled samples, computed tile by tile."""
         n, k = scaled.shape[0], min(self.n_neighbors, self.m)
         size = max(64, _TILE_BYTES // (self.m * self.dtype.itemsize))
-        own, theirs = self.diagonal(scaled), self.diagonal(self.landmarks)
+        own, theirs = (weighted_diagonal(self.bank.kernels, self.weights, X) for X in (scaled, self.landmarks))
         columns, values = np.empty((n, k), dtype=np.int32), np.empty((n, k))
         for i in range(0, n, size):
             pair = Pair(scaled[i : i + size], self.landmarks)
@@ -159,11 +159,6 @@ class LandmarkRows:
         if not np.isfinite(K.sum()):
             self.bank.weighted(pair, self.weights)  # refuses the kernel by its name
         return K
-
-    def diagonal(self, rows: Samples) -> Vector:
-        """Return Σ p_i k_i(x, x) of scaled samples."""
-        own = with_itself(row_sqnorms(rows))
-        return weighted_products(self.bank.kernels, self.weights, own, lambda kernel: kernel.diag(rows))
 
 
 def nearest_rows(pair: Pair, k: int) -> NDArray[np.int32]:

@@ -17,22 +17,20 @@ from kernelweave._types import Matrix, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import Affinity, GraphRule, Kind, neighbour_scales, self_tuned
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Chi2, Kernel, Laplacian
-from kernelweave.kernels.bank import joined_sum, weighted_products
-from kernelweave.kernels.base import Products, row_sqnorms, with_itself
+from kernelweave.kernels.bank import joined_sum, weighted_diagonal, weighted_products
+from kernelweave.kernels.base import Products
 
 __all__ = [
     "CandidateAffinities",
     "Index",
-    "Kernels",
+    "LocalConsensus",
     "LocalKernel",
     "Tables",
     "affinities",
     "candidate_sqdist",
-    "consensus",
     "gathered",
     "group_bytes",
     "ridge_rows",
-    "side_by_side",
 ]
 
 Index = NDArray[np.int32]
@@ -53,14 +51,11 @@ class LocalKernel:
         Their shares p in the consensus.
     origin : array (n_features,) or None
         Subtracted from the samples before distances are computed, if these would otherwise cancel.
-    source : str or None
-        The mixed table that the samples are a block of, if it has several.
     """
 
     kernels: tuple[Kernel, ...]
     shares: Vector
     origin: Vector | None = None
-    source: str | None = None
 
     @classmethod
     def fixed_on(cls, sample: Samples, kernels: tuple[Kernel, ...], shares: Vector) -> LocalKernel:
@@ -102,31 +97,32 @@ class LocalKernel:
             lambda kernel: np.stack([kernel.gram(one[None], X)[0] for one, X in zip(x, groups, strict=True)]),
         )
 
-    def diagonal(self, x: Matrix) -> Vector:
-        """Return the kernel of every sample with itself."""
-        own = with_itself(row_sqnorms(x))
-        return weighted_products(self.kernels, self.shares, own, lambda kernel: kernel.diag(x))
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalConsensus:
+    """The consensus kernel of samples in one or several tables.
 
-def consensus(parts: Sequence[Matrix], kernels: Kernels) -> Matrix:
-    """Return the consensus kernel of some samples from that of every table, as `joined_sum`."""
-    blocks = _blocks(kernels)
-    if not blocks:
-        return np.asarray(sum(parts[1:], start=parts[0]))
-    return joined_sum(parts, [float(kernel.shares.sum()) for kernel in kernels], blocks)
+    Parameters
+    ----------
+    kernels : tuple of LocalKernel
+        The part of every table.
+    groups : tuple of tuples of int, default=()
+        The positions of tables that are compared together too: the blocks of a mixed table.
+    """
 
+    kernels: tuple[LocalKernel, ...]
+    groups: tuple[tuple[int, ...], ...] = ()
 
-def side_by_side(tables: Tables, kernels: Kernels) -> Tables:
-    """Return the tables in which neighbours are looked for: the blocks of a mixed table are one."""
-    blocks = _blocks(kernels)
-    alone = [X for v, X in enumerate(tables) if not any(v in group for group in blocks)]
-    return (*alone, *(np.hstack([tables[v] for v in group]) for group in blocks))
+    def joined(self, parts: Sequence[Matrix]) -> Matrix:
+        """Return the consensus kernel of some samples from that of every table, as `joined_sum`."""
+        if len(parts) == 1:
+            return parts[0]
+        return joined_sum(parts, [float(kernel.shares.sum()) for kernel in self.kernels], self.groups)
 
-
-def _blocks(kernels: Kernels) -> list[tuple[int, ...]]:
-    """Return the tables that are blocks of one mixed table, for every such table."""
-    sources = [kernel.source for kernel in kernels]
-    return [tuple(v for v, of in enumerate(sources) if of == one) for one in dict.fromkeys(sources) if one is not None]
+    def side_by_side(self, tables: Tables) -> Tables:
+        """Return the tables in which neighbours are looked for: those that are compared together are one."""
+        alone = [X for v, X in enumerate(tables) if not any(v in group for group in self.groups)]
+        return (*alone, *(np.hstack([tables[v] for v in group]) for group in self.groups))
 
 
 def gathered(X: Samples, rows: NDArray[np.integer[Any]]) -> Matrix:
@@ -163,9 +159,6 @@ def _sqdist(inner: Matrix, own: Matrix, theirs: Matrix, groups: Matrix) -> Matri
     return D
 
 
-Kernels = tuple[LocalKernel, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateAffinities:
     """The affinities of samples to their candidates.
@@ -186,7 +179,7 @@ class CandidateAffinities:
 def affinities(
     tables: Tables,
     index: Index,
-    kernels: Kernels,
+    consensus: LocalConsensus,
     rule: GraphRule,
     *,
     g: float,
@@ -201,12 +194,14 @@ def affinities(
     """
     parts: dict[Kind, Affinity] = {}
     if rule.graph == "knn":
-        D = candidate_sqdist(tables, index, kernels, new, progress)
+        D = candidate_sqdist(tables, index, consensus, new, progress)
     else:
         ridge = np.empty(index.shape, dtype=np.float32)
         D = np.empty(index.shape if rule.graph == "both" else (0, 0), dtype=np.float32)
         for rows, groups in _groups(tables, index, new, progress):
-            K = consensus([kernel.within(group) for kernel, group in zip(kernels, groups, strict=True)], kernels)
+            K = consensus.joined(
+                [kernel.within(group) for kernel, group in zip(consensus.kernels, groups, strict=True)]
+            )
             ridge[rows] = ridge_rows(K, g)
             if rule.graph == "both":
                 diagonal = np.einsum("bii->bi", K)
@@ -225,17 +220,18 @@ def affinities(
 
 
 def candidate_sqdist(
-    tables: Tables, index: Index, kernels: Kernels, new: Tables | None, progress: Progress | None
+    tables: Tables, index: Index, consensus: LocalConsensus, new: Tables | None, progress: Progress | None
 ) -> Matrix:
     """Return D (n, k), the squared distances of samples to their candidates in the consensus kernel."""
     D = np.empty(index.shape, dtype=np.float32)
     for rows, groups in _groups(tables, index, new, progress):
         own, between = [], []
-        for kernel, group in zip(kernels, groups, strict=True):
-            own.append(kernel.diagonal(group.reshape(-1, group.shape[2])).reshape(group.shape[:2]))
+        for kernel, group in zip(consensus.kernels, groups, strict=True):
+            diagonal = weighted_diagonal(kernel.kernels, kernel.shares, group.reshape(-1, group.shape[2]))
+            own.append(diagonal.reshape(group.shape[:2]))
             between.append(kernel.between(group[:, 0], group[:, 1:]))
-        diagonal = consensus(own, kernels)
-        D[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * consensus(between, kernels)
+        diagonal = consensus.joined(own)
+        D[rows] = diagonal[:, :1] + diagonal[:, 1:] - 2 * consensus.joined(between)
     return np.maximum(D, 0, out=D)
 
 

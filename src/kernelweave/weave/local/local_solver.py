@@ -20,6 +20,7 @@ from kernelweave._types import Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
 from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.errors import InvalidInputError
+from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled, scaled_to_single
@@ -34,14 +35,12 @@ from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_kernel import (
     CandidateAffinities,
     Index,
-    Kernels,
+    LocalConsensus,
     LocalKernel,
     Tables,
     affinities,
     candidate_sqdist,
-    consensus,
     group_bytes,
-    side_by_side,
 )
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
@@ -140,14 +139,14 @@ class Local:
         scalings = version.scalings
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         training, sample = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
-        bank, p, kernels = _weighed(plan, sample, labelled=not join)
+        bank, p, consensus = _weighed(plan, sample, labelled=not join)
         ordered = join and n > _ORDERED_FROM
         order = near_order(training.tables[0]) if ordered else np.arange(n)
         place = np.argsort(order)
         training = training.select(order) if ordered else training
         found, near = weave_local(
             training.tables,
-            kernels,
+            consensus,
             plan.rule,
             n_candidates=n_candidates,
             join=join,
@@ -194,18 +193,17 @@ def default_candidates(n_samples: int, n_neighbors: int) -> int:
     return max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
-def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, tuple[LocalKernel, ...]]:
+def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, LocalConsensus]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
     bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled, together=True)
     fixed = [one.kernels for one in bank.banks.values()]
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
-    source = {name: group[0] for group in bank.together for name in group}
     parts = [
-        replace(LocalKernel.fixed_on(table.astype(np.float32), kernels, p[views == name]), source=source.get(name))
+        LocalKernel.fixed_on(table.astype(np.float32), kernels, p[views == name])
         for name, table, kernels in zip(sample.names, sample.tables, fixed, strict=True)
     ]
-    return bank, p, tuple(parts)
+    return bank, p, LocalConsensus(tuple(parts), bank.together)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,8 +214,8 @@ class LocalWeave:
     ----------
     graph : sparse array (n, n)
         The graph.
-    kernels : tuple of LocalKernel
-        The consensus kernel, one part per table.
+    consensus : LocalConsensus
+        The consensus kernel.
     rule : GraphRule
         How the graph was cut from affinities.
     g : float
@@ -235,7 +233,7 @@ class LocalWeave:
     """
 
     graph: sparse.csr_array
-    kernels: Kernels
+    consensus: LocalConsensus
     rule: GraphRule
     g: float
     degrees: tuple[float, ...]
@@ -247,7 +245,7 @@ class LocalWeave:
 
 def weave_local(
     tables: Tables,
-    kernels: Kernels,
+    consensus: LocalConsensus,
     rule: GraphRule,
     *,
     n_candidates: int,
@@ -261,15 +259,15 @@ def weave_local(
 
     If `join`, the graph is in one piece, and every sample of a piece of fewer than `least` samples is joined to others.
     """
-    g = rule.gamma * _mean_diagonal(tables, kernels)
-    searched = side_by_side(tables, kernels)
+    g = rule.gamma * _mean_diagonal(tables, consensus)
+    searched = consensus.side_by_side(tables)
     found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in searched]
     recall = min(one.recall for one in found)
-    index = _best(tables, [one.positions for one in found], kernels, None, progress)
+    index = _best(tables, [one.positions for one in found], consensus, None, progress)
     del found
-    near = affinities(tables, index, kernels, rule, g=g, progress=progress)
-    S, degrees = _woven(near, rule, tables, kernels, least if join else None)
-    return LocalWeave(S, kernels, rule, g, degrees, n_candidates, near.scale, recall, seed), index
+    near = affinities(tables, index, consensus, rule, g=g, progress=progress)
+    S, degrees = _woven(near, rule, tables, consensus, least if join else None)
+    return LocalWeave(S, consensus, rule, g, degrees, n_candidates, near.scale, recall, seed), index
 
 
 def perturbed(
@@ -277,12 +275,12 @@ def perturbed(
 ) -> sparse.csr_array:
     """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
     rule = woven.rule.perturbed(*factors)
-    near = affinities(tables, index, woven.kernels, rule, g=factors[0] * woven.g)
-    return _woven(near, rule, tables, woven.kernels, least)[0]
+    near = affinities(tables, index, woven.consensus, rule, g=factors[0] * woven.g)
+    return _woven(near, rule, tables, woven.consensus, least)[0]
 
 
 def _woven(
-    near: CandidateAffinities, rule: GraphRule, tables: Tables, kernels: Kernels, least: float | None
+    near: CandidateAffinities, rule: GraphRule, tables: Tables, consensus: LocalConsensus, least: float | None
 ) -> tuple[sparse.csr_array, tuple[float, ...]]:
     """Return the graph of the samples and the mean degrees of its parts; in one piece unless `least` is None.
 
@@ -294,30 +292,35 @@ def _woven(
         return S, degrees
     piece, rows = strays(S, least)
     while len(rows):
-        searched = side_by_side(tables, kernels)
+        searched = consensus.side_by_side(tables)
         found = [nearest_outside(X, rows, piece, ceil(rule.n_neighbors / 2)) for X in searched]
-        S = tied(S, rows, _best(tables, found, kernels, tuple(X[rows] for X in tables), None))
+        S = tied(S, rows, _best(tables, found, consensus, tuple(X[rows] for X in tables), None))
         piece, rows = strays(S, least)
     return join_pieces(S, last), degrees
 
 
-def _best(tables: Tables, found: list[Index], kernels: Kernels, new: Tables | None, progress: Progress | None) -> Index:
+def _best(
+    tables: Tables, found: list[Index], consensus: LocalConsensus, new: Tables | None, progress: Progress | None
+) -> Index:
     """Return the nearest of all tables' candidates in the consensus kernel, as many as one table has."""
     if len(found) == 1:
         return found[0]
     k = found[0].shape[1]
     union = np.sort(np.hstack(found), axis=1)
-    D = candidate_sqdist(tables, union, kernels, new, progress)
+    D = candidate_sqdist(tables, union, consensus, new, progress)
     D[:, 1:][union[:, 1:] == union[:, :-1]] = np.inf  # found in several tables
     return np.take_along_axis(union, np.argsort(D, axis=1, kind="stable")[:, :k], axis=1)
 
 
-def _mean_diagonal(tables: Tables, kernels: Kernels) -> float:
+def _mean_diagonal(tables: Tables, consensus: LocalConsensus) -> float:
     """tr(K)/n, estimated on at most 2000 samples."""
     n = tables[0].shape[0]
     some = np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)
-    parts = [kernel.diagonal(X[some]) for X, kernel in zip(tables, kernels, strict=True)]
-    mean = float(consensus(parts, kernels).mean())
+    parts = [
+        weighted_diagonal(kernel.kernels, kernel.shares, X[some])
+        for X, kernel in zip(tables, consensus.kernels, strict=True)
+    ]
+    mean = float(consensus.joined(parts).mean())
     if mean <= 0:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
         raise InvalidInputError(msg)
@@ -375,7 +378,7 @@ class LocalRows:
         woven = self.woven
         return tuple(
             search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs)
-            for X in side_by_side(self.training.tables, woven.kernels)
+            for X in woven.consensus.side_by_side(self.training.tables)
         )
 
 
@@ -383,9 +386,9 @@ def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[
     """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
     k = min(woven.n_candidates, tables[0].shape[0])
     new = tuple(_like(X, x) for X, x in zip(tables, new, strict=True))
-    found = [search.nearest(x, k) for search, x in zip(searches, side_by_side(new, woven.kernels), strict=True)]
-    index = _best(tables, found, woven.kernels, new, None)
-    near = affinities(tables, index, woven.kernels, woven.rule, g=woven.g, new=new, scales=woven.scale)
+    found = [search.nearest(x, k) for search, x in zip(searches, woven.consensus.side_by_side(new), strict=True)]
+    index = _best(tables, found, woven.consensus, new, None)
+    near = affinities(tables, index, woven.consensus, woven.rule, g=woven.g, new=new, scales=woven.scale)
     return woven.rule.rows(near.parts.__getitem__, tables[0].shape[0], woven.degrees)
 
 
