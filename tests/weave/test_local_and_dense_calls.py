@@ -89,6 +89,7 @@ def test_the_recall_and_the_graph_are_kept_and_told(capsys):
     assert model.neighbor_recall_ == 1
     said = capsys.readouterr().err
     assert f"graph: {model.graph_.nnz // 2} edges between 60 samples, recall of neighbours 1.000" in said
+    assert "scale of X: none, since 3 columns are few" in said
     best = model.kernel_shares_.argmax()
     assert f"kernels: 4, the largest share {model.kernel_shares_[best]:.0%} ({model.kernel_names_[best]})" in said
 

@@ -126,11 +126,6 @@ class Version:
     share: float = 1.0
     few_columns: bool = False
 
-    @property
-    def reason(self) -> str:
-        """Why this version was used."""
-        return next(iter(self.scalings.values())).reason
-
     def refitted(self, views: Views) -> Version:
         """Return this version with the same methods and the constants of other samples."""
         tables = dict(zip(views.names, views.tables, strict=True))

@@ -135,8 +135,9 @@ class Local:
         n_candidates = self._number(samples.n_samples, plan)
         n, seen = samples.n_samples, Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
-        plan.say(f"scale: {version.name}, since {version.reason}")
         scalings = version.scalings
+        for name, one in scalings.items():
+            plan.say(f"scale of {name}: {one.method}, since {one.reason}")
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         training, sample = scaled_to_single(samples, scalings), scaled(samples.select(drawn), scalings)
         bank, p, consensus = _weighed(plan, sample, labelled=not join)
