@@ -211,7 +211,8 @@ def test_a_mixed_table_of_numbers_only_has_one_view():
     numbers = PENGUINS[["bill_length_mm", "body_mass_g"]].dropna()
     model = WeaveClustering(3, kernels="mixed", random_state=0).fit(numbers)
     assert model.view_names_ == ("numbers",)
-    assert model.scaling_[0].scalings["numbers"].reason == "the columns of a mixed table are standardised when it is read"
+    reason = model.scaling_[0].scalings["numbers"].reason
+    assert reason == "the columns of a mixed table are standardised when it is read"
     with pytest.raises(ValueError, match="contains NaN"):
         WeaveClustering(3).fit(PENGUINS[["bill_length_mm", "body_mass_g"]])
     gappy = WeaveClustering(3, kernels=Mixed(gaps=False), random_state=0).fit(

@@ -169,8 +169,8 @@ def _part_scores(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[ND
 
 def _described(graph: LandmarkRows) -> tuple[KernelShares, dict[str, Any]]:
     """Return the kernels of the graph with their shares, and the fitted attributes that describe it."""
-    names = graph.bank.names
-    kernels = KernelShares(names, (graph.view,) * len(names), graph.weights, graph.weights, (graph.version,))
+    names, (view,) = graph.bank.names, graph.version.scalings
+    kernels = KernelShares(names, (view,) * len(names), graph.weights, graph.weights, (graph.version,))
     return kernels, {"landmarks_": graph.landmarks}
 
 

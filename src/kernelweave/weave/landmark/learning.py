@@ -113,11 +113,6 @@ class LandmarkRows:
     dtype: np.dtype[Any]
 
     @property
-    def view(self) -> str:
-        """The name of the only view."""
-        return next(iter(self.version.scalings))
-
-    @property
     def m(self) -> int:
         """The number of landmarks."""
         return int(self.landmarks.shape[0])
@@ -129,7 +124,8 @@ class LandmarkRows:
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
-        return self.joined(self.version.scalings[self.view].transform(new.tables[0]).astype(self.dtype, copy=False))
+        (scaling,) = self.version.scalings.values()
+        return self.joined(scaling.transform(new.tables[0]).astype(self.dtype, copy=False))
 
     def joined(self, scaled: Samples) -> sparse.csr_array:
         """Return B of scaled samples, computed tile by tile."""
