@@ -6,7 +6,8 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.samples.scaling import fit_by_view, fit_scaling, fit_versions
+from kernelweave.samples import scaling as scaling_module
+from kernelweave.samples.scaling import fit_by_view, fit_scaling, fit_versions, scaled
 
 
 @pytest.fixture
@@ -309,3 +310,24 @@ def test_fewer_than_ten_columns_are_few(rng, columns, few):
 def test_columns_are_few_whichever_scaling_was_asked_for(rng, columns, few, scale):
     (version,) = fit_versions(Views.of_table(rng.normal(size=(60, columns))), scale)
     assert (version.name, version.few_columns) == ("given", few)
+
+
+@pytest.mark.parametrize("method", ["unit", "zscore", "none"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_samples_scaled_in_another_precision_are_those_scaled_first_whatever_the_blocks(rng, monkeypatch, method, form):
+    views = Views.of_table(form(rng.normal(size=(40, 5))))
+    version = fit_by_view(views, method)
+    (expected,) = scaled(views, version.scalings).tables
+    monkeypatch.setattr(scaling_module, "_BLOCK", 7)
+    (found,) = scaled(views, version.scalings, np.float32).tables
+    assert found.dtype == np.float32
+    assert sparse.issparse(found) == sparse.issparse(expected)
+    values, wanted = (X.toarray() if sparse.issparse(X) else X for X in (found, expected))
+    assert_array_equal(values, wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_values_that_are_too_large_for_the_precision_are_refused(form):
+    views = Views.of_table(form(np.array([[1.0, 1e39], [2.0, 3.0]])))
+    with pytest.raises(InvalidInputError, match="too large for float32"):
+        scaled(views, fit_by_view(views, "none").scalings, np.float32)

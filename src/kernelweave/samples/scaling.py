@@ -36,7 +36,6 @@ __all__ = [
     "is_thin",
     "scale_methods",
     "scaled",
-    "scaled_to_single",
     "scaling_words",
     "shrunk",
 ]
@@ -330,21 +329,18 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
 
 def scaled(views: Views, scalings: Mapping[str, Scaling], dtype: npt.DTypeLike | None = None) -> Views:
     """Return the views, each scaled, and in this precision if it is given."""
-    found = views.map({name: one.transform for name, one in scalings.items()})
-    return found if dtype is None or all(X.dtype == dtype for X in found.tables) else found.astype(dtype, copy=False)
+    if dtype is None or all(X.dtype == dtype for X in views.tables):
+        return views.map({name: one.transform for name, one in scalings.items()})
+    return views.map({name: partial(_converted, one, np.dtype(dtype)) for name, one in scalings.items()})
 
 
-def scaled_to_single(views: Views, scalings: Mapping[str, Scaling]) -> Views:
-    """Return the views, each scaled, in single precision, converted block by block to save memory."""
-    return views.map({name: partial(_single, one) for name, one in scalings.items()})
-
-
-def _single(scaling: Scaling, X: Samples) -> Samples:
+def _converted(scaling: Scaling, dtype: np.dtype[Any], X: Samples) -> Samples:
+    """Return scaled samples in this precision, converted block by block to save memory."""
     if sparse.issparse(X):
-        return sparse.csr_array(cast(scaling.transform(X), np.float32, "X"))
-    rows = np.empty(X.shape, dtype=np.float32)
+        return cast(scaling.transform(X), dtype, "X", copy=False)
+    rows = np.empty(X.shape, dtype=dtype)
     for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), np.float32, "X")
+        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), dtype, "X", copy=False)
     return rows
 
 
