@@ -17,7 +17,6 @@ from kernelweave.core.graphs.coordinates import (
     embedded,
     laplacian,
     margins,
-    memberships,
     nearness,
     row_order,
     shrinkage,
@@ -217,12 +216,6 @@ def test_a_sample_at_two_means_is_shared_by_them_also_where_all_is_zero():
     least = np.finfo(float).eps  # of the size 1 where all means are 0
     small = np.sqrt(least) * np.array([[0.5], [1.2]])
     assert_allclose(nearness(small, np.zeros((1, 1)), np.array([3])), 1)
-
-
-def test_memberships_are_the_mean_of_votes_and_nearness(rng):
-    S, P, labels = rng.random((6, 6)), rng.normal(size=(6, 2)), np.array([0, 0, 1, 1, 2, 2])
-    near = nearness(P, *cluster_means(P, labels, 3))
-    assert_allclose(memberships(S, P, labels, 3), (votes(S, labels, 3) + near) / 2)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

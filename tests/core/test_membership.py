@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from kernelweave.core.graphs.coordinates import cluster_means, memberships, nearness, votes
+from kernelweave.core.graphs.coordinates import cluster_means, nearness, votes
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 
@@ -37,10 +37,12 @@ def test_a_sample_at_the_mean_of_a_cluster_belongs_to_it_and_an_empty_cluster_ha
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_memberships_sum_to_one_and_are_permuted_with_the_samples(S, dtype):
-    P = np.random.default_rng(0).normal(size=(6, 2)).astype(dtype)
-    M = memberships(S.astype(dtype), P, LABELS, 3)
-    assert M.dtype == dtype
+def test_votes_and_nearness_sum_to_one_and_are_permuted_with_the_samples(S, dtype):
+    S, P = S.astype(dtype), np.random.default_rng(0).normal(size=(6, 2)).astype(dtype)
+    F, M = votes(S, LABELS, 3), nearness(P, *cluster_means(P, LABELS, 3))
+    assert F.dtype == dtype
+    assert_allclose(F.sum(axis=1), 1, rtol=1e-5)
     assert_allclose(M.sum(axis=1), 1, rtol=1e-5)
     order = np.array([3, 1, 5, 0, 2, 4])
-    assert_allclose(memberships(S[np.ix_(order, order)].astype(dtype), P[order], LABELS[order], 3), M[order], rtol=1e-4)
+    assert_allclose(votes(S[np.ix_(order, order)], LABELS[order], 3), F[order], rtol=1e-4)
+    assert_allclose(nearness(P[order], *cluster_means(P[order], LABELS[order], 3)), M[order], rtol=1e-4)

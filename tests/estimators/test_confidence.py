@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 
 from kernelweave import KGLClustering, PMKLClustering, SMKLClustering, WeaveClustering
+from kernelweave.core.graphs.coordinates import cluster_means, nearness, votes
 
 EVERY = [SMKLClustering(3), KGLClustering(3), PMKLClustering(3), WeaveClustering(3)]
 
@@ -37,6 +39,15 @@ def test_every_clusterer_says_how_sure_it_is_of_each_sample(estimator, between):
     assert_array_equal(model.confidence_, model.membership_[everyone, model.labels_])
     others = np.where(np.arange(3) == model.labels_[:, None], -np.inf, model.membership_).max(axis=1)
     assert_allclose(model.margin_, model.confidence_ - others)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("estimator", EVERY[:3], ids=repr)
+def test_memberships_are_the_mean_of_votes_and_nearness(estimator, between, dtype):
+    model = clone(estimator).set_params(random_state=0, dtype=dtype).fit(between)
+    near = nearness(model.embedding_, *cluster_means(model.embedding_, model.labels_, 3))
+    assert_allclose(model.membership_, (votes(model.graph_, model.labels_, 3) + near) / 2, rtol=1e-6)
+    assert model.membership_.dtype == dtype
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=repr)

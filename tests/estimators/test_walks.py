@@ -35,9 +35,9 @@ MOST = {  # functions, files, changes of room
     "weave": (133, 27, 16),
     "local": (142, 31, 18),
     "landmark": (108, 24, 15),
-    "predict": (140, 27, 23),
-    "smkl": (128, 23, 18),
-    "classify": (165, 29, 28),
+    "predict": (139, 27, 23),
+    "smkl": (127, 23, 18),
+    "classify": (164, 29, 28),
 }
 
 

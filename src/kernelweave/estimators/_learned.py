@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, RandomStateLike
-from kernelweave.core.graphs.coordinates import cluster_means, memberships, shrinkage
+from kernelweave.core.graphs.coordinates import cluster_means, nearness, shrinkage, votes
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
@@ -161,14 +161,15 @@ class LearnedClusterer(GraphClusterer):
         scheme, solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
         labels = _KMEANS[scheme.partition](P, c, n_init=self.n_init, rng=rng)
-        M = memberships(S, P, labels, c)
+        means, sizes = cluster_means(P, labels, c)
+        M = ((votes(S, labels, c) + nearness(P, means, sizes)) / 2).astype(P.dtype, copy=False)
         coordinates = P / shrinkage(S, P)
         found, kernels, joiner = _found(self, scheme, given, solution)
         model = GraphModel(
             joiner,
             coordinates,
             # no votes: on a dense graph every sample has one, and large clusters would win
-            centres=Centres(*cluster_means(P, labels, c)),
+            centres=Centres(means, sizes),
             seen=given.seen,
             distributions=M,
             undecided=np.zeros(len(labels), dtype=bool),

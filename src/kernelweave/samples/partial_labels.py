@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Number
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
@@ -72,8 +73,10 @@ def need_one_order(X: object, y: object) -> None:
 
     Labels of one table are taken by position, as in scikit-learn, so that each would go to another sample.
     """
-    index, names = _index_of(X), _index_of(y)
-    if index is None or names is None or len(index) != len(names) or index.equals(names):
+    index, names = getattr(X, "index", None), getattr(y, "index", None)
+    if not (nw.dependencies.is_pandas_index(index) and nw.dependencies.is_pandas_index(names)):
+        return
+    if len(index) != len(names) or index.equals(names):
         return
     if counts_rows(index) and not names.is_unique:  # parts whose rows were counted each, one after the other
         return
@@ -85,12 +88,6 @@ def need_one_order(X: object, y: object) -> None:
             "is that of X."
         )
         raise InvalidInputError(msg)
-
-
-def _index_of(thing: object) -> Any:
-    """Return the index of a pandas object, else None."""
-    index = getattr(thing, "index", None)
-    return index if hasattr(index, "get_indexer") else None
 
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:

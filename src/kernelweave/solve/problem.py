@@ -12,7 +12,13 @@ import numpy as np
 
 from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.core.algebra.matrices import ridge_inverse
-from kernelweave.core.paper.closed_forms import DISTANCE_FLOOR, SAFEGUARDED_FLOOR, kernel_products, product_distances
+from kernelweave.core.paper.closed_forms import (
+    DISTANCE_FLOOR,
+    SAFEGUARDED_FLOOR,
+    kernel_products,
+    product_distances,
+    self_weights,
+)
 
 __all__ = ["History", "Outcome", "Problem", "Record", "Solution", "State", "StepError", "Workspace"]
 
@@ -51,7 +57,7 @@ class Problem:
         """
         HH, ones = self.products, np.ones(len(self.H))
         d, _ = product_distances(HH, ones, 0 * ones, 0.0, beta=1.0)
-        return float((0.5 / np.maximum(d, 0.01 * np.sqrt(HH.diagonal()))).sum())
+        return float(self_weights(d, 0.01 * np.sqrt(HH.diagonal())).sum())
 
     @cached_property
     def size(self) -> float:

@@ -26,7 +26,6 @@ __all__ = [
     "embedded",
     "laplacian",
     "margins",
-    "memberships",
     "nearness",
     "row_order",
     "shrinkage",
@@ -171,12 +170,6 @@ def _ratios(values: Vector, numbers: Labels) -> Vector:
     """Return λ_{k+1} / λ_k for each number k; 1 where there are not as many eigenvalues."""
     values = np.maximum(values, _UNCONNECTED)
     return np.array([values[k] / values[k - 1] if k < len(values) else 1.0 for k in numbers])
-
-
-def memberships(S: Graph, P: Matrix, labels: Labels, c: int) -> Matrix:
-    """M, the mean of the votes of a sample's neighbours and of its nearness to the means of the clusters."""
-    near = nearness(P, *cluster_means(P, labels, c))
-    return np.asarray((votes(S, labels, c) + near) / 2, dtype=P.dtype)
 
 
 def votes(S: Graph, labels: Labels, c: int) -> Matrix:

@@ -144,7 +144,7 @@ def kernel_products(H: Matrix) -> Matrix:
     return HH
 
 
-def self_weights(d: Vector, floor: float) -> Vector:
+def self_weights(d: Vector, floor: float | Vector) -> Vector:
     """Eq. 9: w_i = 1 / (2 max(d_i, δ)), d_i = ||H_i - K||_F: a kernel that K is equal to has a finite weight."""
     return np.asarray(0.5 / np.maximum(d, floor))
 
