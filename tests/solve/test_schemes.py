@@ -194,8 +194,8 @@ def test_float32_kernels_stay_float32_and_agree_with_float64(version, clustering
 
 
 def test_the_versions_of_the_paper_read_the_clusters_by_plain_k_means():
-    expected = {"printed": "lloyd", "released": "lloyd", "exact": "hartigan", "safeguarded": "hartigan"}
-    assert {version: MODELS["SMKL"](version, False).partition for version in expected} == expected
+    plain = {version for version in VERSIONS if MODELS["SMKL"](version, False).partition is None}
+    assert plain == {"printed", "released"}
 
 
 def test_a_released_run_whose_graph_loses_all_edges_goes_on():
