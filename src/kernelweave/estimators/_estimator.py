@@ -168,7 +168,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
         samples = read_like(self, X, kernel_names=self.kernel_names_ if get_tags(self).input_tags.pairwise else None)
-        if isinstance(samples, Views) and not samples.complete and hasattr(self, "solver_"):
+        if not samples.complete and hasattr(self, "solver_"):
             refuse_gaps(self.solver_, samples)
         return samples
 

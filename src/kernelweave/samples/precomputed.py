@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -47,6 +47,7 @@ class KernelStack:
     index: Array | None = None
     by_name: bool = False
     counted: bool = False
+    complete: ClassVar[Literal[True]] = True  # as of Views: every kernel has every sample
 
     @property
     def sample_names(self) -> Array | None:
