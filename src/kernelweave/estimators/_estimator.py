@@ -56,12 +56,12 @@ _LARGEST = np.iinfo(np.int32).max  # number of clusters, neighbours, iterations 
 
 
 class Number(Interval):  # type: ignore[misc]
-    """An interval of finite numbers: booleans are none, nor are integers beyond those of numpy."""
+    """An interval of finite numbers, without booleans and integers that numpy cannot hold."""
 
     def is_satisfied_by(self, val: object) -> bool:
         """Return whether a value is one of the numbers."""
         if isinstance(val, bool | np.bool_) or not isinstance(val, Integral | float | np.floating):
-            return False  # fractions are real numbers too, but numpy does not know them
+            return False  # fractions are real numbers too, but numpy has no type for them
         if isinstance(val, np.uint64 | np.float16):
             return False  # arithmetic with them makes floating-point numbers, or overflows
         fits = abs(int(val)) < 2**63 if isinstance(val, Integral) else isfinite(val)

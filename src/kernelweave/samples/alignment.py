@@ -135,7 +135,7 @@ def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> Non
         if holds_ids(tables[one].columns or (), indexes[another]):
             msg = (
                 f"The columns of view {one!r} are called like the samples of {another!r}: transpose (.T) the view "
-                "whose rows are no samples."
+                "whose rows are not samples."
             )
             raise InvalidInputError(msg)
     msg = (
