@@ -290,7 +290,7 @@ def test_what_is_read_in_chunks_goes_to_landmarks(make, tmp_path):
 
 def test_a_solver_that_was_asked_for_is_taken_and_its_parameters_are_kept():
     choice = choose(rows(150), solver=Local(40))
-    assert choice == SolverChoice(Local(40), "asked for")
+    assert choice == SolverChoice(Local(40), "it was asked for")
     assert choice.name == "local"
     assert choose(rows(150), solver="local").solver == Local()
 
@@ -344,7 +344,7 @@ class Halved:
 
 def test_a_solver_of_a_user_is_taken(monkeypatch):
     model = WeaveClustering(3, solver=Halved(), random_state=0).fit(X)
-    assert model.solver_ == SolverChoice(Halved(), "asked for")
+    assert model.solver_ == SolverChoice(Halved(), "it was asked for")
     assert model.labels_.tolist() == WeaveClustering(3, solver="dense", random_state=0).fit(X).labels_.tolist()
     assert WeaveClassifier(solver=Halved()).fit(X, PARTLY).score(X, Y) > 0.8
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")

@@ -75,7 +75,7 @@ def test_memory_that_is_just_enough_is_enough(monkeypatch, extra, name):
         with pytest.raises(NotEnoughMemoryError, match="needs about"):
             choose(rows(1000), solver="dense")
     else:
-        assert choose(rows(1000), solver="dense").reason == "asked for"
+        assert choose(rows(1000), solver="dense").reason == "it was asked for"
 
 
 @pytest.mark.usefixtures("three_solvers")

@@ -102,7 +102,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         free = available_memory(need)
         if free is not None and need > free:
             raise _too_large(given, samples, need, free, _advice(given, samples, wishes, room))
-        return SolverChoice(given, "asked for")
+        return SolverChoice(given, "it was asked for")
     if not able:
         msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out{_or_load(wishes)}."
         raise InvalidInputError(msg)
