@@ -36,7 +36,7 @@ _CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to th
 
 
 class _SolverObject(HasMethods):  # type: ignore[misc]
-    """The constraint of an object with the methods, the name and the `supports` of a solver, not of its class."""
+    """The constraint of a solver: an object, not a class, with its methods, its name and `supports`."""
 
     def is_satisfied_by(self, val: object) -> bool:
         declared = hasattr(val, "name") and isinstance(getattr(val, "supports", None), frozenset | set)

@@ -40,7 +40,7 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             lacks = "has no index" if table.index is None else "has an index that only counts rows, and none"
             msg = (
                 f"View {name!r} {lacks} to align its {counted(table.values.shape[0], 'row')} by, but "
-                f"{next(iter(indexed))!r} has, and there are {len(samples)} samples: give it that index."
+                f"{next(iter(indexed))!r} has, of {counted(len(samples), 'sample')}: give it that index."
             )
             raise InvalidInputError(msg)
         if name not in indexed and not all(index.equals(samples) for index in indexed.values()):
