@@ -109,7 +109,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "sample_names_",
         "readings_",
     )
-    _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
+    _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, besides the kernels
     _keeps_kernels: ClassVar[bool] = True  # whether it holds the matrices of all kernels too
 
     n_features_in_: int
@@ -173,7 +173,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         return samples
 
     def _answers(self, X: SamplesLike, *, warn: bool = True) -> Answers:
-        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of.
+        """Return the distribution of every sample over classes or clusters, and which samples are undecided.
 
         With `warn`, new samples that are similar to no training sample with an answer give a warning.
         """

@@ -51,7 +51,7 @@ __all__ = [
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
 _LARGEST = np.iinfo(np.int32).max  # seed of random numbers
-_MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
+_MATRICES = 8.2  # of size n x n that a run holds at once, besides the kernels
 _BETA = Number(Real, 1e-100, 1e100, closed="both")  # it multiplies and divides squares of kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [_BETA, None],

@@ -370,7 +370,7 @@ class WeaveClassifier(GraphClassifier):
 def _choose(
     model: WeaveClustering | WeaveClassifier, samples: SampleSet, *, n_groups: int, graph: GraphKind
 ) -> tuple[SolverChoice, Plan]:
-    """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
+    """Return the solver for these samples, with its reason, and its plan; `graph` is what "auto" means."""
     given = model.get_params(deep=False)
     required = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
     if given.get("n_clusters") == "auto":

@@ -37,7 +37,7 @@ class KernelStack:
     index : array of shape (m,) or None
         The names of the samples, if data frames have them.
     by_name : bool
-        Whether labels are aligned by these names: not beside one matrix, as in scikit-learn.
+        Whether labels are aligned by these names: not with a single matrix, as in scikit-learn.
     counted : bool
         Whether data frames only count their samples, as of Views.
     """

@@ -171,7 +171,7 @@ def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice:
 
 
 def _or_load(required: Mapping[str, str]) -> str:
-    """Return the advice to load samples that are read in chunks, if there are solvers for all else that is asked."""
+    """Return the advice to load samples that are read in chunks, if a solver supports everything else."""
     others = {name: words for name, words in required.items() if name != "chunks"}
     able = [one.name for one in SOLVERS.values() if others.keys() <= one.supports]
     if "chunks" not in required or not able:
@@ -181,7 +181,7 @@ def _or_load(required: Mapping[str, str]) -> str:
 
 
 def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size) -> str:
-    """Return what to do if a solver needs too much memory: another that needs less, or less that is asked for."""
+    """Return what to do if a solver needs too much memory: another that needs less, or fewer samples."""
     needs = {one.name: one.memory(samples, *size) for one in SOLVERS.values()}
     need = solver.memory(samples, *size)
     free = available_memory(need) or 0
