@@ -198,7 +198,7 @@ def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], nam
     for name in ("membership_", "label_distributions_"):
         if hasattr(model, name):
             belongs = np.asarray(getattr(model, name)[sample], dtype=np.float64)
-            # a class that no sample was given in the end is no group
+            # a class that no sample was given in the end is not a group
             return belongs if len(belongs) == len(names) else belongs[np.isin(model.classes_, names)]
     weights = _edges(model, sample)
     if weights is None:
