@@ -141,6 +141,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if get_tags(self).input_tags.pairwise and scale not in (None, "auto", "none"):
             msg = f"scale={scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
             raise InvalidInputError(msg)
+        if given.get("class_mass") and given.get("propagation") == "lgc":  # far from labels all its scores are alike
+            msg = 'class_mass=True scales harmonic scores, but propagation is "lgc": leave one of the two out.'
+            raise InvalidInputError(msg)
         if beta is not None and relative_beta is not None:
             msg = (
                 f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "

@@ -255,9 +255,9 @@ class WeaveClassifier(GraphClassifier):
     %(kernels: default=auto)
     %(weave_samples: task=classes)
     class_mass : bool, default=False
-        Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
-        normalisation of Zhu, Ghahramani and Lafferty), instead of the balance of `propagation="auto"`. With few labels
-        it is less accurate where they were drawn at random, and about as accurate with equally many of each class.
+        Scale harmonic scores so that the classes take the shares that they have among the labelled samples (class mass
+        normalisation of Zhu, Ghahramani and Lafferty), instead of what `propagation="auto"` does. With few labels it is
+        less accurate where they were drawn at random, and about as accurate with equally many of each. Not with "lgc".
     propagation : {"auto", "harmonic", "lgc"}, default="auto"
         How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
         above), or by local and global consistency ("lgc", after Zhou et al., 2004),
@@ -359,7 +359,7 @@ class WeaveClassifier(GraphClassifier):
             classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs, samples.n_samples):
             choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
-            task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
+            task = LabelTask(codes, len(classes), "harmonic" if self.class_mass else self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
