@@ -17,7 +17,7 @@ from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
+from kernelweave.samples.partial_labels import encode_partial_labels, need_one_order, read_labels
 from kernelweave.samples.reader import SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.samples.view_columns import ColumnsLike
@@ -354,6 +354,7 @@ class WeaveClassifier(GraphClassifier):
         self._check_parameters()
         samples = self._read(X)
         if isinstance(samples, Chunks):  # counted while they are read
+            need_one_order(samples, y)
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
             classes, codes = read_labels(y, samples, X)
