@@ -212,6 +212,7 @@ def test_an_unknown_option_is_a_wrong_use(refused, csv):
 def test_the_columns_of_a_file_are_named_once_each(refused, csv):
     said = refused("cluster", csv, "-k", 3, "--drop", "a,b")
     assert "data.csv has no column 'a,b'; it has 'name', 'a', 'b', 'c', 'd'." in said
+    assert "An option names one column: repeat it for each." in said
 
 
 def test_of_many_columns_the_first_are_named(refused):

@@ -45,6 +45,32 @@ def test_the_probability_of_every_cluster_is_a_column(run, csv, table, model):
     np.testing.assert_allclose(found["confidence"], expected.max(axis=1), atol=1e-4)
 
 
+def test_clusters_that_hardly_stand_out_are_not_called_certain(run, tmp_path):
+    noise = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list("abcd"))
+    noise.insert(0, "id", [f"s{i}" for i in range(60)])
+    noise.to_csv(tmp_path / "noise.csv", index=False)
+    code, _, err = run("cluster", "noise.csv", "-k", 3, "--out", "result", "--quiet")
+    assert code == 0, err
+    code, _, err = run("predict", "result", "noise.csv", "--proba", "--out", "new.csv", "--quiet")
+    assert code == 0, err
+    fitted, found = pd.read_csv("result/labels.csv"), pd.read_csv("new.csv")
+    model = kernelweave.load("result/model.kw")
+    assert model.clarity_ < 0.5
+    np.testing.assert_allclose(found[["p_0", "p_1", "p_2"]], model.predict_proba(noise[list("abcd")]), atol=1e-6)
+    pd.testing.assert_frame_equal(found[["id", "label", "confidence"]], fitted, atol=2e-4)
+
+
+def test_the_confidence_is_that_of_the_label_which_need_not_be_the_likeliest(run, table, csv, tmp_path):
+    fitted = WeaveClustering(3, random_state=0).fit(table[list("abcd")])
+    fitted._graph_model.distributions[0] = np.roll([0.3, 0.7, 0.0], fitted.labels_[0])
+    fitted.save(tmp_path / "doubtful.kw")
+    model = kernelweave.load("doubtful.kw")
+    code, _, err = run("predict", "doubtful.kw", csv, "--id", "name", "--out", "new.csv", "--quiet")
+    assert code == 0, err
+    expected = model.predict_proba(table[list("abcd")])[range(len(table)), model.labels_]
+    np.testing.assert_allclose(pd.read_csv("new.csv")["confidence"], expected, atol=1e-4)
+
+
 def test_the_probability_of_every_class_has_its_name(run, csv, table, tmp_path):
     WeaveClassifier().fit(table[list("abcd")], table["kind"].where(table.index % 3 == 0, "-1")).save("classes.kw")
     _, out, _ = run("predict", "classes.kw", csv, "--id", "name", "--proba", "--json", "--quiet")

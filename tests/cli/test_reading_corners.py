@@ -1,5 +1,6 @@
 """Corners of reading that a user meets rarely: options in Python, files in parts, arrays, indexes, large files."""
 
+import json
 import zipfile
 
 import numpy as np
@@ -279,3 +280,26 @@ def test_lines_within_quotes_are_no_comments(tmp_path):
     assert table.ids == [f"s{i}" for i in range(20)]
     assert table.frame["note"].tolist() == [f"ok\n# second line {i}" for i in range(20)]
     assert any("begin with # are comments, so they are left out: 1 line" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x;.csv", "x_kg.csv", "x.tsv.gz", "x.json", "x.gct", "x.parquet"])
+def test_numbers_keep_all_their_digits(tmp_path, name):
+    path = tmp_path / name
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["x", "y", "z"])
+    frame.insert(0, "id", [f"s{i}" for i in range(40)])
+    if name == "x.json":
+        path.write_text(json.dumps(frame.to_dict(orient="records")))
+    elif name == "x.gct":
+        genes = frame.rename(columns={"id": "Name"}).set_index("Name").T.rename_axis("Name").reset_index()
+        genes.insert(1, "Description", "d")
+        path.write_text(f"#1.2\n3\t40\n{genes.to_csv(sep=chr(9), index=False)}")
+    elif name == "x.parquet":
+        frame.to_parquet(path, index=False)
+    elif name == "x;.csv":
+        frame.to_csv(path, index=False, sep=";", decimal=",")
+    elif name == "x_kg.csv":
+        frame.set_index("id").map(lambda value: f"{value!r} kg").reset_index().to_csv(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in name else ",")
+    found = read_table(path).frame
+    np.testing.assert_array_equal(found[["x", "y", "z"]], frame[["x", "y", "z"]])

@@ -9,7 +9,15 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import KGLClassifier, KGLClustering, PMKLClustering, SMKLClassifier, SMKLClustering, WeaveClustering
+from kernelweave import (
+    KGLClassifier,
+    KGLClustering,
+    PMKLClustering,
+    SMKLClassifier,
+    SMKLClustering,
+    WeaveClassifier,
+    WeaveClustering,
+)
 from kernelweave.baselines import KernelKMeans
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
@@ -98,6 +106,7 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
     [
         (SMKLClustering(21), r"n_clusters=21 is more than the n_samples=20"),
         (SMKLClustering(2, beta=1, relative_beta=1), "say the same thing twice"),
+        (WeaveClassifier(class_mass=True, propagation="lgc"), 'class_mass=True .* propagation is "lgc"'),
         (
             SMKLClustering(2, kernels="twelve"),
             "Unknown kernel recipe 'twelve': choose one of released-12.*, auto, .* 'mixed', .* 'precomputed', ",

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from kernelweave import SMKLClassifier, WeaveClassifier
+from kernelweave import Chunks, SMKLClassifier, WeaveClassifier
 from kernelweave.baselines import GFHF
 from kernelweave.errors import InvalidInputError
 
@@ -81,3 +81,15 @@ def test_labels_of_several_tables_are_scored_by_their_names():
     model = WeaveClassifier().fit(views, FEW[::-1])
     expected = accuracy_score(CLASS, model.predict(views))
     assert model.score(views, CLASS) == model.score(views, CLASS[::-1]) == expected > 0.8
+
+
+def test_labels_beside_chunks_of_data_frames_must_have_their_order():
+    chunks, model = Chunks([X[:75], X[75:]]), WeaveClassifier(random_state=0)
+    for call in (model.fit, model.fit(chunks, FEW).score):
+        with pytest.raises(InvalidInputError, match=r"in another order: pass y.loc\[X.index\]"):
+            call(chunks, FEW[::-1])
+    again = WeaveClassifier(random_state=0).fit(chunks, FEW[::-1].loc[chunks.index])
+    np.testing.assert_array_equal(again.transduction_, model.transduction_)
+    unnamed = Chunks([X[:75].to_numpy(), X[75:].to_numpy()])
+    assert unnamed.index is None
+    np.testing.assert_array_equal(model.fit(unnamed, FEW).transduction_, again.transduction_)

@@ -240,7 +240,12 @@ BAD = np.where(np.arange(60)[:, None] == 7, [1.0, np.nan, 2.0], X[:, :3])
         (X, {"views": {}}, "views must be a dict of names and columns"),
         (X, {"views": {"a": [0, 6]}}, r"views\['a'\] asks for column 6, but X has 6 columns"),
         (X, {"views": {"a": slice(6, 9)}}, r"views\['a'\] = slice\(6, 9, None\) takes no column"),
-        (X, {"views": {"a": ["x"]}}, r"views\['a'\] names columns, but X has none"),
+        (X, {"views": {"a": ["x"]}}, r"views\['a'\] names columns, but X has no texts as names of columns"),
+        (
+            pd.DataFrame(X, columns=pd.MultiIndex.from_product([["m"], range(X.shape[1])])),
+            {"views": {"a": "m"}},
+            r"views\['a'\] names columns, but X has no texts as names of columns",
+        ),
         (X, {"views": {"a": np.ones(5, dtype=bool)}}, r"mask of shape \(5,\), but X has 6 columns"),
         (pd.DataFrame(X, columns=list("abcdef")), {"views": {"a": ["x"]}}, "column 'x', which X does not have"),
     ],

@@ -221,6 +221,19 @@ def test_class_mass_gives_classes_the_shares_of_the_labels(digits, known):
     assert_allclose(free.embedding_, scaled.embedding_)
 
 
+@pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
+def test_class_masses_are_those_of_harmonic_scores_with_every_solver(digits, solver):
+    X, y = digits
+    partial = np.full(len(y), -1)  # fewer than one label in 50 samples, for which "auto" is "lgc" with "local"
+    for digit, n in ((0, 4), (1, 3)):
+        partial[np.flatnonzero(y == digit)[:n]] = digit
+    of_auto, of_harmonic = (
+        WeaveClassifier(class_mass=True, propagation=how, solver=solver, random_state=0).fit(X, partial)
+        for how in ("auto", "harmonic")
+    )
+    assert_array_equal(of_auto.label_distributions_, of_harmonic.label_distributions_)
+
+
 def test_parts_of_the_graph_without_labels_are_told_and_uniform():
     X, y = make_blobs([30, 30, 30], n_features=3, cluster_std=0.1, center_box=(-100, 100), random_state=0)
     partial = np.where((np.arange(90) % 5 == 0) & (y < 2), y, -1)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats.contingency import association as cramer
 from sklearn.metrics import adjusted_rand_score
@@ -50,6 +51,14 @@ def test_p_values_of_noise_are_uniform():
     p = np.array([each.p_value for each in associate(KIND, noise, n_permutations=99).columns])
     assert 0.01 <= np.mean(p <= 0.05) <= 0.1
     assert 0.4 < p.mean() < 0.6
+
+
+def test_a_series_is_one_column_and_aligned_like_a_data_frame(metadata):
+    ids = [f"s{i}" for i in range(60)]
+    clusters, named = pd.Series(KIND, index=ids), metadata.set_axis(ids)
+    expected = associate(clusters, named[["site"]]).table
+    pd.testing.assert_frame_equal(associate(clusters, named["site"][::-1]).table, expected)
+    assert associate(KIND, pl.Series("age", metadata["age"].to_numpy())).columns[0].name == "age"
 
 
 def test_counts_and_quartiles_are_given_for_every_cluster(metadata):

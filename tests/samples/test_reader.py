@@ -254,7 +254,7 @@ def test_columns_of_views_are_given_by_slice_position_mask_or_name(columns):
     [
         ([4], "asks for column 4, but X has 4 columns"),
         ([True, False], r"is a mask of shape \(2,\), but X has 4 columns"),
-        (["z"], "names columns, but X has none"),
+        (["z"], "names columns, but X has no texts as names of columns"),
         (slice(2, 2), "takes no column of X"),
         ([], "takes no column of X"),
         (slice("a", "b"), "takes no column of X"),

@@ -18,8 +18,7 @@ def labelled(groups):
     return X, y, codes
 
 
-@pytest.mark.parametrize("method", ["lgc", "harmonic"])
-@pytest.mark.parametrize("class_mass", [False, True])
+@pytest.mark.parametrize(("method", "class_mass"), [("lgc", False), ("harmonic", False), ("harmonic", True)])
 def test_few_labels_suffice_for_groups(labelled, classify, method, class_mass):
     X, y, codes = labelled
     found = classify(X, codes, propagation=method, class_mass=class_mass)

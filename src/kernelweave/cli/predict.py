@@ -19,7 +19,7 @@ from kernelweave.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from kernelweave._types import Array, Matrix
+    from kernelweave._types import Array, Matrix, Vector
     from kernelweave.cli._inputs import Frames, Inputs
 
 __all__ = ["predict"]
@@ -115,18 +115,24 @@ def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple
     from kernelweave.cli._far_values import say_far
 
     say_far(part.X, getattr(getattr(fitted, "file_reading_", None), "ranges", {}))
-    labels, P = _answers(fitted, part.X)
+    labels, P, confidence = _answers(fitted, part.X)
     shares = [[f"{share:.6f}" for share in row] for row in P] if proba else [[]] * len(P)
-    sure = (f"{most:.4f}" for most in P.max(axis=1))
-    return [(i, str(label), most, *row) for i, label, most, row in zip(part.ids, labels, sure, shares, strict=True)]
+    sure = (f"{share:.4f}" for share in confidence)
+    return [(i, str(label), own, *row) for i, label, own, row in zip(part.ids, labels, sure, shares, strict=True)]
 
 
-def _answers(fitted: BaseEstimator, X: Frames) -> tuple[Array, Matrix]:
-    """Return labels and probabilities; a model of the package computes both at once."""
-    if hasattr(fitted, "_labels_of"):
-        found = fitted._answers(X)
-        return fitted._labels_of(found), found.distributions
-    return fitted.predict(X), fitted.predict_proba(X)
+def _answers(fitted: BaseEstimator, X: Frames) -> tuple[Array, Matrix, Vector]:
+    """Return labels, probabilities and confidence; a model of the package computes all at once.
+
+    The confidence is the largest probability, but of a cluster that of the label: a sample of the fit keeps its
+    cluster, which need not be the likeliest one.
+    """
+    if not hasattr(fitted, "_labels_of"):
+        P = fitted.predict_proba(X)
+        return fitted.predict(X), P, P.max(axis=1)
+    found = fitted._answers(X)
+    labels, P = fitted._labels_of(found), fitted._shares_of(found)
+    return labels, P, P.max(axis=1) if hasattr(fitted, "classes_") else P[range(len(P)), labels]
 
 
 def _groups(fitted: BaseEstimator) -> list[str]:

@@ -117,7 +117,7 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
             equal entries, with a warning.
         """
         check_is_fitted(self)
-        return self._answers(X).distributions
+        return self._shares_of(self._answers(X))
 
     def undecided(self, X: SamplesLike) -> Mask:
         """Return which samples are similar to no training sample with a class.
@@ -139,6 +139,10 @@ class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
         """Return the classes of samples whose distributions are known."""
         likeliest: Array = self.classes_[found.distributions.argmax(axis=1)]
         return likeliest
+
+    def _shares_of(self, found: Answers) -> Matrix:
+        """Return the probability of every class for samples whose distributions are known."""
+        return found.distributions
 
 
 class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]

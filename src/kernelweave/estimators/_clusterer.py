@@ -64,7 +64,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             Rows sum to one. A new sample that is similar to nothing has equal entries, with a warning.
         """
         check_is_fitted(self)
-        return self._doubted(self._answers(X).distributions)
+        return self._shares_of(self._answers(X))
 
     def transform(self, X: SamplesLike) -> Matrix:
         """Return every sample in the embedding: `embedding_` of training samples, the mean of neighbours for new ones.
@@ -131,6 +131,10 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """Return the clusters of samples whose distributions are known."""
         likeliest = found.distributions.argmax(axis=1).astype(np.int32)
         return np.where(found.known >= 0, self.labels_[found.known], likeliest)
+
+    def _shares_of(self, found: Answers) -> Matrix:
+        """Return how far samples whose distributions are known belong to every cluster."""
+        return self._doubted(found.distributions)
 
     @property
     def _n_features_out(self) -> int:

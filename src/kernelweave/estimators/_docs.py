@@ -24,8 +24,8 @@ kernels : str, KernelBank, list or dict of kernels, default="{default}"
     ``{{"words": Cosine(), "links": "released-7"}}``; anything else is used for every view.
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
-    ``{{"words": slice(0, 500), "links": slice(500, None)}}``; every view gets its own kernels. Not with several
-    tables, which are views by themselves.
+    ``{{"words": slice(0, 500), "links": slice(500, None)}}``; every view gets its own kernels. Whole numbers are
+    positions, also where columns have numbers as names. Not with several tables, which are views by themselves.
 """,
     "kernel": """
 kernel : kernel, str or callable, default=None

@@ -21,6 +21,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import ThreadpoolController
 
 from kernelweave._types import Array, Mask, Matrix, Vector
+from kernelweave.blas import given_back
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -139,6 +140,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         scale, beta, relative_beta = (given.get(name) for name in ("scale", "beta", "relative_beta"))
         if get_tags(self).input_tags.pairwise and scale not in (None, "auto", "none"):
             msg = f"scale={scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."
+            raise InvalidInputError(msg)
+        if given.get("class_mass") and given.get("propagation") == "lgc":  # far from labels all its scores are alike
+            msg = 'class_mass=True scales harmonic scores, but propagation is "lgc": leave one of the two out.'
             raise InvalidInputError(msg)
         if beta is not None and relative_beta is not None:
             msg = (
@@ -318,7 +322,7 @@ def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
         n_jobs = 1
     pools, others = _pools(len(sys.modules))
     most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
-    with pools.limit(limits=most), others.limit(limits=1):
+    with given_back(pools), pools.limit(limits=most), others.limit(limits=1):
         yield
 
 

@@ -17,7 +17,7 @@ from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.partial_labels import encode_partial_labels, read_labels
+from kernelweave.samples.partial_labels import encode_partial_labels, need_one_order, read_labels
 from kernelweave.samples.reader import SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.samples.view_columns import ColumnsLike
@@ -255,9 +255,9 @@ class WeaveClassifier(GraphClassifier):
     %(kernels: default=auto)
     %(weave_samples: task=classes)
     class_mass : bool, default=False
-        Scale the scores so that the classes take the shares that they have among the labelled samples (class mass
-        normalisation of Zhu, Ghahramani and Lafferty), instead of the balance of `propagation="auto"`. With few labels
-        it is less accurate where they were drawn at random, and about as accurate with equally many of each class.
+        Scale harmonic scores so that the classes take the shares that they have among the labelled samples (class mass
+        normalisation of Zhu, Ghahramani and Lafferty), instead of what `propagation="auto"` does. With few labels it is
+        less accurate where they were drawn at random, and about as accurate with equally many of each. Not with "lgc".
     propagation : {"auto", "harmonic", "lgc"}, default="auto"
         How labels spread: so that every unlabelled sample has the mean score of its neighbours ("harmonic", as
         above), or by local and global consistency ("lgc", after Zhou et al., 2004),
@@ -354,12 +354,13 @@ class WeaveClassifier(GraphClassifier):
         self._check_parameters()
         samples = self._read(X)
         if isinstance(samples, Chunks):  # counted while they are read
+            need_one_order(samples, y)
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
             classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs, samples.n_samples):
             choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
-            task = LabelTask(codes, len(classes), self.propagation, self.class_mass)
+            task = LabelTask(codes, len(classes), "harmonic" if self.class_mass else self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}

@@ -141,7 +141,7 @@ def associate(
     ----------
     model : fitted estimator, or array of shape (n_samples,)
         A clusterer, a classifier, or the label of every sample.
-    metadata : data frame or array of shape (n_samples, n_columns)
+    metadata : data frame, series, or array of shape (n_samples, n_columns)
         One row per sample, in the order of the samples. If the model was fitted on tables with an index
         (`sample_names_`), or the labels are a pandas Series with one, a data frame with an index is aligned by it, and
         may lack samples. Entries may be missing:
@@ -174,6 +174,8 @@ def associate(
     check_whole(n_permutations, "n_permutations", 1)
     check_seed(random_state)
     kind, names, codes = groups_of(model)
+    if len(getattr(metadata, "shape", ())) == 1 and hasattr(metadata, "to_frame"):  # a series of pandas or polars
+        metadata = metadata.to_frame()
     columns = read_columns(metadata, len(codes), model, gaps=True)
     rng = np.random.default_rng(random_state)
     values = columns.take(range(len(columns)))

@@ -60,6 +60,7 @@ class Chunks:
 
     def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)
+        self.index = _index_of(X)  # names of the samples: labels in another order are refused
         self.asks = {"chunks": "samples that are read in chunks"}
 
     @property
@@ -114,6 +115,15 @@ def _source(X: Any) -> Source:
         f"that returns one, or a table; got {type(X).__name__}."
     )
     raise InvalidInputError(msg)
+
+
+def _index_of(X: Any) -> Any:
+    """Return the index of a data frame of pandas, or of a list of them, one below the other; None of anything else."""
+    frames = X if isinstance(X, list | tuple) else [X]
+    found: list[Any] = [getattr(frame, "index", None) for frame in frames]
+    if not found or not all(hasattr(index, "get_indexer") for index in found):
+        return None
+    return found[0].append(found[1:])
 
 
 def table_source(X: Samples) -> Source:

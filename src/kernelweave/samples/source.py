@@ -17,10 +17,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
+from kernelweave.blas import given_back
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.numbers import as_samples
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shrunk
@@ -244,11 +245,12 @@ def chosen(source: Source, each: Sequence[Any] | None) -> Iterator[tuple[Any, ..
 @contextmanager
 def in_process(n_jobs: int | None) -> Iterator[Run]:
     """Yield a Run of `n_jobs` threads; None for as many as BLAS uses, -1 for all cores."""
+    pools = ThreadpoolController()
     if n_jobs is None:
-        n_threads = max((pool["num_threads"] for pool in threadpool_info()), default=1)
+        n_threads = max((pool["num_threads"] for pool in pools.info()), default=1)
     else:
         n_threads = effective_n_jobs(n_jobs)
-    with threadpool_limits(1):
+    with given_back(pools), pools.limit(limits=1):
         yield Run(n_threads)
 
 

@@ -51,7 +51,10 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
 
 def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
     if names is None:
-        msg = f"views[{view!r}] names columns, but X has none: pass a data frame, or give positions; got {spec!r}."
+        msg = (
+            f"views[{view!r}] names columns, but X has no texts as names of columns: pass a data frame that has, or "
+            f"give positions; got {spec!r}."
+        )
         raise InvalidInputError(msg)
     place = {name: i for i, name in enumerate(names)}
     unknown = [name for name in wanted.tolist() if name not in place]

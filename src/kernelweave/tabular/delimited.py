@@ -153,6 +153,7 @@ def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) 
     """Return the columns that may be ids, or are labels, and the options of pandas."""
     options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
     options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
+    options["float_precision"] = "round_trip"  # a sample is that of a fit in Python only if all digits are the same
     keys = options["names"] = columns_of(layout)
     marked = [key for key in keys if key in (wishes.id, wishes.labels, found) or is_unnamed(key)]
     options["dtype"] = {key: str for key in keys if texts and key not in marked}

@@ -81,10 +81,9 @@ def _check(cells: Any, sizes: _Sizes, path: Path) -> None:
 
 def _numbers(values: Any, names: Any, sizes: _Sizes, path: Path) -> Any:
     """Return the cells as numbers; NA and empty cells are missing."""
-    pd = pandas()
     known = values.apply(lambda column: column.str.strip())
     known = known.mask(known.isin(["", "NA", "na", "NaN", "nan"]))
-    numbers = known.apply(pd.to_numeric, errors="coerce")
+    numbers = known.apply(_read)
     wrong = (numbers.isna() & known.notna()).to_numpy()
     if wrong.any():
         i, j = (int(place[0]) for place in wrong.nonzero())
@@ -94,6 +93,13 @@ def _numbers(values: Any, names: Any, sizes: _Sizes, path: Path) -> Any:
         )
         raise InvalidInputError(msg)
     return numbers
+
+
+def _read(texts: Any) -> Any:
+    """Return a column of texts as numbers with all their digits, of which `to_numeric` may lose the last."""
+    numbers = pandas().to_numeric(texts, errors="coerce")
+    exact = numbers.dtype.kind == "f" and numbers.isna().equals(texts.isna())
+    return texts.astype("float64") if exact else numbers
 
 
 def _distinct(names: Sequence[str]) -> tuple[list[str], str | None]:

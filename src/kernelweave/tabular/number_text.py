@@ -168,7 +168,8 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
         return None
     if are_codes(name, cells["number"].unique()):
         return None
-    values = pd.to_numeric(_plain(cells["sign"].fillna("") + cells["number"], style), errors="coerce")
+    plain = _plain(cells["sign"].fillna("") + cells["number"], style)
+    values = pd.to_numeric(plain, errors="coerce")
     if values.isna().any():
         return _slips(column, texts[values.index], values.isna(), style)
     notes = [f"column {name!r}: {negative}"] if negative else []
@@ -178,7 +179,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     if kinds[0]:
         example = f"{shown(texts[~blank].iloc[0])} is {values.iloc[0]:g}"
         notes.append(f"column {name!r} is read as numbers in {kinds[0]} ({example})")
-    values = values.astype("float64")
+    values = plain.astype("float64")  # those of `to_numeric` may differ in the last digit
     if len(signs):
         values, note = _limited(values, signs, texts, limits)
         what = "is a limit" if len(signs) == 1 else "are limits"

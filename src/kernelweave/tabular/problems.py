@@ -66,5 +66,8 @@ def need_column(columns: Sequence[str], column: str, source: str) -> str:
     """Return the name of a column; raise if the table has no such column."""
     if column not in columns:
         msg = f"{source} has no column {column!r}; it has {shown_names(columns, 12)}."
+        several = [part.strip() for part in column.split(",")]
+        if len(several) > 1 and set(several) <= set(columns):
+            msg += " An option names one column: repeat it for each."
         raise InvalidInputError(msg)
     return column

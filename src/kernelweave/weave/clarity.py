@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kernelweave._types import Vector, WeightsLike
+from kernelweave.blas import given_back
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
@@ -83,7 +84,8 @@ class Clarity:
             return 1.0
         chance, gap, beyond = 0.0, np.inf, np.inf
         signs = not take_negatives(self._kernels)
-        with threadpool_limits(1, user_api="blas"):  # the matrices are too small for more
+        pools = ThreadpoolController()
+        with given_back(pools), pools.limit(limits=1, user_api="blas"):  # the matrices are too small for more
             values, agreement = self._measured(sample, rng)
             for _ in range(_DRAWS):
                 cloud, normal = self._measured(without_structure(sample, rng, "normal", signs=signs), rng)
