@@ -173,7 +173,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         self
         """
         self._validate_params()
-        samples = self._read(X)
+        samples = self._read(X, y)
         if isinstance(samples, Chunks):
             raise self._no_chunks()
         classes, codes = read_labels(y, samples, X)

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from threadpoolctl import ThreadpoolController
 
-from kernelweave._types import Array, Mask, Matrix, Vector
+from kernelweave._types import Array, LabelsLike, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -30,8 +30,10 @@ from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
+from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
+from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
@@ -147,8 +149,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             )
             raise InvalidInputError(msg)
 
-    def _read(self, X: SamplesLike) -> SampleSet:
-        """Return the samples of `fit`, at least as many as clusters."""
+    def _read(self, X: SamplesLike, y: LabelsLike | None = None) -> SampleSet:
+        """Return the samples of `fit`, at least as many as clusters; y are the labels of a classifier."""
         pairwise = get_tags(self).input_tags.pairwise
         reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
         samples = read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
@@ -156,6 +158,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(c, str) and n is not None and c > n:
             msg = f"n_clusters={c} is more than the n_samples={n} given: lower n_clusters, or pass more samples."
             raise InvalidInputError(msg)
+        if isinstance(samples, Views) and "mixed" in samples.asks:
+            samples = without_unrelated(samples, None if y is None else read_labels(y, samples, X)[1])
         return samples
 
     def _no_chunks(self) -> InvalidInputError:

@@ -352,7 +352,7 @@ class WeaveClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        samples = self._read(X)
+        samples = self._read(X, y)
         if isinstance(samples, Chunks):  # counted while they are read
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
