@@ -25,7 +25,7 @@ from kernelweave.solve import Problem, Scheme, minimise, smkl
 
 Row = dict[str, Any]
 
-# what the released loop calls and its folder may lack; k-means and scores are no part of an iteration
+# what the released loop calls and its folder may lack; k-means and scores are not part of an iteration
 _STUBS = {
     "eig1.m": """function [V, values, all] = eig1(A, c, largest)
   [V, D] = eig((A + A') / 2); [all, order] = sort(diag(D));

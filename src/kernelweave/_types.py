@@ -1,4 +1,4 @@
-"""The types that all rooms share: arrays inside, and what a user may pass outside."""
+"""The types that all packages share: arrays inside, and what a user may pass."""
 
 from __future__ import annotations
 

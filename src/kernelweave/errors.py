@@ -35,7 +35,7 @@ class NotEnoughMemoryError(KernelweaveError, MemoryError):
 
 
 class BadFileError(KernelweaveError, ValueError):
-    """A file is no saved model, or it is damaged, or of a later version."""
+    """A file is not a saved model, or it is damaged, or of a later version."""
 
 
 class NewSamplesError(InvalidInputError, NotImplementedError):

@@ -1,4 +1,4 @@
-"""How much memory a fit will take, and whether it is there, asked before anything large is allocated."""
+"""How much memory is available, checked before anything large is allocated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _bytes(given: str) -> int:
 
 
 def check_memory(need: int, *, what: str, advice: str) -> None:
-    """Refuse, before allocating, what does not fit; the error names the need, what there is and the way on."""
+    """Raise an error, before anything is allocated, if `need` bytes are not available; it says what to do instead."""
     free = available_memory(need)
     if free is not None and need > free:
         msg = f"{what} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."

@@ -1,4 +1,4 @@
-"""The number of clusters without labels: what several graphs of the samples say, beside samples without structure."""
+"""The number of clusters without labels: several graphs of the samples, compared with samples without structure."""
 
 from __future__ import annotations
 

@@ -33,6 +33,13 @@ CASES = {
     ),
     "Found 1 sample in X": lambda: WeaveClustering(2).fit(pd.DataFrame({"a": ["x"], "b": [1.0]})),
     "got 1 dimension, shape (3,)": lambda: Gaussian(1.0).gram(X[0], X),
+    "View 'b' has no index to align its 2 rows by, but 'a' has, of 1 sample:": lambda: Views(
+        {"a": pd.DataFrame(X[:1], index=["p"]), "b": X[:2]}
+    ),
+    "must be a mask of 1 sample, their positions": lambda: Views({"a": X[:1]}, missing={"a": [True, False]}),
+    "must hold every sample once, 1 sample.": lambda: Views(
+        {"a": pd.DataFrame(X[:1], index=["p"])}, missing={"a": pd.Series([True], index=["q"])}
+    ),
     "too small for 2 kernels": lambda: RMKKM(2, kernels=[Gaussian(), Gaussian(2.0)], gamma=1e-6).fit(X),
 }
 
@@ -55,6 +62,10 @@ def test_a_model_of_one_kernel_is_not_told_to_take_fewer(monkeypatch, model, tol
     with pytest.raises(NotEnoughMemoryError, match=re.escape(told)) as raised:
         model.fit(X)
     assert advice in str(raised.value)
+
+
+def test_views_of_one_sample_count_it_in_the_singular():
+    assert repr(Views({"a": X[:1]})) == "Views(a: 1 of 1 sample, 3 columns)"
 
 
 def test_no_message_leaves_the_number_open():

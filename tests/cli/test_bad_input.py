@@ -154,11 +154,11 @@ def test_archives_must_hold_matrices_of_the_same_samples(refused):
     np.save("cube.npy", np.ones((3, 3, 3)))
     assert "must hold one matrix" in refused("cluster", "cube.npy", "-k", 2)
     np.save("complex.npy", np.eye(3) * 1j)
-    assert "no number" in refused("cluster", "complex.npy", "-k", 2)
+    assert "not a number" in refused("cluster", "complex.npy", "-k", 2)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", pickle.dumps(Bomb())], ids=["empty", "nonsense", "pickle"])
-def test_a_model_that_is_none(refused, csv, tmp_path, content):
+def test_a_file_that_is_not_a_model_is_refused(refused, csv, tmp_path, content):
     (tmp_path / "model.kw").write_bytes(content)
     assert "model.kw" in refused("predict", "model.kw", csv, "--id", "name")
     assert "model.kw" in refused("report", "model.kw")

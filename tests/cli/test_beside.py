@@ -169,7 +169,7 @@ def test_names_of_other_clusters_are_refused(run, refused, csv, tmp_path):
     run("cluster", csv, "--id", "name", "-k", 3, "--out", "found")
     (tmp_path / "names.csv").write_text("label,name\n9,late\n")
     said = refused("report", "found", "--force", "--names", "names.csv")
-    assert "names has the label '9', which is none of the model's" in said
+    assert "names has the label '9', which the model does not have" in said
     (tmp_path / "names.csv").write_text("cluster,called\n1,late\n")
     said = refused("report", "found", "--force", "--names", "names.csv")
     assert "names.csv must have the columns label and name, as the file that the report saves; got cluster" in said

@@ -68,7 +68,7 @@ def test_no_thousands_begin_with_zero(tmp_path):
 def test_few_numbers_in_another_style_are_named(tmp_path):
     columns = {"c": edited(PEOPLE, "3,5")}
     with pytest.raises(
-        TableError, match=r"'c' holds '3,5' in row 31, which is no number if '\.' is the decimal mark"
+        TableError, match=r"'c' holds '3,5' in row 31, which is not a number if '\.' is the decimal mark"
     ) as e:
         read(tmp_path, columns, thousands=",")
     assert [way.options for way in e.value.problems[0].ways] == [{"missing": ("c=3,5",)}, {"drop": "c"}]

@@ -254,7 +254,7 @@ KINDS = [
         BOTH,
         IDS,
         FIRST,
-        ("its second row holds units ('m', 'kg'), so it is no sample", "the column 'id' holds the ids"),
+        ("its second row holds units ('m', 'kg'), so it is not a sample", "the column 'id' holds the ids"),
     ),
     Kind("unit_row.tsv", UNITS.replace(",", "\t"), BOTH, IDS, FIRST, ("holds units ('m', 'kg')",)),
     Kind(

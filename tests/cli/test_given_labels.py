@@ -1,4 +1,4 @@
-"""The labels of `classify` are no features, and what stands for no label is no class."""
+"""The labels of `classify` are not features, and marks of a missing label are not a class."""
 
 import json
 

@@ -72,7 +72,7 @@ def test_a_second_row_of_words_is_no_row_of_units(tmp_path, row):
     table = read_table(tmp_path / "data.csv")
     assert table.frame.shape == values.shape
     assert table.units == {}
-    assert any("belongs to the header, so it is no sample" in note for note in table.notes)
+    assert any("belongs to the header, so it is not a sample" in note for note in table.notes)
 
 
 def test_a_first_sample_without_data_stays_a_sample(tmp_path):

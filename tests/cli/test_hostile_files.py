@@ -114,7 +114,7 @@ def test_all_problems_of_all_files_are_listed_with_one_command_that_works(run, r
     table[["name", "c", "d"]].to_csv("two.csv", index=False)
     given = ("cluster", "one.csv", "two.csv", "-k", "3", "--kernels", "released-7")  # which take no missing cells
     said = refused(*given)
-    assert "one.csv: column 'e' holds 'x' in row 9, which is no number." in said
+    assert "one.csv: column 'e' holds 'x' in row 9, which is not a number." in said
     assert "one.csv: column 'b' has no value in row 4. Pass --drop b (leave it out)." in said
     assert "two.csv: column 'c' has no value in row 6 and 1 other. Pass --drop c (leave it out)." in said
     assert "This command settles all of it:" in said

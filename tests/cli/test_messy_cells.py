@@ -58,7 +58,7 @@ def test_measured_numbers_with_some_words_are_never_left_out_as_free_text(refuse
     texts = [word if i % every == 0 else f"{v / 1000:.2f}" for i, v in enumerate(VALUES)]
     written(tmp_path / "data.csv", x=texts, y=VALUES)
     message = refused("cluster", "data.csv", "-k", 2)
-    assert f"column 'x' holds {word!r} in row 1, which is no number." in message
+    assert f"column 'x' holds {word!r} in row 1, which is not a number." in message
     assert run("cluster", "data.csv", "-k", 2, "--missing", f"x={word}")[0] == 0
 
 

@@ -65,7 +65,7 @@ def test_marks_that_the_numbers_do_not_have_are_refused(run, refused, table, giv
     WRITERS[".csv"](table.drop(columns="kind"))
     said = refused("cluster", "data.csv", *given)
     assert "data.csv: column 'a', 'b', 'c' and 1 more holds numbers with a decimal point" in said
-    assert f"but {' '.join(given)} says that a point is none" in said
+    assert f"but {' '.join(given)} says that a point is not one" in said
     table[list("abcd")].to_csv("data.csv", index=False, sep=";", decimal=",")
     assert run("cluster", "data.csv", *given, "-k", 3)[0] == 0
 

@@ -220,13 +220,13 @@ def test_texts_whose_comma_may_mean_either_are_refused_in_files_with_types_too(t
     ],
 )
 @pytest.mark.parametrize("below", ["", "\n", "Source: WHO 2020\n", 'Source: "WHO" 2020\n'])
-def test_a_last_entry_of_several_lines_is_no_remark_below_the_table(tmp_path, last, below):
+def test_a_last_entry_of_several_lines_is_not_a_remark_below_the_table(tmp_path, last, below):
     rows = "".join(f"p{i},{i},{i % 7},word {i % 3}\n" for i in range(59))
     (tmp_path / "data.csv").write_text(f"id,a,b,note\n{rows}{last}\n{below}")
     table = read_table(tmp_path / "data.csv")
     assert len(table.frame) == 60
     assert table.frame["a"].iloc[-1] == 1
-    assert any("no row of the table" in note for note in table.notes) == bool(below.strip())
+    assert any("not a row of the table" in note for note in table.notes) == bool(below.strip())
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def summed():
 
 
 def test_a_last_row_of_sums_without_a_name_gets_a_hint(tmp_path, summed):
-    told = "its last row holds the sums of the rows above it. If it is no sample, remove it from the file."
+    told = "its last row holds the sums of the rows above it. If it is not a sample, remove it from the file."
     assert told in notes_of(summed, tmp_path / "data.csv")
     named = summed.assign(name=[*(f"s{i}" for i in range(20)), None])
     assert told in notes_of(named, tmp_path / "data.csv")
@@ -100,7 +100,7 @@ def test_rows_that_are_called_totals_but_sum_up_nothing_stay_with_a_note(tmp_pat
     table = sectioned("Subtotal {}")
     table.loc[6, "a"] += 1
     said = notes_of(table, tmp_path / "data.csv")
-    assert "'Subtotal A' is called a sum, but is none of the rows above it. If it is no sample" in said
+    assert "'Subtotal A' is called a sum, but is none of the rows above it. If it is not a sample" in said
     assert len(read_table(tmp_path / "data.csv").frame) >= 19
 
 

@@ -78,10 +78,10 @@ KINDS = [
         "\n".join(["id,age,crp", *(f"{i},{a},{'<' if c == 0.5 else ''}{c} mg/L" for i, a, c in PEOPLE.to_numpy())]),
         ("numbers in mg/L", "read as 0.5 for '<0.5 mg/L'"),
     ),
-    Kind("source.csv", TEXT + "Source: WHO 2020\n", ("its last line is no row of the table", "'Source: WHO 2020'")),
+    Kind("source.csv", TEXT + "Source: WHO 2020\n", ("its last line is not a row of the table", "'Source: WHO 2020'")),
     Kind("commas.csv", TEXT + "Source: WHO, 2020\n", ("so left out ('Source: WHO')",)),
     Kind("padded.csv", TEXT + ",,\n* fasting,,\n", ("so left out ('* fasting')",)),
-    Kind("notes.csv", TEXT + "\nMeasured in 2020 by the clinic\nTotal\n", ("its last 2 lines are no rows",)),
+    Kind("notes.csv", TEXT + "\nMeasured in 2020 by the clinic\nTotal\n", ("its last 2 lines are not rows",)),
     Kind("total.tsv", TEXT.replace(",", "\t") + "Total\n", ("so left out ('Total')",)),
     Kind("source16.csv", (TEXT + "Quelle: Müller\n").encode("utf-16"), ("so left out ('Quelle: Müller')",)),
     Kind("x.tab", TEXT.replace(",", "\t"), ()),
@@ -174,7 +174,7 @@ def test_the_report_says_how_the_file_was_read(run, tmp_path):
         page = (tmp_path / "data-clusters" / "report.html").read_text(encoding="utf-8")
         assert "How the files were read" in page
         assert "1 cell of column &#39;crp&#39; is a limit, read as 0.5 for &#39;&lt;0.5&#39;" in page
-        assert "its last line is no row of the table, so left out (&#39;Source: WHO&#39;)" in page
+        assert "its last line is not a row of the table, so left out (&#39;Source: WHO&#39;)" in page
 
 
 def test_limits_can_be_refused(refused, tmp_path):
@@ -236,7 +236,7 @@ def test_the_first_sheet_with_a_table_is_read_or_the_one_that_is_named(run, refu
         ("1\t2\n", r"must begin with #1\.2 or #1\.3; got '1'"),
         ("#1.2\nmany\n", "its second line must hold 2 whole numbers; got 'many'"),
         (gct().replace("2\t6", "3\t6"), "says that it has 3 rows and 6 samples, but it has 2 and 6"),
-        (gct().replace("31.0", "old"), "'age' of 's1' is 'old', which is no number"),
+        (gct().replace("31.0", "old"), "'age' of 's1' is 'old', which is not a number"),
     ],
 )
 def test_a_gct_file_that_is_damaged_is_refused(tmp_path, content, said):
@@ -274,7 +274,7 @@ def test_json_that_is_no_table_is_refused(tmp_path, content, said):
 
 
 def test_lines_that_are_no_records_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"line 2 is no record, such as \{\"a\": 1\}, but '\[1\]'"):
+    with pytest.raises(InvalidInputError, match=r"line 2 is not a record, such as \{\"a\": 1\}, but '\[1\]'"):
         read_table(write(tmp_path / "x.jsonl", '{"a": 1}\n[1]\n'))
 
 

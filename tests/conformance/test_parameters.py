@@ -1,6 +1,7 @@
 """Parameters that no model can use are refused by name, before X is looked at."""
 
 from numbers import Integral
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -69,6 +70,23 @@ def test_switches_that_are_not_booleans_are_refused_by_name(cls):
 @pytest.mark.parametrize("cls", ESTIMATORS)
 def test_every_parameter_but_kernels_has_a_constraint(cls):
     assert set(cls().get_params()) - set(cls._parameter_constraints) <= {"kernels", "kernel"}
+
+
+def words_of(annotation):
+    """Return the texts that a type allows by name."""
+    if get_origin(annotation) is Literal:
+        return {value for value in get_args(annotation) if isinstance(value, str)}
+    return {word for part in get_args(annotation) for word in words_of(part)}
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_the_types_name_the_words_that_are_allowed(cls):
+    types = get_type_hints(cls.__init__)
+    allowed = {
+        name: {word for one in kinds if isinstance(one, StrOptions) for word in one.options}
+        for name, kinds in constrained(cls, object).items()
+    }
+    assert {name: words_of(types[name]) for name in allowed} == allowed
 
 
 @pytest.mark.parametrize("value", ["2", 1.5, True, 0, 10**30])

@@ -25,7 +25,6 @@ from kernelweave.kernels import (
     SelfTuning,
     as_kernel,
     recipe,
-    vector_kernels,
 )
 from kernelweave.kernels.bank import weighted_products
 
@@ -136,8 +135,8 @@ def test_fit_changes_the_bank_in_place_and_returns_it(bank, X):
 
 
 def test_kernels_of_several_widths_share_the_largest_distance(X, monkeypatch):
-    calls, distances = [], vector_kernels._cityblock
-    monkeypatch.setattr(vector_kernels, "_cityblock", lambda pair: calls.append(1) or distances(pair))
+    calls, distances = [], Laplacian.distances
+    monkeypatch.setattr(Laplacian, "distances", lambda self, pair: calls.append(1) or distances(self, pair))
     near, far, euclidean = KernelBank([Laplacian(0.1), Laplacian(1), Gaussian(1)]).fit(X).kernels
     assert len(calls) == 1
     assert near.diameter == far.diameter == Laplacian().fit(X).diameter != euclidean.diameter

@@ -75,7 +75,7 @@ def test_a_comparison_is_shown_in_the_order_of_the_page(clusterer, blobs):
     rows = re.findall(r'<th scope="row">(\d)</th>((?:<td class="number">\d+</td>)+)', part)[:3]
     assert [name for name, _ in rows] == ["1", "2", "3"]
     assert [sum(map(int, re.findall(r">(\d+)<", cells))) for _, cells in rows] == sorted(sizes, reverse=True)
-    with pytest.raises(InvalidInputError, match="comparison has the cluster 'a', which is none of the model's"):
+    with pytest.raises(InvalidInputError, match="comparison has the cluster 'a', which the model does not have"):
         model_report(clusterer, comparison=compare_clusterings(["a"] * 90, blobs[1]))
 
 

@@ -156,7 +156,7 @@ def test_a_mask_of_missing_samples_is_aligned_by_its_index():
     mask = pd.Series([True, False, False, False, False, False], index=IDS)
     views = Views({"a": frame(A), "b": frame(B)}, missing={"b": mask.iloc[::-1]})
     assert_array_equal(views.present[1], [0, 1, 1, 1, 1, 1])
-    with pytest.raises(InvalidInputError, match=r"The index of missing\['b'\] must hold each of the 6 samples once"):
+    with pytest.raises(InvalidInputError, match=r"The index of missing\['b'\] must hold every sample once, 6 samples"):
         Views({"a": frame(A), "b": frame(B)}, missing={"b": mask.set_axis(list("abcdex"))})
 
 

@@ -81,7 +81,7 @@ def poked(value):
         ({"a": A, "b": B}, {"a": [0, 2], "b": [2, 3]}, r"1 sample, which every view lacks: 2"),
         ({"a": frame(A), "b": frame(B)}, {"a": ["b"], "b": ["b"]}, "every view lacks: b"),
         ({"a": A}, {"c": [0]}, "missing names the view 'c'"),
-        ({"a": A}, {"a": [7]}, r"missing\['a'\] must be a mask of the 6 samples"),
+        ({"a": A}, {"a": [7]}, r"missing\['a'\] must be a mask of 6 samples, their positions"),
         ({"a": frame(A)}, {"a": ["zoe"]}, r"missing\['a'\] must be a mask"),
         ({"a": A}, [3], r"missing must be a dict of views and the samples that each lacks; got \[3\]"),
         ({"a": A, "b": "table"}, {}, "'b' must be an array, a sparse matrix or a data frame; got str"),

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, make_blobs
 from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.weave import SolverChoice
-from kernelweave.weave.choice import SOLVERS, Room, choose_solver
+from kernelweave.weave.choice import SOLVERS, Size, choose_solver
 from kernelweave.weave.local import inverted_lists
 
 X, Y = load_iris(return_X_y=True)
@@ -51,8 +51,8 @@ def classifier(capability, solver):
     return WeaveClassifier(**({"random_state": 0, "solver": solver} | parameters)), samples
 
 
-def choose(samples, wishes=None, solver="auto", n_groups=3):
-    return choose_solver(solver, samples, wishes or {}, Room(10, n_groups))
+def choose(samples, required=None, solver="auto", n_groups=3):
+    return choose_solver(solver, samples, required or {}, Size(10, n_groups))
 
 
 def rows(n, d=5):
@@ -207,12 +207,12 @@ def test_auto_takes_a_solver_that_supports_what_is_asked_for(capability):
 @pytest.mark.parametrize("memory", ["1e4", "1e6", "1e8", "1e10", "1e15"])
 def test_auto_never_takes_a_solver_without_the_capabilities_asked_for(n, memory, monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
-    for wishes in ({}, {"gamma": "gamma=1"}, {"precomputed": "kernels"}, {"graph": "g", "embedding": "e"}):
-        found = attempt(lambda wishes=wishes: choose(rows(n), wishes))
+    for required in ({}, {"gamma": "gamma=1"}, {"precomputed": "kernels"}, {"graph": "g", "embedding": "e"}):
+        found = attempt(lambda required=required: choose(rows(n), required))
         if isinstance(found, NotEnoughMemoryError):
             assert "of memory, more than the" in str(found)
         else:
-            assert wishes.keys() <= found.solver.supports
+            assert required.keys() <= found.solver.supports
 
 
 def test_auto_takes_the_dense_solver_for_few_samples_and_says_so(far_blobs, capsys):
@@ -290,7 +290,7 @@ def test_what_is_read_in_chunks_goes_to_landmarks(make, tmp_path):
 
 def test_a_solver_that_was_asked_for_is_taken_and_its_parameters_are_kept():
     choice = choose(rows(150), solver=Local(40))
-    assert choice == SolverChoice(Local(40), "asked for")
+    assert choice == SolverChoice(Local(40), "it was asked for")
     assert choice.name == "local"
     assert choose(rows(150), solver="local").solver == Local()
 
@@ -344,7 +344,7 @@ class Halved:
 
 def test_a_solver_of_a_user_is_taken(monkeypatch):
     model = WeaveClustering(3, solver=Halved(), random_state=0).fit(X)
-    assert model.solver_ == SolverChoice(Halved(), "asked for")
+    assert model.solver_ == SolverChoice(Halved(), "it was asked for")
     assert model.labels_.tolist() == WeaveClustering(3, solver="dense", random_state=0).fit(X).labels_.tolist()
     assert WeaveClassifier(solver=Halved()).fit(X, PARTLY).score(X, Y) > 0.8
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")

@@ -18,7 +18,7 @@ from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
 from kernelweave.weave import choice, dense_rows, passing
-from kernelweave.weave.choice import Room, choose_solver
+from kernelweave.weave.choice import Size, choose_solver
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.consensus_kernel import block_shares, combine, given_weights, weigh
@@ -62,8 +62,8 @@ def test_a_fit_with_landmarks_takes_the_memory_of_its_landmarks_and_none_if_samp
     assert Landmark().memory(Chunks([X]), 10, 3) == 0
 
 
-def choose(samples, wishes=None, solver="auto"):
-    return choose_solver(solver, samples, wishes or {}, Room(10, 3))
+def choose(samples, required=None, solver="auto"):
+    return choose_solver(solver, samples, required or {}, Size(10, 3))
 
 
 @pytest.mark.parametrize(("extra", "name"), [(0, "dense"), (-1, "local")])
@@ -75,18 +75,18 @@ def test_memory_that_is_just_enough_is_enough(monkeypatch, extra, name):
         with pytest.raises(NotEnoughMemoryError, match="needs about"):
             choose(rows(1000), solver="dense")
     else:
-        assert choose(rows(1000), solver="dense").reason == "asked for"
+        assert choose(rows(1000), solver="dense").reason == "it was asked for"
 
 
 @pytest.mark.usefixtures("three_solvers")
 def test_the_solver_with_the_least_need_is_taken_if_it_just_fits(monkeypatch):
-    samples, wishes = rows(9000), {"gaps": "gaps", "precomputed": "kernels"}
+    samples, required = rows(9000), {"gaps": "gaps", "precomputed": "kernels"}
     need = Dense().memory(samples, 10, 3)
     monkeypatch.setenv("KERNELWEAVE_MEMORY", str(need))
-    assert choose(samples, wishes) == choice.SolverChoice(Dense(), "it takes gaps and kernels")
+    assert choose(samples, required) == choice.SolverChoice(Dense(), "it takes gaps and kernels")
     monkeypatch.setenv("KERNELWEAVE_MEMORY", str(need - 1))
     with pytest.raises(NotEnoughMemoryError, match="The dense graph of 9000 samples"):
-        choose(samples, wishes)
+        choose(samples, required)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_without_faiss_local_graphs_are_of_few_samples(monkeypatch, n, name):
     assert choose(rows(n), {"gamma": "gamma=1"}).name == "local"  # the only one that takes it
 
 
-def test_wishes_that_no_solver_takes_together_are_refused():
+def test_requirements_that_no_solver_meets_together_are_refused():
     with pytest.raises(InvalidInputError, match="No solver takes a and b together: leave one of them out"):
         choose(rows(10), {"chunks": "a", "gaps": "b"})
 
@@ -417,8 +417,8 @@ def test_values_for_new_samples_are_the_scores_that_are_not_negative(class_mass)
 PLAN = Plan("auto", "self", "auto", GraphRule(), "auto", True, None, None, print)
 
 
-@pytest.mark.parametrize(("n", "c", "asked"), [(16, 2, 2), (15, 2, None), (40, 9, 5), (100, 3, 3), (400, 50, 37)])
-def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, c, asked):
+@pytest.mark.parametrize(("n", "c", "required"), [(16, 2, 2), (15, 2, None), (40, 9, 5), (100, 3, 3), (400, 50, 37)])
+def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, c, required):
     numbers = []
 
     def measured(clarity, views, rng):
@@ -428,7 +428,7 @@ def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, 
     monkeypatch.setattr(Clarity, "_measured", measured)
     views = Views.of_table(np.random.default_rng(0).normal(size=(n, 3)))
     assert 0 <= Clarity(views, (), PLAN, c, np.random.RandomState(0)).value <= 1
-    assert set(numbers) == (set() if asked is None else {asked})
+    assert set(numbers) == (set() if required is None else {required})
 
 
 def test_where_all_samples_are_known_no_rows_are_computed():

@@ -144,7 +144,7 @@ class NEMO(SpectralClusterer):
         bank = distance_bank(self.kernel, samples)
         self._check_memory(samples, len(bank))
         parts = distances_by_view("NEMO", self.kernel, samples)
-        if isinstance(samples, KernelStack) or samples.complete:
+        if samples.complete:
             return bank, np.stack(parts)
         D = np.full((len(parts), samples.n_samples, samples.n_samples), np.nan, dtype=samples.dtype)
         for Dv, part, known in zip(D, parts, samples.present, strict=True):

@@ -139,7 +139,7 @@ class SCAN(TransductiveClassifier):
         bank = distance_bank(self.kernel, samples)
         self._check_memory(samples, len(bank))
         parts = distances_by_view("SCAN", self.kernel, samples)
-        if isinstance(samples, Views) and not samples.complete:
+        if not samples.complete:
             return bank, gap_distances(parts, samples.present)
         return bank, np.stack(parts)
 

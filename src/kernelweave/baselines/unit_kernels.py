@@ -23,7 +23,7 @@ class UnitKernelClusterer(KernelClusterer):
         """Return the bank fixed on the samples, and the scaled kernel matrices H (r, n, n)."""
         bank, H = super()._build_kernels(samples)
         for K, view in zip(H, bank.views, strict=True):
-            unit_kernel(K, samples.present[samples.names.index(view)] if isinstance(samples, Views) else None)
+            unit_kernel(K, None if samples.complete else samples.present[samples.names.index(view)])
         return bank, H
 
 

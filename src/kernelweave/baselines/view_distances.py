@@ -49,7 +49,7 @@ def distances_by_view(model: str, kernel: KernelLike, samples: Views | KernelSta
 
 def need_every_sample(model: str, samples: Views | KernelStack) -> None:
     """Refuse views that lack samples."""
-    if isinstance(samples, KernelStack) or samples.complete:
+    if samples.complete:
         return
     lacking = [(name, n) for name, n in zip(samples.names, (~samples.present).sum(axis=1), strict=True) if n]
     listed = ", ".join(f"{name!r} lacks {counted(int(n), 'sample')}" for name, n in lacking)

@@ -55,7 +55,7 @@ class Before:
         return any(name != "X" for name in self.readings)
 
     def mixed(self, view: str) -> MixedTable | None:
-        """Return how a mixed table was read, None if the table was no such table."""
+        """Return how a mixed table was read, None for other tables."""
         reading = self.readings.get(view if self.several else "X")
         return reading if isinstance(reading, MixedTable) else None
 

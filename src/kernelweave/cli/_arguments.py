@@ -192,7 +192,7 @@ Word = TypeVar("Word", bound=str)
 
 
 def one_of(option: str, text: str, words: tuple[Word, ...]) -> Word:
-    """Return the word that the text of an option is; raise `InvalidInputError` if it is none of them."""
+    """Return the text of an option as one of the words; raise `InvalidInputError` if it is another."""
     for word in words:
         if word == text:
             return word

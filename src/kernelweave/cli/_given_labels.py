@@ -79,8 +79,8 @@ def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:
 def beside_labels(wishes: Wishes, name: str, *, named: bool) -> Wishes:
     """Return the options for the tables of samples whose labels, called `name`, are in a file of their own.
 
-    A column of that name is no feature, and codes for its missing values are not those of the tables. A name that is a
-    number was not in the file but its place, unless the user `named` it.
+    A column of that name is not a feature, and codes for its missing values are not those of the tables. A name that
+    is a number was not in the file but is its place, unless the user `named` it.
     """
     codes = tuple(code for code in wishes.missing if codes_of([code])[0][0] != name)
     like = frozenset({name}) if named or not name.isdecimal() else frozenset()

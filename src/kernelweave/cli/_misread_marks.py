@@ -21,7 +21,7 @@ _GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d{1,3})")
 
 
 def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
-    """Return the problem of columns of numbers with a decimal point, if the options say that a point is none.
+    """Return the problem of columns of numbers with a decimal point, if the options say that a point is not one.
 
     They were left as texts, but a model would read them as numbers with a point after all. If other columns have the
     marks that were given, as beside versions or times such as 8.30, a warning says so instead. Numbers such as 3.000,
@@ -33,7 +33,7 @@ def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
     found = {}
     for name, column in frame.items():
         if column.dtype.kind in "biufcmM" or hasattr(column.dtype, "categories") or name == wishes.labels:
-            continue  # no texts, or no feature
+            continue  # not texts, or not a feature
         cells = column.dropna().astype(str)
         pointed = cells[cells.str.contains(".", regex=False)]
         if len(pointed) and all(map(is_number, cells)):
@@ -50,10 +50,12 @@ def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
         f"column {shown_names(list(found))} holds numbers with a decimal point ({shown(next(iter(found.values())))})"
     )
     if any(column.dtype.kind == "f" for _, column in frame.items()):
-        msg = f"{first}, though {flag} was given. If these are no numbers, leave them out with --drop."
+        msg = f"{first}, though {flag} was given. If these are not numbers, leave them out with --drop."
         warnings.warn(msg[0].upper() + msg[1:], UserWarning, stacklevel=3)
         return []
-    return [Problem(f"{first}, but {flag} says that a point is none. Leave {flag} out, or these columns with --drop.")]
+    return [
+        Problem(f"{first}, but {flag} says that a point is not one. Leave {flag} out, or these columns with --drop.")
+    ]
 
 
 def _are_grouped(column: pd.Series) -> bool:

@@ -125,10 +125,10 @@ def _holes(missing: Mask, values: Matrix, names: Sequence[str], *, fills: bool) 
 
 
 def _below_unit(name: str, unit: str) -> Problem:
-    """Return the problem that a row of units was not found to be one, since some of its cells are none."""
+    """Return the problem of a row of units that was not recognised, since some of its cells are not known units."""
     text = (
-        f"column {name!r} holds numbers, but {shown(unit)} in its first row, which seems to be a row of units and no "
-        f"sample. Remove the row, and write units into the names, such as {shown(f'{name} [{unit}]')}."
+        f"column {name!r} holds numbers, but {shown(unit)} in its first row, which seems to be a row of units, not "
+        f"a sample. Remove the row, and write units into the names, such as {shown(f'{name} [{unit}]')}."
     )
     return Problem(text, (Way("leave the column out", {"drop": name}),))
 
@@ -162,7 +162,7 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
-    said = f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}, which is no number."
+    said = f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}, which is not a number."
     naming, leaving = Way("it names the samples", {"id": name}), Way("leave it out", {"drop": name})
     marks = sorted(set(column[text].astype(str).str.strip()))
     if whole and not ids and column.astype(str).nunique() == len(column):

@@ -1,4 +1,4 @@
-"""What a report shows beside the model, kept in report.json so that `kernelweave report` can write the page again."""
+"""What a report shows besides the model, kept in report.json so that `kernelweave report` can write the page again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONTENT = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a command knows beside the model: the name of the data, given labels, metadata, and how to explain."""
+    """What a report shows besides the model: the name of the data, given labels, metadata, and how to explain."""
 
     source: str
     labels: Sequence[str | None] | None = None  # those that were given, None where there is none

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -12,10 +14,20 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from kernelweave._types import Array, Samples
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, KernelweaveError
 from kernelweave.memory import check_memory
 
-__all__ = ["FORMS", "Form", "LabelledTable", "LabelledTables", "Layout", "Node", "check_allocation", "tables_of"]
+__all__ = [
+    "FORMS",
+    "Form",
+    "LabelledTable",
+    "LabelledTables",
+    "Layout",
+    "Node",
+    "check_allocation",
+    "tables_of",
+    "undamaged",
+]
 
 # what a reader returns: arrays in dicts (structures, data frames, files) and lists (cell arrays)
 Node: TypeAlias = "Mapping[str, Any] | Sequence[Any] | Samples"
@@ -205,3 +217,15 @@ def _kernels(found: list[Any], where: object) -> tuple[npt.NDArray[np.float64], 
         msg = f"A part of {where} must be kernel matrices of shape (n, n, r), got shape {stack.shape}: fetch it again."
         raise InvalidInputError(msg)
     return tuple(np.ascontiguousarray(stack[:, :, r], dtype=np.float64) for r in range(stack.shape[2]))
+
+
+@contextmanager
+def undamaged(path: Path, kind: str) -> Iterator[None]:
+    """Turn what readers raise for a damaged file, errors of many types, into one that names the file."""
+    try:
+        yield
+    except KernelweaveError:
+        raise
+    except Exception as error:
+        msg = f"{path} cannot be read as {kind} ({type(error).__name__}: {error}): fetch it again."
+        raise InvalidInputError(msg) from error

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from kernelweave.datasets.contents import check_allocation
-from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.datasets.contents import check_allocation, undamaged
+from kernelweave.errors import InvalidInputError
 from kernelweave.files.hdf5_structure import check_heaps
 from kernelweave.files.mat_structure import check_sparse_variables
 from kernelweave.memory import check_memory
@@ -49,14 +49,8 @@ def read_mat_content(path: Path, variables: Iterable[str]) -> dict[str, Any]:
     """
     with path.open("rb") as file:
         is_hdf5 = file.read(10) == b"MATLAB 7.3"
-    try:
+    with undamaged(path, "a MATLAB file"):
         return _read_hdf5(path, variables) if is_hdf5 else _read_version_5(path, variables)
-    except KernelweaveError:
-        raise
-    # the readers raise errors of many types for a damaged file: zlib, struct, index, key and type errors
-    except Exception as error:
-        msg = f"{path} cannot be read as a MATLAB file ({type(error).__name__}: {error}): fetch it again."
-        raise InvalidInputError(msg) from error
 
 
 def _read_version_5(path: Path, variables: Iterable[str]) -> dict[str, Any]:

@@ -10,25 +10,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kernelweave.datasets.contents import LabelledTables, Layout, check_allocation, tables_of
-from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.datasets.contents import LabelledTables, Layout, check_allocation, tables_of, undamaged
+from kernelweave.errors import InvalidInputError
 
 __all__ = ["read_npz_content", "read_npz_copy"]
 
 
 def read_npz_content(path: Path) -> dict[str, Any]:
     """Return the arrays of a .npz file; CSR parts ``X_data, X_indices, X_indptr, X_shape`` are a sparse matrix X."""
-    try:
+    with undamaged(path, "a .npz file"):
         _check_members(path)
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         return _with_sparse(arrays)
-    except KernelweaveError:
-        raise
-    # a damaged archive raises errors of many types: of zip, of zlib, of the header of an array
-    except Exception as error:
-        msg = f"{path} cannot be read as a .npz file ({type(error).__name__}: {error}): fetch it again."
-        raise InvalidInputError(msg) from error
 
 
 def read_npz_copy(path: Path) -> LabelledTables:

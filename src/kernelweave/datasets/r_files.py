@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from kernelweave._types import Array
-from kernelweave.errors import InvalidInputError, KernelweaveError
+from kernelweave.datasets.contents import undamaged
+from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
 
 __all__ = ["read_r_content"]
@@ -53,14 +54,8 @@ def read_r_content(path: Path) -> dict[str, Any]:
     InvalidInputError
         If the file is damaged, or has functions, environments or other things that are not data.
     """
-    try:
+    with undamaged(path, "a data file of R"):
         return _Items(_inflated(path)).objects()
-    except KernelweaveError:
-        raise
-    # a damaged file raises errors of many types: of the compression, of struct, of numpy
-    except Exception as error:
-        msg = f"{path} cannot be read as a data file of R ({type(error).__name__}: {error}): fetch it again."
-        raise InvalidInputError(msg) from error
 
 
 def _inflated(path: Path) -> bytes:

@@ -233,7 +233,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         try:
             return self._seen.rows(samples)
         except NewSamplesError as error:
-            if isinstance(samples, KernelStack) or samples.present.any(axis=1).all():
+            if samples.complete or samples.present.any(axis=1).all():
                 raise
             given = ", ".join(name for name, known in zip(samples.names, samples.present, strict=True) if known.any())
             msg = f"The model was fitted on the views {', '.join(self.view_names_)}; got {given}. {error}"

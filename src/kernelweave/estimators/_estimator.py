@@ -58,12 +58,12 @@ _LARGEST = np.iinfo(np.int32).max  # number of clusters, neighbours, iterations 
 
 
 class Number(Interval):  # type: ignore[misc]
-    """An interval of finite numbers: booleans are none, nor are integers beyond those of numpy."""
+    """An interval of finite numbers, without booleans and integers that numpy cannot hold."""
 
     def is_satisfied_by(self, val: object) -> bool:
         """Return whether a value is one of the numbers."""
         if isinstance(val, bool | np.bool_) or not isinstance(val, Integral | float | np.floating):
-            return False  # fractions are real numbers too, but numpy does not know them
+            return False  # fractions are real numbers too, but numpy has no type for them
         if isinstance(val, np.uint64 | np.float16):
             return False  # arithmetic with them makes floating-point numbers, or overflows
         fits = abs(int(val)) < 2**63 if isinstance(val, Integral) else isfinite(val)
@@ -111,7 +111,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "sample_names_",
         "readings_",
     )
-    _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, beside the kernels
+    _matrices: ClassVar[float] = 2.0  # of size n x n that a fit holds at once, besides the kernels
     _keeps_kernels: ClassVar[bool] = True  # whether it holds the matrices of all kernels too
 
     n_features_in_: int
@@ -172,12 +172,12 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _read_again(self, X: SamplesLike) -> SampleSet:
         """Return samples in the form of those of `fit`."""
         samples = read_like(self, X, kernel_names=self.kernel_names_ if get_tags(self).input_tags.pairwise else None)
-        if isinstance(samples, Views) and not samples.complete and hasattr(self, "solver_"):
+        if not samples.complete and hasattr(self, "solver_"):
             refuse_gaps(self.solver_, samples)
         return samples
 
     def _answers(self, X: SamplesLike, *, warn: bool = True) -> Answers:
-        """Return the distribution of every sample over classes or clusters, and which samples nothing is known of.
+        """Return the distribution of every sample over classes or clusters, and which samples are undecided.
 
         With `warn`, new samples that are similar to no training sample with an answer give a warning.
         """

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Array, LabelsLike, RandomStateLike
 from kernelweave.core.graphs.coordinates import cluster_means, nearness, shrinkage, votes
 from kernelweave.core.graphs.propagation import one_hot, reached
-from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
@@ -52,9 +51,8 @@ __all__ = [
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
 
-_KMEANS = {"lloyd": kmeans, "hartigan": best_partition}  # that read the clusters off P
 _LARGEST = np.iinfo(np.int32).max  # seed of random numbers
-_MATRICES = 8.2  # of size n x n that a run holds at once, beside the kernels
+_MATRICES = 8.2  # of size n x n that a run holds at once, besides the kernels
 _BETA = Number(Real, 1e-100, 1e100, closed="both")  # it multiplies and divides squares of kernels
 _CONSTRAINTS: dict[str, list[Any]] = {
     "beta": [_BETA, None],
@@ -144,7 +142,7 @@ class LearnedClusterer(GraphClusterer):
             raise InvalidInputError(msg)
         rng = check_random_state(random_state)
         rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
-        return _KMEANS[scheme.partition](self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
+        return (scheme.partition or kmeans)(self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
 
     def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
         """Return the samples, their kernels and the problem."""
@@ -160,7 +158,7 @@ class LearnedClusterer(GraphClusterer):
         rng = check_random_state(self.random_state)
         scheme, solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, self.n_clusters
-        labels = _KMEANS[scheme.partition](P, c, n_init=self.n_init, rng=rng)
+        labels = (scheme.partition or kmeans)(P, c, n_init=self.n_init, rng=rng)
         means, sizes = cluster_means(P, labels, c)
         M = ((votes(S, labels, c) + nearness(P, means, sizes)) / 2).astype(P.dtype, copy=False)
         coordinates = P / shrinkage(S, P)

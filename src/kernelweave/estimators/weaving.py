@@ -22,7 +22,7 @@ from kernelweave.samples.reader import SampleSet, SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.samples.view_columns import ColumnsLike
 from kernelweave.select import ClusterEvidence
-from kernelweave.weave.choice import SOLVERS, Room, SolverChoice, SolverLike, choose_solver
+from kernelweave.weave.choice import SOLVERS, Size, SolverChoice, SolverLike, choose_solver
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.plan import EmbeddingKind, LabelTask, Plan, Propagation, Reading
@@ -36,7 +36,7 @@ _CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to th
 
 
 class _SolverObject(HasMethods):  # type: ignore[misc]
-    """The constraint of an object with the methods, the name and the `supports` of a solver; a class is none."""
+    """The constraint of a solver: an object, not a class, with its methods, its name and `supports`."""
 
     def is_satisfied_by(self, val: object) -> bool:
         declared = hasattr(val, "name") and isinstance(getattr(val, "supports", None), frozenset | set)
@@ -370,15 +370,15 @@ class WeaveClassifier(GraphClassifier):
 def _choose(
     model: WeaveClustering | WeaveClassifier, samples: SampleSet, *, n_groups: int, graph: GraphKind
 ) -> tuple[SolverChoice, Plan]:
-    """Return the solver for these samples and why, and what it is asked for; `graph` is what "auto" stands for."""
+    """Return the solver for these samples, with its reason, and its plan; `graph` is what "auto" means."""
     given = model.get_params(deep=False)
-    asked = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
+    required = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
     if given.get("n_clusters") == "auto":
-        asked["auto"] = 'n_clusters="auto"'
+        required["auto"] = 'n_clusters="auto"'
     if model.dtype is not None and np.dtype(model.dtype) == np.float64:
-        asked["float64"] = 'dtype="float64"'
+        required["float64"] = 'dtype="float64"'
     k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
-    choice = choose_solver(model.solver, samples, asked, Room(k, n_groups))
+    choice = choose_solver(model.solver, samples, required, Size(k, n_groups))
     say = Reporter(type(model).__name__, model.verbose)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)

@@ -1,4 +1,4 @@
-"""Whole numbers that functions take: booleans are none, nor are numbers beyond those of numpy."""
+"""Whole numbers that functions take, without booleans and numbers that numpy cannot hold."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class TomlTable:
         return tuple(dict.fromkeys(self.check(key, value, known) for value in self.take(key, list)))
 
     def check(self, key: str, value: object, words: Iterable[Word]) -> Word:
-        """Return the word that a value is; raise if it is none of them."""
+        """Return a value as one of the words; raise if it is another."""
         known = tuple(words)
         for word in known:
             if word == value:

@@ -19,7 +19,7 @@ _PATIENCE = 3.0  # seconds for a dask scheduler to answer
 
 
 def check_jobs(jobs: int) -> None:
-    """Refuse a number of processes that is none."""
+    """Refuse numbers of processes that mean nothing: 0, and those below -1."""
     if jobs == 0 or jobs < -1:
         msg = f"jobs must be a number of processes, or -1 for every core; got {jobs}."
         raise InvalidInputError(msg)

@@ -255,14 +255,20 @@ def _counts(table: TomlTable, key: str, datasets: tuple[str, ...]) -> dict[str, 
     return {name: counts.count(name) for name in datasets}
 
 
-def _coarse(preset: TomlTable, kind: Kind, datasets: tuple[str, ...]) -> Coarse | None:
-    if "coarse" not in preset:
+def _coarse_table(table: TomlTable, kind: Kind) -> TomlTable | None:
+    """Return the table of the coarse stage, checked; None if there is none."""
+    if "coarse" not in table:
         return None
     if kind not in CLASSIFIES:
-        preset.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
-    table = preset.table("coarse")
-    table.only(("draws", "keep"))
-    return Coarse(_counts(table, "draws", datasets), _counts(table, "keep", datasets))
+        table.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
+    coarse = table.table("coarse")
+    coarse.only(("draws", "keep"))
+    return coarse
+
+
+def _coarse(preset: TomlTable, kind: Kind, datasets: tuple[str, ...]) -> Coarse | None:
+    table = _coarse_table(preset, kind)
+    return None if table is None else Coarse(_counts(table, "draws", datasets), _counts(table, "keep", datasets))
 
 
 _METHOD_KEYS = (
@@ -302,13 +308,8 @@ def _method(table: TomlTable, kind: Kind, presets: tuple[str, ...]) -> Method:
 
 
 def _most(table: TomlTable, kind: Kind) -> Stage | None:
-    if "coarse" not in table:
-        return None
-    if kind not in CLASSIFIES:
-        table.fail("coarse", f"only a search over draws of labels has a coarse stage; the kind is {kind!r}.")
-    coarse = table.table("coarse")
-    coarse.only(("draws", "keep"))
-    return Stage(coarse.count("draws"), coarse.count("keep"))
+    coarse = _coarse_table(table, kind)
+    return None if coarse is None else Stage(coarse.count("draws"), coarse.count("keep"))
 
 
 def _recipes() -> tuple[str, ...]:

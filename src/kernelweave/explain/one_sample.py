@@ -19,6 +19,7 @@ from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
 from kernelweave.explain._groups import groups_of, sample_names
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
+from kernelweave.weave.local.local_solver import LocalRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,7 +199,7 @@ def _memberships(model: BaseEstimator, sample: int, codes: NDArray[np.intp], nam
     for name in ("membership_", "label_distributions_"):
         if hasattr(model, name):
             belongs = np.asarray(getattr(model, name)[sample], dtype=np.float64)
-            # a class that no sample was given in the end is no group
+            # a class that no sample was given in the end is not a group
             return belongs if len(belongs) == len(names) else belongs[np.isin(model.classes_, names)]
     weights = _edges(model, sample)
     if weights is None:
@@ -270,11 +271,11 @@ def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix |
     if isinstance(consensus, Consensus):
         kept = consensus.training is not None and consensus.training.n_samples == n_samples
         return np.sum([_weighted(version, sample) for version in consensus.versions], axis=0) if kept else None
-    if joiner is None or not hasattr(joiner, "woven"):
+    if not isinstance(joiner, LocalRows):
         return None
     parts = [
         share * kernel.gram(table[[sample]], table)[0]
-        for table, part in zip(joiner.training.tables, joiner.woven.kernels, strict=True)
+        for table, part in zip(joiner.training.tables, joiner.woven.consensus.kernels, strict=True)
         for share, kernel in zip(part.shares, part.kernels, strict=True)
     ]
     return np.asarray(parts, dtype=np.float64)

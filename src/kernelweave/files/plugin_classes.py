@@ -17,7 +17,7 @@ PLUGIN = "plugin."  # before the name of an entry point
 
 
 def plugin_kernel_name(value: object) -> str | None:
-    """Return how a file names the class of a kernel of a plugin; None if it is no such kernel."""
+    """Return how a file names the class of a kernel of a plugin; None for other values."""
     return _name("kernels", type(value)) if isinstance(value, Kernel) and is_dataclass(value) else None
 
 

@@ -77,7 +77,7 @@ def recipe(name: str, n_columns: int | None = None) -> KernelBank:
         paper's text: Gaussians exp(-d²/(t d_max²)) and polynomials, divided by d_max², the largest squared
         distance between two samples. Twelve kernels are the clustering set, seven the classification set.
         "gaussian-4" has the released Gaussians with t = 0.01, 0.05, 0.1 and 1 only. "auto" is "gaussian-4" for fewer
-        than ten columns, whose directions say little, and "released-12" for more, and beside categories.
+        than ten columns, whose directions say little, and "released-12" for more, and for tables with categories.
     n_columns : int, optional
         The number of columns of the samples, which "auto" needs.
 

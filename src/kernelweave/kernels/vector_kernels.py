@@ -269,7 +269,26 @@ class Gaussian(_OfDiameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Laplacian(_OfDiameter):
+class _Decaying(_OfDiameter):
+    r"""A kernel that decays with a distance, :math:`\exp(-d(x, y) / (t\, d_{\max}))`."""
+
+    @abstractmethod
+    def distances(self, pair: Pair) -> Matrix:
+        """Return the distances of two sets of samples, as a new array."""
+
+    def largest(self, pair: Pair) -> float:
+        """Return the largest distance."""
+        return float(self.distances(pair).max())
+
+    def evaluate(self, pair: Pair) -> Matrix:
+        """Return the decay with distance."""
+        D = self.distances(pair)
+        D *= D.dtype.type(-1 / self.width())
+        return np.exp(D, out=D)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplacian(_Decaying):
     r"""Laplacian kernel, :math:`k(x, y) = \exp(-\|x - y\|_1 / (t\, d_{\max}))`, with the city-block diameter.
 
     Parameters
@@ -280,23 +299,15 @@ class Laplacian(_OfDiameter):
         The largest city-block distance between two training samples; `fit` takes it from the data.
     """
 
-    def largest(self, pair: Pair) -> float:
-        """Return the largest city-block distance."""
-        return float(_cityblock(pair).max())
+    def distances(self, pair: Pair) -> Matrix:
+        """Return city-block distances."""
+        from sklearn.metrics.pairwise import manhattan_distances
 
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Return the decay with distance."""
-        return _decay(_cityblock(pair), self.width())
-
-
-def _cityblock(pair: Pair) -> Matrix:
-    from sklearn.metrics.pairwise import manhattan_distances
-
-    return np.asarray(manhattan_distances(pair.X, pair.Y), dtype=pair.dtype)
+        return np.asarray(manhattan_distances(pair.X, pair.Y), dtype=pair.dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class Chi2(_OfDiameter):
+class Chi2(_Decaying):
     r"""Exponential chi-squared kernel for histograms and counts.
 
     .. math:: k(x, y) = \exp(-\chi^2(x, y) / (t\, d_{\max})), \quad
@@ -310,29 +321,16 @@ class Chi2(_OfDiameter):
         The largest chi-squared distance between two training samples; `fit` takes it from the data.
     """
 
-    def largest(self, pair: Pair) -> float:
-        """Return the largest chi-squared distance."""
-        return float(_chi2(pair).max())
+    def distances(self, pair: Pair) -> Matrix:
+        """Return chi-squared distances."""
+        from sklearn.metrics.pairwise import additive_chi2_kernel
 
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Return the decay with distance."""
-        return _decay(_chi2(pair), self.width())
-
-
-def _chi2(pair: Pair) -> Matrix:
-    from sklearn.metrics.pairwise import additive_chi2_kernel
-
-    for X in (pair.X, pair.Y):
-        if sparse.issparse(X):
-            msg = "Chi2 takes dense samples; got a sparse matrix. Pass X.toarray() if it fits, or use Cosine."
-            raise InvalidInputError(msg)
-    need_counts("Chi2", pair.X, pair.Y)
-    return np.asarray(-additive_chi2_kernel(as_writable(pair.X), as_writable(pair.Y)))
-
-
-def _decay(D: Matrix, bandwidth: float) -> Matrix:
-    D *= D.dtype.type(-1 / bandwidth)
-    return np.exp(D, out=D)
+        for X in (pair.X, pair.Y):
+            if sparse.issparse(X):
+                msg = "Chi2 takes dense samples; got a sparse matrix. Pass X.toarray() if it fits, or use Cosine."
+                raise InvalidInputError(msg)
+        need_counts("Chi2", pair.X, pair.Y)
+        return np.asarray(-additive_chi2_kernel(as_writable(pair.X), as_writable(pair.Y)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,7 +296,7 @@ def bank_of(kernels: KernelsLike, samples: Views | KernelStack, *, together: boo
         return PrecomputedBank(samples.names)
     names = samples.names
     kinds = dict(zip(names, samples.kinds, strict=True))
-    least = FEW_COLUMNS if CATEGORIES in samples.kinds else 0  # beside categories numbers need kernels of all widths
+    least = FEW_COLUMNS if CATEGORIES in samples.kinds else 0  # numbers with categories need all widths
     widths = {name: max(width, least) for name, width in zip(names, samples.widths, strict=True)}
     groups = samples.blocks if together else ()
     if not isinstance(kernels, Mapping) or not _per_view(kernels, names, samples.sources):

@@ -88,7 +88,7 @@ def _capped(name: str, most: int, data_home: str | None) -> TrialData:
     if len(y) > most:
         some = np.sort(np.random.default_rng(0).choice(len(y), most, replace=False))
         views, y = views.select(some), y[some]
-    _, y = np.unique(y, return_inverse=True)  # a class that was not drawn is none
+    _, y = np.unique(y, return_inverse=True)  # without the classes of which no sample was drawn
     return TrialData(views, y.astype(np.int64))
 
 

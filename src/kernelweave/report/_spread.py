@@ -17,7 +17,7 @@ from kernelweave.report._facts import Facts
 __all__ = ["page_maps"]
 
 _EIGENVECTORS = 4  # of the graph, among which a second direction is looked for
-_SPREAD = 10  # eigenvectors of the graph that are spread, beside one for each group
+_SPREAD = 10  # eigenvectors of the graph that are spread, besides one for each group
 _PERPLEXITY = (5.0, 30.0)  # at least and at most; between them a third of a usual group, which then keeps its shape
 
 

@@ -259,7 +259,7 @@ def _shown(facts: Facts, labels: Sequence[str], names: Mapping[str, str]) -> lis
     """Return what every group is called on the page: the name that it was given, or its number."""
     unknown = [label for label in names if label not in labels]
     if unknown:
-        msg = f"names has the label {unknown[0]!r}, which is none of the model's: {', '.join(labels)}."
+        msg = f"names has the label {unknown[0]!r}, which the model does not have: {', '.join(labels)}."
         raise InvalidInputError(msg)
     return [names.get(label, "").strip() or number for label, number in zip(labels, facts.names, strict=True)]
 
@@ -267,7 +267,7 @@ def _shown(facts: Facts, labels: Sequence[str], names: Mapping[str, str]) -> lis
 def _check_compared(comparison: Comparison | None, labels: Sequence[str]) -> None:
     other = [] if comparison is None else [row for row in comparison.rows if row not in labels]
     if other:
-        msg = f"comparison has the cluster {other[0]!r}, which is none of the model's: {', '.join(labels)}."
+        msg = f"comparison has the cluster {other[0]!r}, which the model does not have: {', '.join(labels)}."
         raise InvalidInputError(msg)
 
 

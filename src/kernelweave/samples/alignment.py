@@ -40,7 +40,7 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             lacks = "has no index" if table.index is None else "has an index that only counts rows, and none"
             msg = (
                 f"View {name!r} {lacks} to align its {counted(table.values.shape[0], 'row')} by, but "
-                f"{next(iter(indexed))!r} has, and there are {len(samples)} samples: give it that index."
+                f"{next(iter(indexed))!r} has, of {counted(len(samples), 'sample')}: give it that index."
             )
             raise InvalidInputError(msg)
         if name not in indexed and not all(index.equals(samples) for index in indexed.values()):
@@ -135,7 +135,7 @@ def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> Non
         if holds_ids(tables[one].columns or (), indexes[another]):
             msg = (
                 f"The columns of view {one!r} are called like the samples of {another!r}: transpose (.T) the view "
-                "whose rows are no samples."
+                "whose rows are not samples."
             )
             raise InvalidInputError(msg)
     msg = (

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -56,6 +56,7 @@ class Chunks:
     n_samples: ClassVar[None] = None  # counted while they are read
     names: ClassVar[tuple[str, ...]] = ("X",)  # of the only view
     kinds: ClassVar[tuple[str, ...]] = ("table",)
+    complete: ClassVar[Literal[True]] = True  # as of Views: the only view has every sample
 
     def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)

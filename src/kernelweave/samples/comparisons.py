@@ -295,7 +295,7 @@ def _dense(values: Any) -> Matrix:
 
 
 def _edges(values: Any, view: str) -> Samples:
-    """Return a graph as a CSR array of weights that are not negative; NaN is no edge."""
+    """Return a graph as a CSR array of weights that are not negative; NaN means no edge."""
     A = sparse.csr_array(values, dtype=np.float64, copy=True)
     A.data[np.isnan(A.data)] = 0
     A.eliminate_zeros()

@@ -24,7 +24,7 @@ class FileReading:
     id : str or None
         The column of the ids, whether it was named or found.
     drop : tuple of str
-        The columns that are no features: those that were left out, labels and metadata.
+        The columns that are not features: those that were left out, labels and metadata.
     header, sep, decimal, thousands, encoding, sheet, layer, obsm, modality, transpose, missing, limits, long, wide
         The options that were given; None, False or () where they were not.
     units : dict of str to str

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.table import counts_rows
@@ -57,8 +58,8 @@ def _positions(view: str, which: Any, n: int, samples: Array | None) -> NDArray[
     found = by_place if by_name is None else by_name
     if found is None:
         msg = (
-            f"missing[{view!r}] must be a mask of the {n} samples, their positions, or their names in the index; "
-            f"got {given!r}."
+            f"missing[{view!r}] must be a mask of {counted(n, 'sample')}, their positions, or their names in the "
+            f"index; got {given!r}."
         )
         raise InvalidInputError(msg)
     return np.asarray(found, dtype=np.intp)
@@ -78,6 +79,6 @@ def _in_order(view: str, which: Any, samples: Array | None) -> Mask:
         return np.asarray(which, dtype=bool)
     index = which.index
     if not index.is_unique or not index.isin(samples).all():
-        msg = f"The index of missing[{view!r}] must hold each of the {len(samples)} samples once."
+        msg = f"The index of missing[{view!r}] must hold every sample once, {counted(len(samples), 'sample')}."
         raise InvalidInputError(msg)
     return np.asarray(which.reindex(samples), dtype=bool)

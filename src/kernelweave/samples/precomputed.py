@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -37,7 +37,7 @@ class KernelStack:
     index : array of shape (m,) or None
         The names of the samples, if data frames have them.
     by_name : bool
-        Whether labels are aligned by these names: not beside one matrix, as in scikit-learn.
+        Whether labels are aligned by these names: not with a single matrix, as in scikit-learn.
     counted : bool
         Whether data frames only count their samples, as of Views.
     """
@@ -47,6 +47,7 @@ class KernelStack:
     index: Array | None = None
     by_name: bool = False
     counted: bool = False
+    complete: ClassVar[Literal[True]] = True  # as of Views: every kernel has every sample
 
     @property
     def sample_names(self) -> Array | None:

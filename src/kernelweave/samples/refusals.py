@@ -41,7 +41,7 @@ def _no_missing_cells(*, mixed: bool) -> InvalidInputError:
 
 
 def _no_texts(error: ValueError, *, fitted: bool) -> InvalidInputError:
-    """Return the error of a table with a cell that is no number, in `fit` or where `fit` saw numbers."""
+    """Return the error of a table with a cell that is not a number, in `fit` or where `fit` saw numbers."""
     cell = re.sub(r"^np\.str_\((.*)\)$", r"\1", str(error).partition(": ")[2])
     if fitted:
         return InvalidInputError(f"X holds the text {cell}, but the samples of fit were numbers: correct or encode it.")

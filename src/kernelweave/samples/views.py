@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
+from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, RowsLike, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.alignment import align, known_rows, need_samples
@@ -296,7 +297,7 @@ class Views:
 
     def __repr__(self) -> str:
         parts = [
-            f"{name}: {table.shape[0]} of {self.n_samples} samples, {width} column{'s' * (width != 1)}"
+            f"{name}: {table.shape[0]} of {counted(self.n_samples, 'sample')}, {counted(width, 'column')}"
             for name, table, width in zip(self.names, self.tables, self.widths, strict=True)
         ]
         return f"Views({'; '.join(parts)})"

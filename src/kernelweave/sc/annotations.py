@@ -74,7 +74,7 @@ def _remove(data: AnnotatedData, key: str) -> None:
 
 
 def _lengths(edges: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Return 1 - w / max w for every edge of weight w: scanpy asks for distances beside every graph."""
+    """Return 1 - w / max w for every edge of weight w: scanpy needs distances with every graph."""
     lengths = edges.copy()
     lengths.data = 1 - edges.data / (edges.data.max() if edges.nnz else 1.0)
     return lengths

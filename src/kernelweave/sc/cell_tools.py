@@ -161,7 +161,7 @@ def _say_unlabelled(known: pd.Series, labels_key: str) -> None:
 
 
 def _check(data: object, key_added: object) -> None:
-    """Refuse what is no annotated object, and keys that no file holds."""
+    """Refuse objects that are not annotated data, and keys that are not texts."""
     if not (hasattr(data, "obs_names") and hasattr(data, "obsm")):
         msg = (
             f"An AnnData or MuData object is needed; got {type(data).__name__}: fit WeaveClustering or WeaveClassifier "

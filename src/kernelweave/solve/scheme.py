@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kernelweave._types import Matrix
 from kernelweave.solve.problem import Outcome, Problem, Record, State, Workspace
 
 if TYPE_CHECKING:
@@ -37,9 +39,15 @@ Finish: TypeAlias = Callable[[Problem, State], State]
 Change: TypeAlias = Callable[[State, State], float]
 # of the iterations so far, the tolerance and the machine epsilon of the kernels: why to stop, or None to continue
 StopRule: TypeAlias = Callable[[Sequence[Record], float, float], Outcome | None]
-Partition: TypeAlias = Literal["lloyd", "hartigan"]
 NeighborsLike: TypeAlias = int | Literal["auto", "all"]  # entries of a row of the last graph; "auto" is the version's
 GammaLike: TypeAlias = float | Literal["auto"]
+
+
+class Partition(Protocol):
+    """A k-means that reads the clusters off P."""
+
+    def __call__(self, P: Matrix, c: int, /, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
+        """Return the labels of the best of `n_init` partitions of the rows of P into c clusters."""
 
 
 class Iteration(NamedTuple):
@@ -73,8 +81,8 @@ class Scheme:
     """A name, where to start, the steps in their order, the terms of the objective, and when to stop.
 
     `alpha`, `gamma` and `n_neighbors` (None for all entries of a row) are those that the steps have: the rows of new
-    samples need them too. `partition` names the k-means that reads the clusters off P: "lloyd" is plain k-means,
-    as in the paper; "hartigan" returns a partition that no move of a single sample improves.
+    samples need them too. `partition` reads the clusters off P; None stands for plain k-means, as in the paper, which
+    the caller has.
     """
 
     name: str
@@ -89,4 +97,4 @@ class Scheme:
     at_max_iter: Callable[[State], Outcome] = still_changing
     finish: Finish = unchanged  # applied to the last state
     iterations: Callable[[Run], Advance] = sweeps  # or an acceleration of them
-    partition: Partition = "lloyd"
+    partition: Partition | None = None

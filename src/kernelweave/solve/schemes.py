@@ -22,6 +22,7 @@ import numpy as np
 
 from kernelweave.core.algebra.matrices import nearest_psd
 from kernelweave.core.paper.closed_forms import perturbation_term, self_weighted_mean, smoothness
+from kernelweave.core.partitions.hartigan import best_partition
 from kernelweave.errors import InvalidInputError
 from kernelweave.solve.loop import (
     Leaps,
@@ -101,11 +102,11 @@ class Version:
     consensus: Callable[[Beta, float], dict[str, Step]]
     change: Change
     stop: StopRule
-    partition: Partition
     labels: Callable[[Infer], Step] = InferLabels
     finish: Callable[[Infer, int | None], Finish] = _finish
     iterations: Callable[[Run], Advance] = sweeps
     at_max_iter: Callable[[State], Outcome] = still_changing
+    partition: Partition | None = None  # plain k-means
     floor: Callable[[Problem], float] = attrgetter("floor")
     scaled: bool = True
     n_neighbors: int | None = 15
@@ -131,7 +132,6 @@ VERSIONS = Versions(
             consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, keep_kernel)},
             change=graph_change,
             stop=SmallChange(),
-            partition="lloyd",
             scaled=False,
             n_neighbors=None,
             pmkl_gamma=0.1,
@@ -145,7 +145,6 @@ VERSIONS = Versions(
             consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, clip_kernel)},
             change=spectral_change,
             stop=SmallChange(min_iter=6),
-            partition="lloyd",
             scaled=False,
             n_neighbors=None,
             pmkl_gamma=0.1,
@@ -159,7 +158,7 @@ VERSIONS = Versions(
             consensus=lambda beta, gamma: {"weights": SelfWeight(), "kernel": PerturbKernel(beta, nearest_psd)},
             change=graph_change,
             stop=small_change_or_level,
-            partition="hartigan",
+            partition=best_partition,
         ),
         # every step the optimum of its sub-problem in closed form, S >= 0 imposed on the last graph: the default
         "safeguarded": Version(
@@ -170,7 +169,7 @@ VERSIONS = Versions(
             consensus=lambda beta, gamma: {"kernel": PerturbSafely(beta, gamma)},
             change=joint_change,
             stop=small_change_or_level,
-            partition="hartigan",
+            partition=best_partition,
             labels=SmootherLabels,
             finish=KeepPositiveGraph,
             iterations=Leaps,

@@ -94,6 +94,6 @@ def date_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:
             iso = f"{first // 10000}-{first // 100 % 100:02}-{first % 100:02}"
             hints.append(
                 f"column {name!r} is read as whole numbers, but all of them are dates ({first} is {iso}). Differences "
-                f"of such numbers are no days: write them as {iso}, or leave the column out with --drop"
+                f"of such numbers are not days: write them as {iso}, or leave the column out with --drop"
             )
     return hints

@@ -112,7 +112,7 @@ def columns_of(layout: Layout) -> list[str]:
 def distinct_names(given: Sequence[str]) -> list[str]:
     """Return names of columns that differ: one without a name gets that of pandas, a repeated one a number.
 
-    Line breaks and blanks at the ends, as spreadsheets have them in headers, are no part of a name.
+    Line breaks and blanks at the ends, as spreadsheets have them in headers, are not part of a name.
     """
     given = [" ".join(name.split()) for name in given]
     taken = set(given)
@@ -218,7 +218,7 @@ def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> Any:
 
 
 def trimmed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts have no blanks around them, which are no part of a category."""
+    """Return a table whose texts have no blanks around them, which are not part of a category."""
     texts = {
         name: frame[name].map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
         for name in text_columns(frame)

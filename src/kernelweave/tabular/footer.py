@@ -1,4 +1,4 @@
-"""Lines below a table that are none of its rows: sources, notes, totals without numbers."""
+"""Lines below a table that are not rows of it: sources, notes, totals without numbers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def footer_lines(rows: Sequence[Sequence[str]], width: int, samples: Sequence[Se
 
     A blank line is an empty row, and is returned as "". A line with one entry is a remark if it begins like one or with
     an exclamation mark, has words in it, or comes after a blank line; one with several if it begins like one and has a
-    colon, no other entry, or another number of them than rows have. The last row of a file that was cut off is none: it
-    is written like the ids of other rows.
+    colon, no other entry, or another number of them than rows have. The last row of a file that was cut off is not a
+    remark: it is written like the ids of other rows.
     """
     found: list[str] = []
     for i in range(len(rows) - 1, -1, -1):

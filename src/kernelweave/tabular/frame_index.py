@@ -47,9 +47,9 @@ def read_index(index: pd.Index) -> FrameIndex:
 
 
 def chosen_index(index: FrameIndex, frame: pd.DataFrame, wishes: Wishes) -> FrameIndex:
-    """Return an index without ids if its numbers are no ids, with notes that tell what was chosen.
+    """Return an index without ids if its numbers are not ids, with notes that tell what was chosen.
 
-    A column of ids comes before numbers without a name, as in text, and numbers that repeat are no ids: tables that
+    A column of ids comes before numbers without a name, as in text, and numbers that repeat are not ids: tables that
     were put together have such an index.
     """
     if index.ids is None or wishes.id is not None:

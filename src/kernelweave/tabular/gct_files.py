@@ -58,7 +58,7 @@ def read_gct(path: Path, wishes: Wishes) -> TableFile:
 def _sizes(file: IO[str], path: Path) -> _Sizes:
     version = file.readline().strip().split("\t")[0]
     if version not in _VERSIONS:
-        msg = f"{path} is no GCT file: it must begin with {' or '.join(_VERSIONS)}; got {shown(version)}."
+        msg = f"{path} is not a GCT file: it must begin with {' or '.join(_VERSIONS)}; got {shown(version)}."
         raise InvalidInputError(msg)
     sizes = [text for text in file.readline().split("\t") if text.strip()]
     n = 2 if version == "#1.2" else 4
@@ -89,7 +89,9 @@ def _numbers(values: Any, names: Any, sizes: _Sizes, path: Path) -> Any:
     if wrong.any():
         i, j = (int(place[0]) for place in wrong.nonzero())
         gene = names.iloc[i + sizes.about_samples]
-        msg = f"{path}: {shown(gene)} of {shown(values.columns[j])} is {shown(values.iloc[i, j])}, which is no number."
+        msg = (
+            f"{path}: {shown(gene)} of {shown(values.columns[j])} is {shown(values.iloc[i, j])}, which is not a number."
+        )
         raise InvalidInputError(msg)
     return numbers
 

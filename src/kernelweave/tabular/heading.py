@@ -23,7 +23,7 @@ _STATISTICS = frozenset(("count", "mean", "std", "sd", "sem", "var", "min", "max
                          "first", "last", "prod", "mad", "skew", "kurt", "quantile", "average", "n", "q1", "q3", "iqr",
                          "top", "freq", "unique"))  # fmt: skip
 _QUANTILE = re.compile(r"\d+(\.\d+)?%")
-# units that are names as well; a row of these alone is no row of units
+# units that are names as well; a row of these alone is not taken for a row of units
 _VAGUE = _STATISTICS | frozenset(
     ("a", "b", "d", "s", "x", "y", "index", "number", "points", "ratio", "score", "fraction")
 )
@@ -43,16 +43,16 @@ class Heading:
 
 
 def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
-    """Return the heading of a table whose first row is its header: the row below it may be no sample either.
+    """Return the heading of a table whose first row is its header: the row below it may belong to it.
 
     In a row of units, columns of numbers have texts, of which at least half are known units, and other columns have no
     entry. A second row of names or groups has texts in all columns of numbers, and is written otherwise than the
     samples in the other columns; or it has texts in some columns of numbers, and no entry elsewhere; or it tells apart
-    columns of the same name, or names statistics. A line of dashes, as in Markdown, is no sample in any case.
+    columns of the same name, or names statistics. A line of dashes, as in Markdown, is never a sample.
     """
     head, *body = ([" ".join(cell.split()) for cell in row] for row in rows)
     if body and any(body[0]) and all(map(_RULE.fullmatch, body[0])):
-        return Heading(head, 2, notes=("its second row is a line of dashes, so it is no sample",))
+        return Heading(head, 2, notes=("its second row is a line of dashes, so it is not a sample",))
     if len(body) <= _LEAST or len(body[0]) != len(head):
         return Heading(head)
     given, *samples = body
@@ -126,7 +126,7 @@ def _with_units(
 ) -> Heading:
     units = {head[j]: given[j].strip("[](){} ") for j in numeric if _says_unit(given[j])}
     distinct = list(dict.fromkeys(given[j] for j in numeric if _says_unit(given[j])))
-    note = f"its second row holds units ({shown_names(distinct)}), so it is no sample"
+    note = f"its second row holds units ({shown_names(distinct)}), so it is not a sample"
     names, rows = _with_index(head, samples)
     return Heading(names, rows, units, (note,))
 
@@ -173,7 +173,7 @@ def _joined(first: list[str], second: list[str]) -> tuple[list[str], str]:
     """Return the names in one of two rows if they tell all columns apart, else those of both together, and a note."""
     if _tells_apart(first):
         groups = [cell for cell in dict.fromkeys(second) if cell]
-        return first, f"its second row ({shown_names(groups)}) belongs to the header, so it is no sample"
+        return first, f"its second row ({shown_names(groups)}) belongs to the header, so it is not a sample"
     if _tells_apart(second):
         second = [name if cell in _DASHES else cell for name, cell in zip(first, second, strict=True)]
         groups = [cell for cell in dict.fromkeys(first) if cell]

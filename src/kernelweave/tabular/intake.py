@@ -229,7 +229,7 @@ def readable(path: Path, suffix: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         if "pickle" in reason:  # numpy's message goes on to say how to load it nevertheless
-            reason = "it holds pickled objects, which can run any code, or is no such file. Save plain numbers instead."
+            reason = "it holds pickled objects, which can run any code, or is another type of file. Save plain numbers."
         msg = f"{path} cannot be read as {suffix}: {reason[:300]}"
         raise InvalidInputError(msg) from error
 

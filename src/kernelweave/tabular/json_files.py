@@ -58,7 +58,7 @@ def _records(lines: Any, path: Path) -> Iterator[Mapping[str, Any]]:
             continue
         record = json.loads(line)
         if not isinstance(record, dict):
-            msg = f'{path}: line {i} is no record, such as {{"a": 1}}, but {shown(line.strip())}.'
+            msg = f'{path}: line {i} is not a record, such as {{"a": 1}}, but {shown(line.strip())}.'
             raise InvalidInputError(msg)
         yield record
 

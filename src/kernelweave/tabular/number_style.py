@@ -46,8 +46,8 @@ def file_style(
 ) -> tuple[Style, Any]:
     """Return the marks of a text file, and the table that `texts` returns if its cells must be read as texts, or None.
 
-    A point is no decimal mark where a comma is. Then all cells are judged again as they are written: numbers with a
-    point were no texts before.
+    Where a comma is the decimal mark, a point is not. Then all cells are judged again as they are written: numbers with
+    a point were not texts before.
     """
     style = style_of(path, frame, wishes, found, layout)
     if style.decimal != "," and style.thousands != ".":

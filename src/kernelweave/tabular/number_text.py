@@ -54,7 +54,7 @@ _UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copi
                          "log2", "lux", "miles", "mm", "n", "nm", "no.", "number", "pg", "ph", "points", "ppb", "ppm",
                          "pts", "ratio", "rpm", "score", "sec", "seconds", "minutes", "tesla", "x"))  # fmt: skip
 _MEASURED = 2  # numbers that a column with limits must have, else they are categories, such as <18 and >65
-_CODES = frozenset("abcdef")  # letters of codes such as 5A, which are no units
+_CODES = frozenset("abcdef")  # letters of codes such as 5A, which are not units
 _VERSION = re.compile(r"version|firmware|release|build")
 _READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
 _FEW = 3  # different slips that an option can name
@@ -114,7 +114,7 @@ def _without_parentheses(text: str) -> str:
 
 
 def number_in(text: str) -> str | None:
-    """Return the number in a cell without its sign and unit; None if it is none, or what follows it is no unit."""
+    """Return the number in a cell without its sign and unit; None for other texts and for unknown units."""
     cell = _CELL.fullmatch(_without_parentheses(text))
     if cell is None or (cell["unit"] and not _UNIT.fullmatch(cell["unit"])):
         return None
@@ -210,7 +210,7 @@ def _slips(column: Any, texts: Any, bad: Any, style: Style) -> NumberColumn | No
         style.thousands
     )
     row = int(column.index.get_loc(where)) + 1
-    text = f"column {name!r} holds {shown(texts[where])} in row {row}, which is no number if {marks}. Correct it."
+    text = f"column {name!r} holds {shown(texts[where])} in row {row}, which is not a number if {marks}. Correct it."
     slips = sorted(set(texts[bad]))
     missing = Way("take it as missing", {"missing": tuple(f"{name}={slip}" for slip in slips)})
     ways = (*([missing] if len(slips) <= _FEW else []), Way("leave it out", {"drop": name}))
@@ -250,7 +250,7 @@ def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
 
 
 def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberColumn | None:
-    """Return a column with the problem that its units differ; None if what follows the numbers is no unit."""
+    """Return a column with the problem that its units differ; None if what follows the numbers is not a unit."""
     if not all(kind == "" or _UNIT.fullmatch(kind) for kind in kinds):
         return None
     first = {kind: int(column.index.get_loc(units.index[units == kind][0])) + 1 for kind in kinds}

@@ -36,7 +36,7 @@ def transposed(table: TableFile, source: str) -> TableFile:
     if odd:
         columns = f"column {odd[0]!r} has" if len(odd) == 1 else f"columns {shown_names(odd, 5)} have"
         text = f"a table can be transposed if its cells are numbers; {columns} others."
-        raise TableError(source, [Problem(text, (Way("leave out what is no sample", {"drop": tuple(odd)}),))])
+        raise TableError(source, [Problem(text, (Way("leave out what is not a sample", {"drop": tuple(odd)}),))])
     names = table.ids if table.ids is not None else [str(i) for i in range(len(frame))]
     turned = pandas().DataFrame(frame.to_numpy().T, columns=names)
     ids = [str(name) for name in frame]

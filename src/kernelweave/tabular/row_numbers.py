@@ -30,6 +30,6 @@ def number_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: bo
             option = f'--drop "{name}" (drop=["{name}"]' if named else f'--id "{name}" (id="{name}"'
             hints.append(
                 f"column {name!r} holds the numbers {int(values.min())} to {int(values.max())}, each once. If it "
-                f"only numbers the samples, it is no feature: pass {option} in Python)"
+                f"only numbers the samples, it is not a feature: pass {option} in Python)"
             )
     return hints

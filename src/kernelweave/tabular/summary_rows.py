@@ -1,4 +1,4 @@
-"""Rows of a table that sum up others: subtotals, totals and means, which are no samples."""
+"""Rows of a table that sum up others: subtotals, totals and means, which are not samples."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WORDS = frozenset(("total", "totals", "grand total", "sum", "mean", "average", 
 _SUM = re.compile(r"(sub|grand)[ -]?totals?\b.*|totals?:?|(zwischen|gesamt)summe\b.*|sous-total\b.*|total général")
 _PART_SUM = re.compile(r".*\btotal")  # as spreadsheets call them, above a grand total
 _STAYS = (
-    "is called a sum, but is none of the rows above it. If it is no sample, remove it from the file",
-    "are called sums, but are none of the rows above them. If they are no samples, remove them from the file",
+    "is called a sum, but is none of the rows above it. If it is not a sample, remove it from the file",
+    "are called sums, but are none of the rows above them. If they are not samples, remove them from the file",
 )
 _CLOSE = 0.02  # relative difference that rounding may cause
 _LEAST = 3  # samples
@@ -81,7 +81,7 @@ def _judged(held: Sequence[TableFile], above: RowsAbove, source: str, *, last: b
     rest = kept[: len(kept) - ends]
     notes = _told(names, parts, kept[len(rest) :])
     if not notes and last and not above.found and _is_sum(numbers, above):
-        notes.append("its last row holds the sums of the rows above it. If it is no sample, remove it from the file")
+        notes.append("its last row holds the sums of the rows above it. If it is not a sample, remove it from the file")
     elif unlike := [names[i] for i in rest if _SUM.fullmatch(names[i].strip().lower())]:
         notes.append(f"{shown_names(unlike)} {_STAYS[len(unlike) > 1]}")
     if counters := [names[i] for i in rest if names[i].lower() in _COUNTERS]:

@@ -43,7 +43,7 @@ class Layout:
 
     `skip` lines stand before the header, or before the rows if there is none. `names` are those of all columns where
     the header does not give them as they are. `comments` tells those between the rows. The last lines, as
-    many as `footer` says, are no rows. With `repeats`, the line of the header occurs again below it. `head` and `body`
+    many as `footer` says, are not rows. With `repeats`, the line of the header occurs again below it. `head` and `body`
     are the header and the first rows, split.
     """
 
@@ -73,7 +73,7 @@ class Layout:
                 yield held.popleft()
 
     def _is_left_out(self, line: str, header: str) -> bool:
-        """Return whether a line below the first is no row."""
+        """Return whether a line below the first is not a row."""
         return (self.comments is not None and self.comments.has(line)) or (self.repeats and line.strip() == header)
 
 
@@ -138,7 +138,7 @@ def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[st
     remarks = footer_lines(last, width, rows[1 : -len(last) or None] or rows[1:2])
     told = [remark for remark in remarks if remark]
     if told:
-        what = "last line is no row" if len(told) == 1 else f"last {len(told)} lines are no rows"
+        what = "last line is not a row" if len(told) == 1 else f"last {len(told)} lines are not rows"
         notes.append(f"its {what} of the table, so left out ({shown_names(told)})")
     return len(remarks)
 

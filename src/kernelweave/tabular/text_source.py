@@ -31,7 +31,7 @@ _BOMS = (  # that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WINDOWS = re.compile(rb"[\x80-\x9f]")  # control characters in latin-1, letters and quotes in Windows-1252
-_OTHERS = {  # what a file that is no text begins with
+_OTHERS = {  # what a file that is not a text begins with
     b"PK\x03\x04": "a zip or Excel file: call it .xlsx if it is from Excel, .zip if it is packed",
     b"PAR1": "a Parquet file: call it .parquet",
     b"ARROW1": "a Feather file: call it .feather",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_only_unit", "named_units"]
 
-_LETTERS = frozenset("smhdglLKVJW%‰°$€£¥")  # units of one character that are no codes, as X is among chromosomes
+_LETTERS = frozenset("smhdglLKVJW%‰°$€£¥")  # units of one character that are not codes, as X is among chromosomes
 _BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
 
 

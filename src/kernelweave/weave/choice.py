@@ -18,7 +18,7 @@ from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.local.local_solver import Local
 from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
 
-__all__ = ["SOLVERS", "Room", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
+__all__ = ["SOLVERS", "Size", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
 
 
 class Solver(Protocol):
@@ -71,15 +71,15 @@ class SolverChoice:
         return self.solver.name
 
 
-class Room(NamedTuple):
-    """The parameters that the memory of a solver depends on."""
+class Size(NamedTuple):
+    """What the memory of a solver depends on besides the samples."""
 
     n_neighbors: int
     n_groups: int
 
 
-def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, str], room: Room) -> SolverChoice:
-    """Return the requested solver, or the first that supports the samples and the wishes and fits in memory.
+def choose_solver(solver: SolverLike, samples: SampleSet, required: Mapping[str, str], size: Size) -> SolverChoice:
+    """Return the requested solver, or the first that supports the samples and parameters and fits in memory.
 
     Parameters
     ----------
@@ -87,29 +87,29 @@ def choose_solver(solver: SolverLike, samples: SampleSet, wishes: Mapping[str, s
         As the parameter of the estimators.
     samples : Views, Chunks or KernelStack
         The samples.
-    wishes : mapping of capability to text
+    required : mapping of capability to text
         The parameters that differ from their defaults, such as {"gamma": "gamma=0.5"}.
-    room : Room
-        The parameters that the memory of a solver depends on.
+    size : Size
+        What the memory of a solver depends on besides the samples.
     """
-    wishes = {**wishes, **samples.asks}
-    able = [one for one in SOLVERS.values() if wishes.keys() <= one.supports]
+    required = {**required, **samples.asks}
+    able = [one for one in SOLVERS.values() if required.keys() <= one.supports]
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
-        if not wishes.keys() <= given.supports:
-            raise _lacking(given, wishes, able)
-        need = given.memory(samples, *room)
+        if not required.keys() <= given.supports:
+            raise _lacking(given, required, able)
+        need = given.memory(samples, *size)
         free = available_memory(need)
         if free is not None and need > free:
-            raise _too_large(given, samples, need, free, _advice(given, samples, wishes, room))
-        return SolverChoice(given, "asked for")
+            raise _too_large(given, samples, need, free, _advice(given, samples, required, size))
+        return SolverChoice(given, "it was asked for")
     if not able:
-        msg = f"No solver takes {' and '.join(wishes.values())} together: leave one of them out{_or_load(wishes)}."
+        msg = f"No solver takes {' and '.join(required.values())} together: leave one of them out{_or_load(required)}."
         raise InvalidInputError(msg)
-    return _automatic(samples, wishes, able, room)
+    return _automatic(samples, required, able, size)
 
 
-def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver], room: Room) -> SolverChoice:
+def _automatic(samples: SampleSet, required: Mapping[str, str], able: list[Solver], size: Size) -> SolverChoice:
     """Return the first solver that is suited to the number of samples and fits in memory."""
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
@@ -117,7 +117,7 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
     passed: list[str] = []
     tried: list[tuple[int, Solver]] = []
     for solver in able:
-        need = solver.memory(samples, *room)
+        need = solver.memory(samples, *size)
         free = available_memory(need)
         tried.append((need, solver))
         reason = ""
@@ -129,14 +129,14 @@ def _automatic(samples: SampleSet, wishes: Mapping[str, str], able: list[Solver]
             reason = solver.unsuited(n) or ""
         if not reason:
             why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
-            why = f"it takes {' and '.join(wishes.values())}" if len(able) == 1 else why
+            why = f"it takes {' and '.join(required.values())}" if len(able) == 1 else why
             return SolverChoice(solver, why)
         passed.append(reason)
     need, smallest = min(tried, key=lambda pair: pair[0])
     free = available_memory(need)
     if free is not None and need > free:
-        raise _too_large(smallest, samples, need, free, _advice(smallest, samples, wishes, room))
-    return SolverChoice(smallest, f"it takes {' and '.join(wishes.values())}")
+        raise _too_large(smallest, samples, need, free, _advice(smallest, samples, required, size))
+    return SolverChoice(smallest, f"it takes {' and '.join(required.values())}")
 
 
 def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
@@ -152,10 +152,10 @@ def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
         raise InvalidInputError(msg)
 
 
-def _lacking(solver: Solver, wishes: Mapping[str, str], able: list[Solver]) -> InvalidInputError:
-    lacking = [words for wish, words in wishes.items() if wish not in solver.supports]
+def _lacking(solver: Solver, required: Mapping[str, str], able: list[Solver]) -> InvalidInputError:
+    lacking = [words for name, words in required.items() if name not in solver.supports]
     names = " or ".join(f'"{one.name}"' for one in able)
-    cure = f"use solver={names}" if able else f"leave out {lacking[0]}{_or_load(wishes)}"
+    cure = f"use solver={names}" if able else f"leave out {lacking[0]}{_or_load(required)}"
     return InvalidInputError(f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.')
 
 
@@ -170,28 +170,30 @@ def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice:
     )
 
 
-def _or_load(wishes: Mapping[str, str]) -> str:
-    """Return the advice to load samples that are read in chunks, if there are solvers for all else that is asked."""
-    others = {wish: words for wish, words in wishes.items() if wish != "chunks"}
+def _or_load(required: Mapping[str, str]) -> str:
+    """Return the advice to load samples that are read in chunks, if a solver supports everything else."""
+    others = {name: words for name, words in required.items() if name != "chunks"}
     able = [one.name for one in SOLVERS.values() if others.keys() <= one.supports]
-    if "chunks" not in wishes or not able:
+    if "chunks" not in required or not able:
         return ""
     names = " or ".join(f'"{name}"' for name in able)
     return f", or load X as a table in memory, of which solver={names} takes {' and '.join(others.values())}"
 
 
-def _advice(solver: Solver, samples: SampleSet, wishes: Mapping[str, str], room: Room) -> str:
-    """Return what to do if a solver needs too much memory: another that needs less, or less that is asked for."""
-    needs = {one.name: one.memory(samples, *room) for one in SOLVERS.values()}
-    need = solver.memory(samples, *room)
+def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size) -> str:
+    """Return what to do if a solver needs too much memory: another that needs less, or fewer samples."""
+    needs = {one.name: one.memory(samples, *size) for one in SOLVERS.values()}
+    need = solver.memory(samples, *size)
     free = available_memory(need) or 0
-    single = "float64" in solver.supports and "float64" not in wishes and getattr(samples, "dtype", None) == np.float64
+    single = (
+        "float64" in solver.supports and "float64" not in required and getattr(samples, "dtype", None) == np.float64
+    )
     precision = ', or dtype="float32"' if single else ""
     leaner = [one for one in SOLVERS.values() if needs[one.name] < need]
-    leaner.sort(key=lambda one: (not wishes.keys() <= one.supports, needs[one.name] > free))
+    leaner.sort(key=lambda one: (not required.keys() <= one.supports, needs[one.name] > free))
     if not leaner:
         return f"take fewer samples{precision}"
-    lacking = [words for wish, words in wishes.items() if wish not in leaner[0].supports]
+    lacking = [words for name, words in required.items() if name not in leaner[0].supports]
     if not lacking:
         return f'use solver="{leaner[0].name}"{precision}'
     return (

@@ -1,4 +1,4 @@
-"""The number of clusters: what the graphs of the samples agree on, beside graphs of samples without structure."""
+"""The number of clusters: agreement of the graphs, compared with samples without structure."""
 
 from __future__ import annotations
 

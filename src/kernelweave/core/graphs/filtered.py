@@ -115,7 +115,7 @@ def _largest(W: sparse.csr_array, d: Vector) -> float:
 
 
 def chebyshev(L: sparse.csr_array, V: Matrix, degree: int, edge: float, top: float) -> Matrix:
-    """Multiply V by the Chebyshev polynomial of L that maps [edge, top] to [-1, 1]: T_k+1 = 2A T_k - T_k-1.
+    """Multiply V by the Chebyshev polynomial of L that maps [edge, top] to [-1, 1]: T_k+1(x) = 2x T_k(x) - T_k-1(x).
 
     The shift and the factor are those of the sparse matrix, so that a step is one product and one difference.
     """
@@ -151,9 +151,12 @@ def orthonormal(V: Matrix) -> Matrix:
     return V
 
 
-def block_products(A: Matrix, B: Matrix) -> Matrix:
-    """Return A'B, summed in double precision, block by block."""
-    blocks = (slice(i, i + _BLOCK) for i in range(0, len(A), _BLOCK))
+def block_products(first: Matrix, second: Matrix) -> Matrix:
+    """Return the products of the columns of two matrices, summed in double precision, block by block."""
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(first), _BLOCK))
     return np.asarray(
-        sum(A[rows].astype(np.float64, copy=False).T @ B[rows].astype(np.float64, copy=False) for rows in blocks)
+        sum(
+            first[rows].astype(np.float64, copy=False).T @ second[rows].astype(np.float64, copy=False)
+            for rows in blocks
+        )
     )

@@ -207,13 +207,13 @@ def _sketch(X: Samples, rng: np.random.RandomState) -> tuple[Callable[[Samples],
     Columns are centred, since distances between samples far from the origin would cancel, and columns of zeros are
     added so that codes can be of equally many columns. Sparse samples are projected at random.
     """
-    d = X.shape[1]
+    n_features = X.shape[1]
     if sparse.issparse(X):
-        width = min(d, _SKETCHED)
-        G = np.eye(d) if d == width else rng.standard_normal((d, width)) / np.sqrt(width)
-        return _Projected(G.astype(np.float32)), width
-    size = ceil(d / _MOST_CODES)
-    width = size * ceil(d / size)
+        width = min(n_features, _SKETCHED)
+        drawn = rng.standard_normal((n_features, width)) / np.sqrt(width) if width < n_features else np.eye(width)
+        return _Projected(drawn.astype(np.float32)), width
+    size = ceil(n_features / _MOST_CODES)
+    width = size * ceil(n_features / size)
     return _Centred(X[:: max(1, X.shape[0] // 10_000)].mean(axis=0), width), width
 
 
@@ -230,10 +230,10 @@ class _Centred:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Projected:
-    G: Matrix
+    directions: Matrix
 
     def __call__(self, X: Samples) -> Matrix:
-        return np.ascontiguousarray(X @ self.G, dtype=np.float32)
+        return np.ascontiguousarray(X @ self.directions, dtype=np.float32)
 
 
 def _filled(X: Samples, sketch: Callable[[Samples], Matrix], kind: str, width: int, seed: int) -> Any:
