@@ -215,7 +215,7 @@ def test_few_labels_are_not_spread_along_categories_of_noise():
     table = TABLE.drop(columns="site")
     labels = np.full(N, -1)
     for k in range(3):
-        labels[np.flatnonzero(GROUP == k)[:5]] = k
+        labels[np.flatnonzero(k == GROUP)[:5]] = k
     model = quietly(WeaveClassifier().fit, table, labels)
     choices = Mixed(kinds=dict.fromkeys(NOISE, "category"))
     noisy = WeaveClassifier(kernels=choices).fit(table, labels)
