@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import chdtrc
-from scipy.stats import rankdata
 
 from kernelweave._plural import counted
 from kernelweave._types import Labels, Matrix, Vector
@@ -140,6 +139,8 @@ def _related(categories: Sequence[_Category], views: Views, labels: Labels | Non
 
 def _ranked(views: Views) -> Iterator[tuple[int, Matrix]]:
     """Yield views with the ranks of some of their columns, those of categories aside."""
+    from scipy.stats import rankdata  # slow to import
+
     for v, (kind, table) in enumerate(zip(views.kinds, views.tables, strict=True)):
         for start in range(0, table.shape[1] if kind != CATEGORIES else 0, _TOGETHER):
             columns = table[:, start : start + _TOGETHER]
