@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kernelweave
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import FORMATS, read_table
 from kernelweave.tabular.intake import HONOURED
@@ -184,3 +185,17 @@ def test_a_table_without_any_feature_is_refused_by_inspect_as_by_cluster(run, re
     code, out, _ = run("inspect", "data.csv")
     assert code == 2
     assert "it has no column that tells samples apart ('bp')" in out
+
+
+def test_categories_of_noise_are_left_out_and_shown_so(run, table, tmp_path):
+    rng = np.random.default_rng(0)
+    table.assign(coin=rng.choice(["heads", "tails"], len(table))).to_csv("data.csv", index=False)
+    code, out, err = run("inspect", "data.csv", "--json")
+    assert code == 0, err
+    (view,) = json.loads(out)["views"].values()
+    assert [column["name"] for column in view["columns"] if column["use"] == "left out"] == ["coin"]
+    code, _, err = run("cluster", "data.csv", "-k", 3)
+    assert code == 0, err
+    assert "1 column of the table is left out, since it is related to no other column: 'coin'." in " ".join(err.split())
+    model = kernelweave.load(tmp_path / "data-clusters" / "model.kw")
+    assert set(model.readings_["X"].left_out) == {"coin"}

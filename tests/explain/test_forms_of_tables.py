@@ -61,7 +61,8 @@ def test_features_of_every_form_are_tested(form):
 
 def test_a_category_is_tested_against_clusters_that_did_not_see_it():
     table = ONE.assign(site=np.array(["n", "s"])[KIND], coin=np.tile(["h", "t"], 30))
-    model = WeaveClustering(2, kernels="mixed", random_state=0).fit(table)
+    kernels = Mixed(kinds={"coin": "category"})  # it would be left out
+    model = WeaveClustering(2, kernels=kernels, random_state=0).fit(table)
     rows = (
         explain_clusters(model, table, test=True, n_splits=2).features.drop_duplicates("feature").set_index("feature")
     )

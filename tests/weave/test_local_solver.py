@@ -17,8 +17,7 @@ from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs import coordinates, large_spectrum
 from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.datasets import label_split, mask_labels
-from kernelweave.errors import ColumnsWarning
-from kernelweave.kernels import Gaussian
+from kernelweave.kernels import Gaussian, Mixed
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.select import CLEAR
 from kernelweave.weave import classes
@@ -237,8 +236,8 @@ def test_a_gap_does_not_decide_beside_categories(monkeypatch):
     counted = []
     count = local_solver._counted
     monkeypatch.setattr(local_solver, "_counted", lambda *given: counted.append(len(given)) or count(*given))
-    with pytest.warns(ColumnsWarning):
-        model = WeaveClustering("auto", solver="local", random_state=0).fit(mixed)
+    kernels = Mixed(kinds={"city": "category"})  # it would be left out
+    model = WeaveClustering("auto", kernels=kernels, solver="local", random_state=0).fit(mixed)
     assert len(counted) == 1
     assert model.n_clusters_ == 3
     assert np.isfinite(model.cluster_evidence_.chance).all()  # samples without structure were compared

@@ -12,14 +12,16 @@ from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
-from kernelweave.samples.mixed_table import MixedTable, fit_mixed, is_mixed
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
+from kernelweave.samples.unrelated import without_unrelated
+from kernelweave.samples.views import Views
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
 from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted_columns", "mixed_reading", "needed", "usable", "without_data"]
+__all__ = ["fitted_columns", "mixed_reading", "needed", "unrelated_columns", "usable", "without_data"]
 
 _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
 _MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
@@ -92,6 +94,15 @@ def mixed_reading(table: pd.DataFrame) -> MixedTable | None:
             return fit_mixed(table, "X")[0]
         except InvalidInputError:  # no column tells samples apart: the model says why
             return MixedTable(tuple(Column(str(name), "left out", "") for name in table))
+
+
+def unrelated_columns(table: pd.DataFrame) -> set[str]:
+    """Return the columns of a mixed table that a model without labels leaves out, since no other is related to them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the model says it
+        views = Views({"X": table.reset_index(drop=True)}, choices=ColumnChoices(gaps=False))
+        reading = without_unrelated(views).readings["X"]
+    return set(reading.left_out) if isinstance(reading, MixedTable) else set()
 
 
 def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Problem]:

@@ -125,7 +125,7 @@ def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the columns that a model would leave out, and those of texts that it would read as numbers or dates."""
     import pandas as pd
 
-    from kernelweave.cli._numeric import mixed_reading
+    from kernelweave.cli._numeric import mixed_reading, unrelated_columns
 
     reading = mixed_reading(frame)
     if reading is None:
@@ -139,7 +139,8 @@ def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
             read[column.name] = pd.to_numeric(frame[column.name])
         elif column.kind == "date":
             read[column.name] = pd.to_datetime(frame[column.name], format="ISO8601", utc=True)
-    return dict.fromkeys(reading.left_out, "left out"), read
+    left_out = set(reading.left_out) | (unrelated_columns(frame) if reading.blocks else set())
+    return dict.fromkeys(left_out, "left out"), read
 
 
 def _tell(name: str, understood: dict[str, Any]) -> None:

@@ -16,7 +16,8 @@ from kernelweave._types import Array, Graph, LabelsLike, Mask, Matrix, Vector
 from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
-from kernelweave.estimators._estimator import KernelModel, threads
+from kernelweave.estimators._estimator import KernelModel
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import labelled_rows, labels_in_order, need_one_order, read_labels
@@ -177,7 +178,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         self
         """
         self._validate_params()
-        samples = self._read(X)
+        samples = self._read(X, y)
         if isinstance(samples, Chunks):
             raise self._no_chunks()
         classes, codes = read_labels(y, samples, X)

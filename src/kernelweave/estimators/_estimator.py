@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from threadpoolctl import ThreadpoolController
 
-from kernelweave._types import Array, Mask, Matrix, Vector
-from kernelweave.blas import given_back
+from kernelweave._types import Array, LabelsLike, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.estimators._repr import summary_html
 from kernelweave.files import save_model
@@ -29,10 +22,13 @@ from kernelweave.kernels import Gaussian, Kernel, as_kernel
 from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
 from kernelweave.memory import check_memory
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
+from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
+from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
@@ -48,7 +44,6 @@ __all__ = [
     "KernelModel",
     "KernelsLike",
     "Number",
-    "threads",
 ]
 
 KernelLike: TypeAlias = Kernel | str | Callable[..., float] | None
@@ -72,8 +67,6 @@ class Number(Interval):  # type: ignore[misc]
 AT_LEAST_ONE = Number(Integral, 1, _LARGEST, closed="both")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
 RIDGE = Number(Real, 0, 1e15, closed="right")  # added to kernels, in single precision too
-
-_ONE_THREAD_BELOW = 2000  # samples
 
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]
@@ -151,8 +144,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             )
             raise InvalidInputError(msg)
 
-    def _read(self, X: SamplesLike) -> SampleSet:
-        """Return the samples of `fit`, at least as many as clusters."""
+    def _read(self, X: SamplesLike, y: LabelsLike | None = None) -> SampleSet:
+        """Return the samples of `fit`, at least as many as clusters; y are the labels of a classifier."""
         pairwise = get_tags(self).input_tags.pairwise
         reader = type(self)(**self.get_params(deep=False))  # scikit-learn's checks set attributes: a fit may still fail
         samples = read_samples(reader, X, precomputed=pairwise, kernels=getattr(self, "kernels", None))
@@ -160,6 +153,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(c, str) and n is not None and c > n:
             msg = f"n_clusters={c} is more than the n_samples={n} given: lower n_clusters, or pass more samples."
             raise InvalidInputError(msg)
+        if isinstance(samples, Views) and "mixed" in samples.asks:
+            samples = without_unrelated(samples, None if y is None else read_labels(y, samples, X)[1])
         return samples
 
     def _no_chunks(self) -> InvalidInputError:
@@ -308,39 +303,3 @@ def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -
         f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
         f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
     )
-
-
-@contextmanager
-def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
-    """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core.
-
-    With None and few samples it is one thread: their matrices are so small that threads mostly wait for each other.
-    numpy and scipy often have a BLAS library each, whose threads spin while they wait for work: those of one would take
-    the cores from those of the other. So only that of scipy, which factorises matrices, has more than one.
-    """
-    if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
-        n_jobs = 1
-    pools, others = _pools(len(sys.modules))
-    most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
-    with given_back(pools), pools.limit(limits=most), others.limit(limits=1):
-        yield
-
-
-@lru_cache(maxsize=1)  # to look for libraries takes as long as to predict a few samples
-def _pools(n_modules: int) -> tuple[ThreadpoolController, ThreadpoolController]:
-    """Return the pools of threads in the process, and those of BLAS that get one thread.
-
-    They are looked for again if modules were imported since, which may bring libraries of their own.
-    """
-    pools = ThreadpoolController()
-    return pools, pools.select(filepath=_other_blas(pools.info()))
-
-
-def _other_blas(pools: list[dict[str, Any]]) -> list[str]:
-    """Return the files of the BLAS libraries with threads of their own but one, that of scipy if it has its own.
-
-    Those that compute with OpenMP share its threads, which do not work against each other.
-    """
-    files = [p["filepath"] for p in pools if p["user_api"] == "blas" and p.get("threading_layer") != "openmp"]
-    kept = next((file for file in files if any(part in ("scipy", "scipy.libs") for part in Path(file).parts)), None)
-    return [file for file in files if file != (kept or files[0])]

@@ -23,8 +23,9 @@ from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
-from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number
 from kernelweave.kernels.view_bank import Bank
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
@@ -223,7 +224,7 @@ class LearnedClassifier(GraphClassifier):
 
     def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
         """Return the samples, their kernels and the problem."""
-        samples, seen, version, training = _read(self, X)
+        samples, seen, version, training = _read(self, X, y)
         classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs, samples.n_samples):
             bank, H = self._build_kernels(training)
@@ -254,9 +255,11 @@ class LearnedClassifier(GraphClassifier):
 Learner = LearnedClusterer | LearnedClassifier
 
 
-def _read(model: Learner, X: SamplesLike) -> tuple[Views | KernelStack, Seen, Version, Views | KernelStack]:
+def _read(
+    model: Learner, X: SamplesLike, y: LabelsLike | None = None
+) -> tuple[Views | KernelStack, Seen, Version, Views | KernelStack]:
     """Return the samples, their digests, how they are scaled, and the scaled samples; kernel matrices never are."""
-    samples = model._read(X)
+    samples = model._read(X, y)
     if isinstance(samples, Chunks):
         raise model._no_chunks()
     seen = Seen(samples.digests())

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.estimators._estimator import threads
 from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
 

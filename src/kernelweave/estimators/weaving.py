@@ -15,7 +15,8 @@ from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
-from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike, threads
+from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels, need_one_order, read_labels
 from kernelweave.samples.reader import SampleSet, SamplesLike
@@ -352,7 +353,7 @@ class WeaveClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        samples = self._read(X)
+        samples = self._read(X, y)
         if isinstance(samples, Chunks):  # counted while they are read
             need_one_order(samples, y)
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)

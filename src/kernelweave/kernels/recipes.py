@@ -120,8 +120,9 @@ class Mixed:
     """Kernels for mixed tables: ``kernels=Mixed(...)``, or ``kernels="mixed"`` for the defaults.
 
     Every data frame is read as a mixed table, also one of numbers only: columns are told apart by kind, missing cells
-    are filled, columns of numbers are standardised, and columns that tell nothing (constants, ids, free text) are left
-    out with a warning. The numbers and the categories are two views, each with its own kernels and its own share.
+    are filled, columns of numbers are standardised, and columns that tell nothing (constants, ids, free text, and
+    categories that are related to no other column) are left out with a warning. The numbers and the categories are two
+    views, each with its own kernels and its own share.
 
     Parameters
     ----------
@@ -133,6 +134,7 @@ class Mixed:
     kinds : dict of column name to kind, default=None
         The kinds of columns that are not told rightly by themselves: "number", "boolean", "category", "date",
         "duration", "left out", "ordered" (of a type with an order), or a list of ordered categories, lowest first.
+        A column of a given kind is never left out for being related to no other.
     standardize : bool, default=True
         Whether every column of numbers gets mean 0 and standard deviation 1.
     gaps : bool, default=True

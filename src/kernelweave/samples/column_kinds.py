@@ -18,6 +18,7 @@ from kernelweave.errors import InvalidInputError
 
 __all__ = [
     "CATEGORICAL",
+    "CHOSEN",
     "KINDS",
     "Cells",
     "Column",
@@ -35,6 +36,7 @@ Values: TypeAlias = Vector | list[Any]  # a column of numbers, or the values of 
 Cells: TypeAlias = Vector | list[str | None]  # numbers with NaN, or texts with None, where a cell is missing
 
 KINDS: tuple[str, ...] = ("number", "boolean", "category", "ordered", "date", "duration", "left out")
+CHOSEN = "it was chosen"  # the reason for a kind that the user gave
 CATEGORICAL: tuple[str, ...] = ("boolean", "category")  # compared by match; all other kinds become numbers
 
 _FEW = 10  # texts that differ; a column with no more of them holds categories, unless all differ
@@ -137,7 +139,7 @@ def values_of(series: Any) -> Values:
 
 def _chosen(name: str, given: KindLike, series: Any) -> tuple[Kind, str, tuple[str, ...]]:
     """Return the kind that the user chose for a column."""
-    reason = "it was chosen"
+    reason = CHOSEN
     if not isinstance(given, str):
         return "ordered", reason, tuple(map(str, given))
     if given not in KINDS:

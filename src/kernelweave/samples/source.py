@@ -21,8 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
-from kernelweave.blas import given_back
 from kernelweave.errors import DataUnavailableError, InvalidInputError
+from kernelweave.samples.blas_threads import given_back
 from kernelweave.samples.numbers import as_samples
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shrunk
 from kernelweave.samples.views import Views

@@ -11,11 +11,11 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from kernelweave._types import Vector, WeightsLike
-from kernelweave.blas import given_back
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
 from kernelweave.kernels.recipes import KernelsLike, take_negatives
+from kernelweave.samples.blas_threads import given_back
 from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
