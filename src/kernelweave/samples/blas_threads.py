@@ -1,4 +1,4 @@
-"""The threads of BLAS while samples are compared: a process has one number of them, whatever runs in its own threads."""
+"""The threads of BLAS while samples are compared: a process has one number of them for all its own threads."""
 
 from __future__ import annotations
 
