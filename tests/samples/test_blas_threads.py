@@ -16,13 +16,21 @@ from kernelweave.weave.clarity import Clarity
 
 
 def counted():
-    """Return the threads of every BLAS library."""
-    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    """Return the threads of every BLAS library; those of one that computes with OpenMP belong to each thread."""
+    return [
+        pool["num_threads"]
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas" and pool.get("threading_layer") != "openmp"
+    ]
 
 
 def give(numbers):
     """Set the threads of every BLAS library, without a limit that keeps other threads from it."""
-    libraries = [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+    libraries = [
+        one
+        for one in ThreadpoolController().lib_controllers
+        if one.user_api == "blas" and getattr(one, "threading_layer", None) != "openmp"
+    ]
     for library, n in zip(libraries, numbers, strict=True):
         library.set_num_threads(n)
     with threadpool_limits(None):
