@@ -463,7 +463,7 @@ def test_the_words_tell_the_versions_of_a_mixed_table_apart():
     model = quietly(WeaveClustering(3, random_state=0).fit, answers(90)[0])
     (said,) = scaling_words(model.scaling_)
     assert re.fullmatch(
-        r"The samples were compared in 2 versions: not scaled \(\d+% of the weight\) and not scaled, numbers and "
-        r"categories together \(\d+% of the weight\)\.",
+        r"The samples were compared in 2 versions: numbers standardised when read, categories compared by match "
+        r"\(\d+% of the weight\) and the first of these with numbers and categories together \(\d+% of the weight\)\.",
         said,
     )

@@ -202,7 +202,7 @@ def test_the_columns_of_every_view_decide_where_there_is_one_version():
     assert (version.name, version.share) == ("by view", 1)
     assert found == ["zscore", "unit", "none", "unit"]
     reasons = [one.reason for one in version.scalings.values()]
-    assert reasons[0] == "few of its columns have most of the size of the rows"
+    assert reasons[0] == "few columns have most of the size of the rows"
     assert reasons[1] == reasons[3] == "its columns are of similar size, or mostly zero"
     assert "4 columns are few" in reasons[2]
 

@@ -50,7 +50,13 @@ _SCALED_ALREADY = {  # kinds of views, and why they are not scaled
     "distances": "distances are used as they are given",
     "graph": "the neighbourhoods in a graph have unit length",
 }
-_IN_WORDS = {"unit": "scaled to unit length", "zscore": "standardised column by column", "none": "not scaled"}
+_IN_WORDS = {
+    "unit": "scaled to unit length",
+    "zscore": "standardised column by column",
+    "none": "not scaled",
+    _SCALED_ALREADY["numbers"]: "standardised when read",
+    _SCALED_ALREADY["categories"]: "compared by match",
+}
 FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
 _THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
@@ -198,7 +204,7 @@ def _by_columns(X: Samples) -> Scaling:
     size = _size_of(X)
     if size.full < _THIN or _evenness(X, size) >= size.full:
         return _direction(size, "its columns are of similar size, or mostly zero")
-    return replace(fit_scaling(X, "zscore"), reason="few of its columns have most of the size of the rows")
+    return replace(fit_scaling(X, "zscore"), reason="few columns have most of the size of the rows")
 
 
 def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | None = None) -> dict[str, Scaling]:
@@ -361,11 +367,13 @@ def scaling_words(versions: Sequence[Version]) -> list[str]:
 
 def _methods_in_words(version: Version) -> str:
     """Return what a version does to the samples, with the names of the views where they differ."""
+    if version.name == TOGETHER:
+        return "the first of these with numbers and categories together"
     views: dict[str, list[str]] = {}
     for view, one in version.scalings.items():
-        views.setdefault(_IN_WORDS[one.method], []).append(view)
+        views.setdefault(_IN_WORDS.get(one.reason) or _IN_WORDS[one.method], []).append(view)
     each = [words if len(views) == 1 else f"{', '.join(names)} {words}" for words, names in views.items()]
-    return ", ".join([*each, *["numbers and categories together"] * (version.name == TOGETHER)])
+    return ", ".join(each)
 
 
 def _dense(X: Samples) -> npt.NDArray[Any]:
