@@ -220,5 +220,6 @@ def test_few_labels_are_not_spread_along_categories_of_noise():
     choices = Mixed(kinds=dict.fromkeys(NOISE, "category"))
     noisy = WeaveClassifier(kernels=choices).fit(table, labels)
     new = labels < 0
-    right, before = ((one.transduction_ == GROUP)[new].mean() for one in (model, noisy))
-    assert right > before + 0.05
+    for one in (model, noisy):  # labels tell that the categories say nothing
+        assert (one.transduction_ == GROUP)[new].mean() > 0.78
+        assert dict(zip(one.view_names_, one.view_shares_, strict=True)).get("categories", 0) < 0.1

@@ -43,7 +43,7 @@ def test_kernels_of_samples_come_with_samples_and_kernel_matrices_without():
 
 def test_views_of_one_source_that_is_not_a_mixed_table_count_alike():
     samples = SimpleNamespace(readings={"X": None}, sources=("X", "X"), kinds=("table", "table"))
-    assert_array_equal(block_shares(samples, np.array([0, 0, 1]), labelled=False), 1)
+    assert_array_equal(block_shares(samples, np.array([0, 0, 1])), 1)
 
 
 @pytest.mark.parametrize("n_neighbors", ["auto", 5])

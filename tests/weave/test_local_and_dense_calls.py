@@ -81,7 +81,13 @@ def test_kernels_are_weighed_on_some_of_the_samples(monkeypatch, most):
     )
     WeaveClustering(3, solver=Local(9), random_state=0).fit(X)
     WeaveClassifier(solver=Local(9), random_state=0).fit(X, PARTLY)
-    assert sizes == [(min(most, 60), {"labelled": labelled, "together": True}) for labelled in (False, True)]
+    assert [(size, more["together"], more["codes"] is None) for size, more in sizes] == [
+        (min(most, 60), True, True),
+        (min(most, 60), True, False),
+    ]
+    codes = sizes[1][1]["codes"]
+    assert len(codes) == min(most, 60)
+    assert (most < 60) or (codes == PARTLY).all()
 
 
 def test_the_recall_and_the_graph_are_kept_and_told(capsys):

@@ -5,6 +5,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -14,7 +15,7 @@ from kernelweave.core.graphs.affinity import GraphRule, RowPart
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.kernels import KernelBank, Linear, recipe
 from kernelweave.samples import Seen
-from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
+from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, ColumnChoices, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
 from kernelweave.weave import choice, dense_rows, passing
@@ -126,8 +127,7 @@ def mixed(numbers, categories):
     return MixedTable(tuple(columns))
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_blocks_of_a_mixed_table_count_by_the_root_of_their_columns_or_alike(labelled):
+def test_blocks_of_a_mixed_table_count_by_the_root_of_their_columns():
     blocks = mixed(9, 4).blocks
     samples = SimpleNamespace(
         readings={"X": mixed(9, 4), "Y": None},
@@ -135,13 +135,23 @@ def test_blocks_of_a_mixed_table_count_by_the_root_of_their_columns_or_alike(lab
         kinds=(NUMBERS, CATEGORIES, "table"),
     )
     view = np.array([0, 0, 0, 1, 2])  # three kernels of numbers, one of categories, one of another table
-    found = block_shares(samples, view, labelled=labelled)
-    number = np.sqrt(len(blocks[NUMBERS])) if not labelled else 1
-    word = np.sqrt(len(blocks[CATEGORIES])) if not labelled else 1
+    found = block_shares(samples, view)
+    number, word = np.sqrt(len(blocks[NUMBERS])), np.sqrt(len(blocks[CATEGORIES]))
     share = number / (number + word)
     assert_allclose(found, [share / 0.75] * 3 + [(1 - share) / 0.25, 1])
     alone = SimpleNamespace(readings={"X": mixed(9, 4)}, sources=("X", "Z"), kinds=(NUMBERS, "table"))
-    assert_array_equal(block_shares(alone, view[:4], labelled=labelled), 1)
+    assert_array_equal(block_shares(alone, view[:4]), 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_count_by_a_power_of_the_share_of_labels_that_neighbours_predict(dtype):
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1, 9.0, 9.1, 20.0], "word": list("ababbaa")})
+    samples = Views({"X": table}, choices=ColumnChoices(standardize=False, gaps=False)).astype(dtype)
+    codes = np.array([0, 0, 1, 1, 0, 0, -1])
+    # by the numbers all six are right; of the two others with the same word, four samples share the class of one
+    found = block_shares(samples, np.array([0, 0, 1]), codes)
+    numbers, words = (7 / 8) ** 4, ((4 * 0.5 + 1) / 8) ** 4
+    assert_allclose(found, [numbers / (numbers + words) / (2 / 3)] * 2 + [words / (numbers + words) * 3])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

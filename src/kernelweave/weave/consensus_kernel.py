@@ -10,12 +10,14 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelweave._types import Matrix, Vector, WeightsLike
+from kernelweave._types import Labels, Matrix, Vector, WeightsLike
 from kernelweave.core.consensus.known_pairs import known_moments, known_weights
+from kernelweave.core.consensus.label_agreement import nearest_agreement
 from kernelweave.core.consensus.self_weighted import median_weights
 from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelTiles, check_stack, combine_tiles, kernel_moments
+from kernelweave.kernels.base import Pair
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
@@ -33,6 +35,7 @@ __all__ = [
     "weigh",
 ]
 
+_POWER_OF_LABELS = 4.0  # of the share of labels that the nearest samples in a block predict
 
 _Bank = TypeVar("_Bank", bound=Bank)
 
@@ -160,11 +163,11 @@ def combine(
     weights: WeightsLike,
     say: Callable[[str], None] | None = None,
     *,
-    labelled: bool = False,
+    codes: Labels | None = None,
 ) -> Consensus:
-    """Return the consensus of the kernels of one version of the samples; `labelled` as in `block_shares`."""
+    """Return the consensus of the kernels of one version of the samples; `codes` as in `block_shares`."""
     version, samples = compared
-    bank, tiles, p = weigh(kernels, weights, samples, labelled=labelled, together=version.name == TOGETHER)
+    bank, tiles, p = weigh(kernels, weights, samples, codes=codes, together=version.name == TOGETHER)
     if isinstance(weights, str) and weights == "self":  # all tiles were checked already
         tiles = replace(tiles, check=None)
     if say is not None:
@@ -176,7 +179,7 @@ def combine(
 
 @overload
 def weigh(
-    kernels: KernelsLike, weights: WeightsLike, samples: Views, *, labelled: bool = False, together: bool = False
+    kernels: KernelsLike, weights: WeightsLike, samples: Views, *, codes: Labels | None = None, together: bool = False
 ) -> Weighed[ViewBank]: ...
 @overload
 def weigh(
@@ -184,7 +187,7 @@ def weigh(
     weights: WeightsLike,
     samples: Views | KernelStack,
     *,
-    labelled: bool = False,
+    codes: Labels | None = None,
     together: bool = False,
 ) -> Weighed[Bank]: ...
 def weigh(
@@ -192,12 +195,12 @@ def weigh(
     weights: WeightsLike,
     samples: Views | KernelStack,
     *,
-    labelled: bool = False,
+    codes: Labels | None = None,
     together: bool = False,
 ) -> Weighed[Any]:
     """Return the kernels fixed on the samples, their tiles, and their shares in the consensus.
 
-    `together` is whether numbers and categories of one table are compared together too; `labelled` is that of
+    `together` is whether numbers and categories of one table are compared together too; `codes` are those of
     `block_shares`.
     """
     bank = bank_of(kernels, samples, together=together)
@@ -212,29 +215,40 @@ def weigh(
     relations = ViewRelations(view, samples.present)
     seen = relations.watch(single)
     moments = kernel_moments(seen) if samples.complete else known_moments(seen, samples.present, view)
-    trust = relations.trust() * block_shares(samples, view, labelled=labelled)
+    trust = relations.trust() * block_shares(samples, view, codes)
     p = median_weights(*moments, trust) if samples.complete else known_weights(*moments, view, trust)
     return Weighed(bank, tiles, p)
 
 
-def block_shares(samples: Views, view: NDArray[np.intp], *, labelled: bool) -> Vector:
+def block_shares(samples: Views, view: NDArray[np.intp], codes: Labels | None = None) -> Vector:
     """Return the trust in every kernel by the block of a mixed table that it compares; 1 for other tables.
 
     Kernels of a single category are all alike, so that their agreement says nothing about the category: in clusters, a
     block counts by the root of its number of columns, so that one column of random words does not outvote a dozen of
-    numbers. Classes may well depend on a single category; with labels all blocks start alike. In both, it does not
-    matter how many kernels a block has.
+    numbers. Classes may well depend on a single category: with `codes` (-1 where unlabelled), a block counts by a power
+    of the share of labelled samples whose nearest labelled sample in it has their class. In both, it does not matter
+    how many kernels a block has.
     """
     trust = np.ones(len(view))
     for source, reading in samples.readings.items():
         own = [v for v, of in enumerate(samples.sources) if of == source]
         if isinstance(reading, MixedTable) and len(own) > 1:
             blocks = [CATEGORIES if samples.kinds[v] == CATEGORIES else NUMBERS for v in own]
-            wanted = np.array([1.0 if labelled else np.sqrt(len(reading.blocks[block])) for block in blocks])
+            if codes is None:
+                wanted = np.array([np.sqrt(len(reading.blocks[block])) for block in blocks])
+            else:
+                wanted = np.array([_agreement(samples, v, codes) ** _POWER_OF_LABELS for v in own])
             kernels = np.array([np.count_nonzero(view == v) for v in own])
             for v, share in zip(own, (wanted / wanted.sum()) / (kernels / kernels.sum()), strict=True):
                 trust[view == v] = share
     return trust
+
+
+def _agreement(samples: Views, v: int, codes: Labels) -> float:
+    """Return how well the nearest labelled samples of a view predict their classes."""
+    of_view = codes[samples.present[v]]
+    X = samples.tables[v][of_view >= 0].astype(np.float64)
+    return nearest_agreement(Pair(X).sqdist, of_view[of_view >= 0])
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:

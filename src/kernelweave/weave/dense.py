@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._types import Matrix, Vector
+from kernelweave.core.consensus.label_agreement import nearest_agreement
 from kernelweave.core.graphs.affinity import (
     Family,
     Kind,
@@ -96,7 +97,7 @@ class Dense:
         prepared = prepare(samples, plan.scale)
         built: list[_Built] = []
         for compared in prepared.compared:
-            consensus = combine(compared, plan.kernels, plan.weights, plan.say, labelled=True)
+            consensus = combine(compared, plan.kernels, plan.weights, plan.say, codes=task.codes)
             built.append((compared.version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         weights = shares / shares.sum()
@@ -106,14 +107,10 @@ class Dense:
 
 
 def _label_trust(K: Matrix, task: LabelTask) -> float:
-    """Return a power of the share of labelled samples whose nearest labelled sample has their class, by the kernel K.
-
-    One right and one wrong are added, since few labels say little.
-    """
+    """Return a power of the share of labelled samples whose nearest labelled one by the kernel K has their class."""
     known = np.flatnonzero(task.codes >= 0)
     D = kernel_sqdist(K[np.ix_(known, known)])
-    right = float(np.count_nonzero(task.codes[known][D.argmin(axis=1)] == task.codes[known])) if len(known) > 1 else 0.0
-    return float(((right + 1) / (len(known) + 2)) ** _POWER_OF_LABELS)
+    return float(nearest_agreement(D, task.codes[known]) ** _POWER_OF_LABELS)
 
 
 def _null(

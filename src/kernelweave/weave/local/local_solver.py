@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from kernelweave._types import Progress, Samples, Vector
+from kernelweave._types import Labels, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
 from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.errors import InvalidInputError
@@ -99,7 +99,7 @@ class Local:
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
         with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
-            woven, perturbed_graphs, place = self._weave(samples, plan, rng, join=True, least=min(n / (4 * c), 1000))
+            woven, perturbed_graphs, place = self._weave(samples, plan, rng, least=min(n / (4 * c), 1000))
             versions = woven.kernels.versions
             several = SeveralGraphs(
                 (woven.graph,),
@@ -121,17 +121,24 @@ class Local:
         few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
-            woven, _, _ = self._weave(samples, plan, rng, join=False, least=0)
+            woven, _, _ = self._weave(samples, plan, rng, codes=task.codes)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
-        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, join: bool, least: float
+        self,
+        samples: Views,
+        plan: Plan,
+        rng: np.random.RandomState,
+        *,
+        codes: Labels | None = None,
+        least: float = 0,
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]], NDArray[np.intp]]:
         """Return the graph, a function that makes perturbed ones, and the position of every sample in them.
 
-        If `join`, the graph is in one piece, pieces smaller than `least` samples get several edges, and many samples
-        are in an order in which neighbours are near each other.
+        For clusters, that is without `codes` of classes, the graph is in one piece, pieces smaller than `least` samples
+        get several edges, and many samples are in an order in which neighbours are near each other.
         """
+        join = codes is None
         n_candidates = self._number(samples.n_samples, plan)
         n, seen = samples.n_samples, Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
@@ -140,7 +147,7 @@ class Local:
             plan.say(f"scale of {name}: {one.method}, since {one.reason}")
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
         training, sample = scaled(samples, scalings, np.float32), scaled(samples.select(drawn), scalings)
-        bank, p, consensus = _weighed(plan, sample, labelled=not join)
+        bank, p, consensus = _weighed(plan, sample, None if codes is None else codes[drawn])
         ordered = join and n > _ORDERED_FROM
         order = near_order(training.tables[0]) if ordered else np.arange(n)
         place = np.argsort(order)
@@ -194,9 +201,9 @@ def default_candidates(n_samples: int, n_neighbors: int) -> int:
     return max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
-def _weighed(plan: Plan, sample: Views, *, labelled: bool) -> tuple[ViewBank, Vector, LocalConsensus]:
+def _weighed(plan: Plan, sample: Views, codes: Labels | None) -> tuple[ViewBank, Vector, LocalConsensus]:
     """Return the bank, the kernels' shares computed on a sample of the rows, and their consensus for each table."""
-    bank, _, p = weigh(plan.kernels, plan.weights, sample, labelled=labelled, together=True)
+    bank, _, p = weigh(plan.kernels, plan.weights, sample, codes=codes, together=True)
     fixed = [one.kernels for one in bank.banks.values()]
     plan.say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     views = np.array(bank.views)
