@@ -2,7 +2,7 @@
 
 Three groups of 300 samples. Some categories follow the group in four of five samples, the others are noise; the means
 of the numbers differ by a multiple of their deviation. Seeds from 100 on: how kernels are combined was chosen on
-smaller ones. Stored in benchmarks/results/mixed_tables.json; mixed_tables.md shows the table.
+others. Stored in benchmarks/results/mixed_tables.json; mixed_tables.md shows the table.
 """
 
 from __future__ import annotations
