@@ -63,9 +63,11 @@ def test_counts_are_compared_by_the_test_of_pearson():
     a, b = RNG.integers(-1, 3, 90), RNG.integers(-1, 2, 90)
     both = (a >= 0) & (b >= 0)
     expected = stats.chi2_contingency(pd.crosstab(a[both], b[both]), correction=False).pvalue
-    assert unrelated._of_counts(a, b) == pytest.approx(expected)
-    assert unrelated._of_counts(a, np.zeros(90, dtype=int)) == 1
-    assert unrelated._of_counts(a, np.full(90, -1)) == 1
+    constant, unknown = np.zeros(90, dtype=int), np.full(90, -1)
+    found = unrelated._of_counts(a, *unrelated._indicators([constant, b, unknown, a, b]))
+    assert_allclose(found, [1, expected, 1, found[3], expected])
+    assert found[3] < 1e-20
+    assert_array_equal(unrelated._of_counts(constant, *unrelated._indicators([a, b])), 1)
 
 
 def test_rare_categories_are_compared_as_one_if_there_are_enough_of_them():

@@ -60,7 +60,7 @@ def without_unrelated(views: Views, labels: Labels | None = None) -> Views:
         The same object if nothing is left out. Columns stay if their kind was chosen, or if fewer than 50 samples are
         known; no table loses all of its columns, and no sample all of its cells.
     """
-    if views.n_samples < _FEWEST:
+    if views.n_samples < _FEWEST or CATEGORIES not in views.kinds:
         return views
     some = _some(views)
     known = None if labels is None else labels[some]
@@ -120,21 +120,21 @@ def _merged(codes: Labels) -> Labels:
 
 def _related(categories: Sequence[_Category], views: Views, labels: Labels | None) -> list[bool]:
     """Return which columns of categories are related to another column, or are kept for another reason."""
-    smallest, count = np.ones(len(categories)), np.zeros(len(categories))
+    smallest, count = np.ones(len(categories)), np.full(len(categories), len(categories) - 1)
     for v, ranks in _ranked(views):
+        count += ranks.shape[1]
         for i, one in enumerate(categories):
-            p = _of_ranks(one.codes[views.present[v]], ranks)
-            smallest[i], count[i] = min(smallest[i], p.min(initial=1)), count[i] + len(p)
+            smallest[i] = min(smallest[i], _of_ranks(one.codes[views.present[v]], ranks).min())
+    indicators, starts = _indicators([one.codes for one in categories])
+    of_labels = None if labels is None else _indicators([labels])
+    kept = []
     for i, one in enumerate(categories):
-        for j, other in enumerate(categories):
-            if i != j:
-                smallest[i], count[i] = min(smallest[i], _of_counts(one.codes, other.codes)), count[i] + 1
-    kept = smallest * count < _LEVEL
-    for i, one in enumerate(categories):
-        untold = np.count_nonzero(one.codes >= 0) < _FEWEST or one.codes.max() < 1 or count[i] == 0
-        of_labels = labels is not None and _of_counts(one.codes, labels) < _LEVEL_OF_LABELS
-        kept[i] |= untold or of_labels or one.column.reason == CHOSEN
-    return [bool(keep) for keep in kept]
+        others = np.delete(_of_counts(one.codes, indicators, starts), i)
+        told = np.count_nonzero(one.codes >= 0) >= _FEWEST and one.codes.max() > 0 and count[i] > 0
+        related = min(smallest[i], others.min(initial=1)) * count[i] < _LEVEL
+        asked = of_labels is not None and _of_counts(one.codes, *of_labels)[0] < _LEVEL_OF_LABELS
+        kept.append(bool(not told or related or asked or one.column.reason == CHOSEN))
+    return kept
 
 
 def _ranked(views: Views) -> Iterator[tuple[int, Matrix]]:
@@ -161,16 +161,28 @@ def _of_ranks(codes: Labels, ranks: Matrix) -> Vector:
     return np.asarray(chdtrc(Y.shape[1] - 1, H)) if Y.shape[1] > 1 else np.ones(ranks.shape[1])
 
 
-def _of_counts(a: Labels, b: Labels) -> float:
-    """Return the p-value of Pearson's test of independence of two codes, 1 where one of them is constant."""
-    both = (a >= 0) & (b >= 0)
-    if not both.any():
-        return 1.0
-    N = np.bincount(a[both] * (b.max() + 1) + b[both], minlength=(a.max() + 1) * (b.max() + 1)).reshape(a.max() + 1, -1)
-    N = N[N.any(axis=1)][:, N.any(axis=0)]
-    expected = np.outer(N.sum(axis=1), N.sum(axis=0)) / N.sum()
-    freedom = (N.shape[0] - 1) * (N.shape[1] - 1)
-    return float(chdtrc(freedom, ((N - expected) ** 2 / expected).sum())) if freedom else 1.0
+def _indicators(columns: Sequence[Labels]) -> tuple[Matrix, Labels]:
+    """Return the indicators of all codes of several columns side by side, and where those of each column begin."""
+    widths = [int(codes.max(initial=0)) + 1 for codes in columns]
+    parts = [(codes[:, None] == np.arange(width)).astype(float) for codes, width in zip(columns, widths, strict=True)]
+    return np.hstack(parts), np.cumsum([0, *widths[:-1]])
+
+
+def _of_counts(codes: Labels, indicators: Matrix, starts: Labels) -> Vector:
+    """Return the p-value of Pearson's test of independence of the codes and of every other column, given as indicators.
+
+    χ² = Σ_gh (N_gh - E_gh)² / E_gh, N_gh the number of samples with code g that have code h in the other column, and
+    E_gh = N_g. N_.h / N_.. the number expected. It is 1 where the codes or the column are constant.
+    """
+    Y, _ = _indicators([codes])
+    N = Y.T @ indicators
+    of = np.repeat(np.arange(len(starts)), np.diff([*starts, N.shape[1]]))  # the column of each indicator
+    rows, columns = np.add.reduceat(N, starts, axis=1), N.sum(axis=0)
+    E = rows[:, of] * columns / np.maximum(rows.sum(axis=0), 1)[of]
+    terms = np.divide((N - E) ** 2, E, out=np.zeros_like(E), where=E > 0)
+    freedom = (np.count_nonzero(rows, axis=0) - 1) * (np.add.reduceat(columns > 0, starts, dtype=int) - 1)
+    chi2 = np.add.reduceat(terms.sum(axis=0), starts)
+    return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), chi2), 1.0)
 
 
 def _narrowed(views: Views, out: Mapping[str, Sequence[_Category]]) -> Views | None:
