@@ -3,10 +3,12 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave import WeaveClustering
+from kernelweave.errors import ColumnsWarning
 from kernelweave.report import model_report
 from kernelweave.report._facts import read_facts
 from kernelweave.report._words import story
@@ -170,3 +172,19 @@ def test_a_report_shows_the_valleys_that_decided():
     assert "The number was chosen: 2 clusters lie apart" in page
     assert "There is structure if valleys between peaks of the density are 0.65 deep or more." in page
     assert ">between peaks<" in page
+
+
+def test_columns_that_were_left_out_are_named_with_the_reason():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 2)) + 9 * (np.arange(60) % 2)[:, None], columns=["a", "b"])
+    noise = {f"coin {j}": rng.choice(["h", "t"], 60) for j in range(10)}
+    with pytest.warns(ColumnsWarning):
+        model = WeaveClustering(2, random_state=0).fit(table.assign(**noise, ship="Titanic"))
+    said = told(model)
+    assert "1 column was left out, since it is constant: 'ship'." in said
+    assert "10 columns were left out, each since it is related to no other column: 'coin 0', 'coin 1'," in said
+    assert "'coin 7' and 2 more." in said
+    views = {"one": table.assign(ship="Titanic", sex=np.tile(["f", "m"], 30)), "two": table}
+    with pytest.warns(ColumnsWarning):
+        model = WeaveClustering(2, random_state=0).fit(views)
+    assert "1 column of 'one' was left out, since it is constant: 'ship'." in told(model)

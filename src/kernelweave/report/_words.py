@@ -18,17 +18,19 @@ from kernelweave.metrics import clustering_accuracy, normalized_mutual_informati
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._facts import Facts
+from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.scaling import scaling_words
 
 __all__ = ["agreement", "clarity_words", "settings", "snippet", "story", "versions"]
 
+_SHOWN = 8  # names of columns in a sentence
 _CLEAR = 0.5  # clarity below which the clusters themselves are in doubt
 
 
 def story(model: BaseEstimator, facts: Facts) -> list[str]:
     """Return sentences that say what the model did with the samples and what it found."""
     kernels, views = kernel_shares(model), view_shares(model)
-    sentences = [_compared(model, facts), *scaling_words(getattr(model, "scaling_", ()))]
+    sentences = [_compared(model, facts), *_left_out(model), *scaling_words(getattr(model, "scaling_", ()))]
     if (solver := getattr(model, "solver_", None)) is not None:
         sentences.append(f"The solver was {solver.name!r} ({solver.reason}).")
     if len(views) > 1:
@@ -63,6 +65,22 @@ def _compared(model: BaseEstimator, facts: Facts) -> str:
     kernels = len(getattr(model, "kernel_names_", ()))
     by_kernels = f" by {counted(kernels, 'kernel')}" if kernels else ""
     return f"{counted(facts.n, 'sample')}{with_features}{in_views} {_were(facts.n)} compared{by_kernels}."
+
+
+def _left_out(model: BaseEstimator) -> list[str]:
+    """Return a sentence for every reason for which columns of a mixed table were left out."""
+    sentences = []
+    for source, reading in getattr(model, "readings_", {}).items():
+        of = f" of {source!r}" if len(model.readings_) > 1 else ""
+        reasons: dict[str, list[str]] = {}
+        for name, reason in reading.left_out.items() if isinstance(reading, MixedTable) else ():
+            reasons.setdefault(reason, []).append(name)
+        for reason, names in reasons.items():
+            shown = ", ".join(map(repr, names[:_SHOWN])) + (f" and {len(names) - _SHOWN} more" * (len(names) > _SHOWN))
+            since = "since" if len(names) == 1 else "each since"
+            many = f"{counted(len(names), 'column')}{of} {_were(len(names))}"
+            sentences.append(f"{many} left out, {since} {reason}: {shown}.")
+    return sentences
 
 
 def _found(facts: Facts) -> str:
