@@ -35,7 +35,7 @@ MOST = {  # functions, files, changes of room
     "weave": (134, 28, 16),
     "local": (143, 32, 18),
     "landmark": (109, 25, 15),
-    "predict": (140, 28, 23),
+    "predict": (141, 29, 23),
     "smkl": (128, 24, 18),
     "classify": (165, 30, 28),
 }
