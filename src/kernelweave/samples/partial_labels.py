@@ -15,7 +15,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.table import counts_rows, counts_rows_elsewhere
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, rows_by_name
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -50,21 +50,21 @@ def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:
 
     Beside data frames that only count rows, one with the same numbers in another order is refused.
     """
-    index = getattr(y, "index", None)
-    if index is None or not hasattr(y, "reindex"):
+    index, iloc = getattr(y, "index", None), getattr(y, "iloc", None)
+    if index is None or iloc is None:
         return y
     sample_names = samples.sample_names
     if samples.counted and len(index) == samples.n_samples and counts_rows_elsewhere(index):
         raise InvalidInputError(_OTHER_NUMBERS)
     if sample_names is None:
         return y
-    lacking = [name for name in sample_names.tolist() if name not in index]
+    rows, lacking = rows_by_name(index, sample_names)
     if lacking or not index.is_unique:
         what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
         n = len(sample_names)
         msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    ordered: LabelsLike = y.reindex(sample_names)
+    ordered: LabelsLike = iloc[rows]
     return ordered
 
 
