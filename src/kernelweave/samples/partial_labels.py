@@ -95,7 +95,8 @@ def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
-        msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
+        what = f"All {len(labels)} labels in y are" if len(labels) > 1 else "The only label in y is"
+        msg = f"{what} missing (-1): a score needs the classes of some samples."
         raise InvalidInputError(msg)
     return rows, _known(labels, rows)
 
