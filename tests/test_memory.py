@@ -118,7 +118,7 @@ def test_smkl_classification_refuses_what_does_not_fit(monkeypatch):
 
 
 def test_dense_weave_refuses_what_does_not_fit_and_names_the_other_solvers(monkeypatch):
-    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e5")
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "4.75e5")
     with pytest.raises(NotEnoughMemoryError, match='use solver="local", or dtype="float32"'):
         WeaveClustering(2, solver="dense").fit(X)
 

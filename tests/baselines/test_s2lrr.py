@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import S2LRR, S3R, s2lrr
@@ -167,6 +168,15 @@ def test_many_samples_are_coded_in_single_precision_with_the_same_classes(bundle
     seen.clear()
     S2LRR(code_tol=1e-5).fit(X, partial)
     assert set(seen) == {np.dtype(np.float64)}
+
+
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_unscaled_samples_are_coded_in_double_precision(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    partial = np.where(np.arange(len(X)) % 5 == 0, y, -1)[::3]
+    double = S2LRR(max_iter=2).fit(X[::3], partial)
+    monkeypatch.setattr(s2lrr, "_SINGLE_FROM", len(partial))
+    assert_array_equal(S2LRR(max_iter=2).fit(X[::3], partial).codes_, double.codes_)
 
 
 @pytest.mark.parametrize("name", ["S2LRR", "S3R"])

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from kernelweave.baselines import S3R, sparse_codes
+from kernelweave.baselines import S2LRR, S3R, sparse_codes
 from kernelweave.baselines.sparse_codes import code_violation
 from kernelweave.core.graphs.propagation import harmonic_scores
 from kernelweave.core.paper.closed_forms import label_distances
@@ -160,3 +161,30 @@ def test_a_tolerance_larger_than_any_single_number_overflows_nowhere(bundles):
     with pytest.warns(UndecidedWarning, match="raise lam"):  # codes of 0 are near enough
         model = S3R(code_tol=1e300, max_iter=2).fit(X.astype(np.float32), partial)
     assert not model.codes_.any()
+
+
+@pytest.fixture(scope="module")
+def unscaled():
+    """Sixty wines in single precision, whose products are up to 10^6, and a fifth of their classes."""
+    X, y = load_wine(return_X_y=True)
+    return X[::3].astype(np.float32), np.where(np.arange(60) % 5 == 0, y[::3], -1)
+
+
+@pytest.mark.parametrize("cls", [S2LRR, S3R])
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_unscaled_samples_in_single_precision_have_the_codes_of_double_precision(unscaled, cls):
+    X, partial = unscaled
+    single, double = (cls(max_iter=2).fit(x, partial) for x in (X, X.astype(np.float64)))
+    assert single.codes_.dtype == single.graph_.dtype == single.label_distributions_.dtype == np.float32
+    assert_allclose(single.codes_, double.codes_, atol=1e-4 * np.abs(double.codes_).max())
+    assert_array_equal(single.transduction_, double.transduction_)
+
+
+@pytest.mark.parametrize("cls", [S2LRR, S3R])
+@pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_gram_matrix_rounded_to_single_precision_overflows_nowhere(unscaled, cls):
+    X, partial = unscaled
+    model = cls("precomputed", max_iter=2).fit(X @ X.T, partial)
+    assert model.codes_.dtype == np.float32
+    assert np.isfinite(model.codes_).all()
+    assert np.isfinite(model.history_["residual"]).all()

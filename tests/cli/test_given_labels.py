@@ -117,10 +117,26 @@ def test_a_class_called_like_no_label_is_named_with_the_option_that_settles_it(r
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("classes", [["+", "-"], ["*", "**", "***"], ["1", "2"]])
+@pytest.mark.parametrize(
+    "classes", [["+", "-"], ["*", "**", "***"], ["1", "2"], ["1.0", "2.0"], ["1.5", "high"], ["1.0.1", "1.0.2"]]
+)
 def test_signs_that_are_classes_stay_classes(classes):
     column = pd.Series([*classes, "", "-1", None], name="kind", dtype=object)
     assert label_texts(column, "data.csv") == [*classes, None, None, None]
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+def test_labels_that_are_numbers_with_decimals_get_a_note(run, by_chance, mark):
+    by_chance["hue"] = [f"{i % 15}{mark}5" if i % 2 else "" for i in range(60)]
+    by_chance[["id", "hue"]].to_csv("labels.csv", index=False)
+    told = "the labels in 'hue' are numbers with decimals, of which 15 differ, and each is taken as the name of a"
+    code, _, err = run("classify", "data.csv", "--labels-file", "labels.csv", "--drop", "grp", "--out", "found")
+    assert code == 0, err
+    assert f"labels.csv: {told} class. If they were measured, give a few ranges names" in err
+    by_chance.drop(columns="grp").to_csv("data.csv", index=False)
+    code, _, err = run("classify", "data.csv", "--labels", "hue", "--out", "again")
+    assert code == 0, err
+    assert f"data.csv: {told}" in err
 
 
 def test_what_was_no_feature_is_not_said_to_be_left_out(run, by_chance):

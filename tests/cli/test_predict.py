@@ -122,6 +122,13 @@ def test_progress_is_told_after_every_part(run, csv, model):
     assert "25 samples predicted\n50 samples predicted\n60 samples predicted" in err
 
 
+def test_the_file_that_was_written_is_printed_unless_quiet(run, csv, model):
+    code, out, _ = run("predict", model, csv, "--id", "name", "--out", "new.csv")
+    assert (code, out) == (0, "new.csv\n")
+    code, out, _ = run("predict", model, csv, "--id", "name", "--out", "new.csv", "--force", "--quiet")
+    assert (code, out) == (0, "")
+
+
 def test_large_files_are_read_in_parts_unless_asked_otherwise(run, csv, model, monkeypatch):
     monkeypatch.setattr("kernelweave.cli.predict._LARGE", 100)
     monkeypatch.setattr("kernelweave.cli.predict._ROWS", 40)

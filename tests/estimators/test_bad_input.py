@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from kernelweave import (
     KGLClassifier,
     KGLClustering,
+    Landmark,
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
@@ -198,3 +199,19 @@ def test_missing_cells_are_refused_with_the_ways_to_read_them(model):
     assert ("kernels='mixed'" in str(refused.value)) == hasattr(model, "kernels")
     if hasattr(model, "kernels"):
         assert model.set_params(kernels="mixed").fit(frame).labels_.shape == (20,)
+
+
+@pytest.mark.parametrize("solver", ["auto", Landmark()])
+def test_a_part_of_a_solver_cannot_be_set_and_what_to_set_is_said(solver):
+    model = WeaveClustering(2, solver=solver)
+    told = (
+        r"'solver__n_landmarks' names .* replace solver as a whole, such as set_params\(solver=Landmark\(n_landmarks=50"
+    )
+    with pytest.raises(InvalidInputError, match=told):
+        model.set_params(n_clusters=5, solver__n_landmarks=50)
+    assert model.n_clusters == 2
+    with pytest.raises(InvalidInputError, match=r"'kernels__t' names .* none to set: replace kernels as a whole\.$"):
+        SMKLClustering(2).set_params(kernels__t=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'sover'"):
+        model.set_params(sover__n_landmarks=50)
+    assert model.set_params(solver=Landmark(n_landmarks=50)).solver.n_landmarks == 50

@@ -36,6 +36,8 @@ def test_labels_that_are_all_missing_or_too_few_have_no_score():
     model = WeaveClassifier().fit(X, FEW)
     with pytest.raises(InvalidInputError, match="All 150 labels in y are missing"):
         model.score(X, np.full(150, -1))
+    with pytest.raises(InvalidInputError, match="The only label in y is missing"):
+        model.score(X[:1], [-1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.score(X, CLASS[:9])
 

@@ -9,6 +9,7 @@ import kernelweave
 from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import associate, compare_clusterings, explain_clusters, explain_sample
+from kernelweave.samples.labels import in_sample_order
 
 N = 40
 GROUP = np.arange(N) % 2
@@ -114,6 +115,28 @@ def test_one_table_is_explained_by_its_index_in_any_order_also_by_a_loaded_model
             explain_sample(model, turned, 7).features, explain_sample(model, table, 7).features
         )
         assert associate(model, known).table.set_index("column").loc["group", "value"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_several_tables_have_the_names_of_one_table_and_are_aligned_by_them_also_by_a_loaded_model(
+    solver, index, tmp_path
+):
+    table = ONE.set_axis(index)
+    tables = {"one": table, "two": table[::-1] + 1}
+    truth = pd.Series(GROUP, index=index)
+    fitted = WeaveClassifier(solver=solver).fit(tables, truth.where(np.arange(N) % 5 == 0, -1)[::-1])
+    assert fitted.sample_names_.tolist() == WeaveClustering(2, random_state=0).fit(table).sample_names_.tolist()
+    assert fitted.transduction_.tolist() == GROUP.tolist()
+    fitted.save(tmp_path / "model.kw")
+    loaded = kernelweave.load(tmp_path / "model.kw")
+    assert loaded.sample_names_.tolist() == fitted.sample_names_.tolist()
+    assert loaded.predict(tables).tolist() == GROUP.tolist()
+    assert loaded.score(tables, truth[::-1]) == 1
+    assert np.asarray(in_sample_order(truth[::-1], loaded.sample_names_, "labels")).tolist() == GROUP.tolist()
+    turned = {name: rows.sample(frac=1, random_state=0) for name, rows in tables.items()}
+    found, expected = explain_clusters(loaded, turned), explain_clusters(fitted, tables)
+    pd.testing.assert_frame_equal(found.features, expected.features)
 
 
 @pytest.mark.parametrize("series", [False, True], ids=["array", "series"])

@@ -265,6 +265,17 @@ def test_columns_that_are_not_there_are_refused(columns, message):
         read(X, views={"left": columns})
 
 
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame])
+def test_a_column_that_a_view_takes_twice_is_refused(form):
+    frame = form(dict(zip("abcd", X.T, strict=True)))
+    for columns in (["b", "b"], [1, 0, 1], [1, -3]):
+        with pytest.raises(InvalidInputError, match=r"views\['left'\] takes the column 'b' more than once: name every"):
+            read(frame, views={"left": columns})
+    with pytest.raises(InvalidInputError, match=r"views\['left'\] takes the column 1 more than once"):
+        read(X, views={"left": [1, 1]})
+    assert_allclose(read(X, views={"left": [-1], "again": [3]})[0].tables[0], X[:, 3:])
+
+
 # a list or tuple is always views
 
 

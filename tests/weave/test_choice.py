@@ -255,6 +255,9 @@ def test_what_does_not_fit_with_any_solver_is_refused(monkeypatch):
         NotEnoughMemoryError, match=r"^The landmark graph of 1000000 samples needs about .* fewer samples"
     ):
         choose(rows(1_000_000))
+    with pytest.raises(NotEnoughMemoryError, match=r"available: take fewer samples\.$"):  # landmarks do not fit either
+        choose(rows(1_000_000), {"gamma": "gamma=1"})
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "3e8")
     with pytest.raises(
         NotEnoughMemoryError,
         match=r'fewer samples, or solver="landmark", which needs less memory but does not take gamma=1\.$',
@@ -298,9 +301,9 @@ def test_a_solver_that_was_asked_for_is_taken_and_its_parameters_are_kept():
 @pytest.mark.parametrize(
     ("solver", "n", "memory", "other"),
     [
-        ("dense", 20_000, "1e4", "local"),
+        ("dense", 20_000, "1e9", "local"),
         ("dense", 1_000_000, "1e9", "landmark"),  # the first of those that fit
-        ("local", 1_000_000, "1e4", "landmark"),
+        ("local", 1_000_000, "1e9", "landmark"),
     ],
 )
 def test_what_was_asked_for_and_does_not_fit_is_refused_and_a_solver_that_needs_less_named(
@@ -311,13 +314,25 @@ def test_what_was_asked_for_and_does_not_fit_is_refused_and_a_solver_that_needs_
         choose(rows(n), solver=solver)
 
 
-def test_single_precision_is_advised_where_it_takes_less_memory(monkeypatch):
-    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e4")
+@pytest.mark.parametrize(
+    ("memory", "dense", "local"),
+    [
+        ("7e5", r'use solver="local", or dtype="float32"', None),
+        ("6e5", r'take fewer samples, or dtype="float32"', "take fewer samples"),
+        ("1e4", r'take fewer samples, and solver="local", which needs less memory', "take fewer samples"),
+    ],
+)
+def test_single_precision_is_advised_where_it_fits(memory, dense, local, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", memory)
     double = Views.of_table(np.broadcast_to(0.0, (150, 5)))
-    for solver, advice in (("dense", r'use solver="local", or dtype="float32"'), ("local", "take fewer samples")):
+    for solver, advice in (("dense", dense), ("local", local)):
+        if advice is None:
+            assert choose(double, solver=solver).name == solver
+            continue
         with pytest.raises(NotEnoughMemoryError, match=rf"available: {advice}\.$"):
             choose(double, solver=solver)
-    with pytest.raises(NotEnoughMemoryError, match=r'or solver="local", which .* but does not take dtype="float64"\.$'):
+    lacking = r', or solver="local", which .* but does not take dtype="float64"' if memory == "7e5" else ""
+    with pytest.raises(NotEnoughMemoryError, match=rf"available: take fewer samples{lacking}\.$"):
         choose(double, {"float64": 'dtype="float64"'}, solver="dense")
 
 

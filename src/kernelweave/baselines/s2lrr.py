@@ -8,13 +8,15 @@ import numpy as np
 
 from kernelweave._types import Matrix
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_objective, low_rank_start
-from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier, fits_single
+from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
 from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
 
 _SINGLE_FROM = 500  # samples: below, a fit in double precision takes seconds
 _SINGLE_TOL = 1e-4  # residuals in single precision reach 1e-5 or so
+_ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
+_ROUNDING = 0.01  # of λG in float32: the nuclear norm of the codes has weight 1
 
 
 class S2LRR(SelfExpressiveClassifier):
@@ -51,7 +53,7 @@ class S2LRR(SelfExpressiveClassifier):
         The most iterations of ADMM in a round.
     code_tol : float, default=1e-3
         ADMM stops when its relative residuals, primal and dual, fall to it. From 500 samples on, ADMM runs in single
-        precision unless this is below 1e-4.
+        precision unless this is below 1e-4, or :math:`\lambda` times the Gram matrix is large.
     n_jobs : int or None, default=None
         Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples and else leaves them as they are,
         -1 takes every core.
@@ -130,11 +132,23 @@ class S2LRR(SelfExpressiveClassifier):
         return Codes(C, objective, found.residual, found.n_iter, found.converged, end=found)
 
     def _coded_in(self, G: Matrix) -> np.dtype[Any]:
-        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and fits_single(G, self.lam, self.alpha)
+        single = len(G) >= _SINGLE_FROM and self.code_tol >= _SINGLE_TOL and _fits_single(G, self.lam, self.alpha)
         return np.dtype(np.float32) if single else G.dtype
 
     def _affinity(self, C: Matrix) -> Matrix:
         return strongest_per_column(np.abs(C), self.n_neighbors)
+
+
+def _fits_single(G: Matrix, lam: float, alpha: float) -> bool:
+    """Return whether float32 has room for λG, and for the weights of the codes and what they are divided by.
+
+    Its rounding makes eigenvalues of G below 0, of up to Tr(G) times its precision. If ρ, which is about 1/λ, is not
+    much larger, ADMM overflows.
+    """
+    largest = lam * float(G.diagonal().max())
+    if not 1 / _ROOM <= lam <= _ROOM or lam * float(np.trace(G)) * np.finfo(np.float32).eps > _ROUNDING:
+        return False
+    return largest == 0 or (largest >= 1 / _ROOM and alpha <= largest * _ROOM)
 
 
 def strongest_per_column(W: Matrix, k: int) -> Matrix:

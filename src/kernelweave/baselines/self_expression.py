@@ -15,19 +15,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import Array, Mask, Matrix
 from kernelweave.baselines.label_change import label_change, warn_if_changing
-from kernelweave.core.algebra.matrices import symmetric_part
+from kernelweave.core.algebra.matrices import nearest_psd, symmetric_part
 from kernelweave.core.graphs.propagation import harmonic_scores
 from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.estimators._estimator import AT_LEAST_ONE, NOT_NEGATIVE
 from kernelweave.kernels import Linear
+from kernelweave.kernels.view_bank import Bank
+from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.views import Views
 
-__all__ = ["Codes", "FirstRounds", "SelfExpressiveClassifier", "fits_single"]
+__all__ = ["Codes", "FirstRounds", "SelfExpressiveClassifier"]
 
 FirstRounds: TypeAlias = MutableMapping[tuple[Any, ...], "Codes"]
-
-_ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
 
 
 class Codes(NamedTuple):
@@ -75,6 +76,17 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         """
         self._first_rounds = known
 
+    def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
+        """Return the bank and the Gram matrix in double precision.
+
+        In single precision its rounding, times λ, is soon larger than the weight of the codes.
+        """
+        bank, H = super()._build_kernels(samples.astype(np.float64, copy=False))
+        _check_gram(H[0], rounding=samples.dtype)
+        if isinstance(samples, KernelStack) and samples.dtype != H.dtype:
+            H[0] = nearest_psd(H[0])  # it was rounded before: with eigenvalues below 0, ADMM may overflow
+        return bank, H
+
     @abstractmethod
     def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
         """Return the codes given Θ; the solver starts where it ended before."""
@@ -84,10 +96,7 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         """Return the graph of the codes, not necessarily symmetric."""
 
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
-        G = H[0]
-        _check_gram(G)
-        G = G if fits_single(G, self.lam, self.alpha) else G.astype(np.float64)
-        return self._alternate(G, Y, labelled)
+        return self._alternate(H[0], Y, labelled)
 
     def _alternate(self, G: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update codes given the labels, then labels given the codes, until the labels converge."""
@@ -135,18 +144,10 @@ class SelfExpressiveClassifier(TransductiveClassifier):
         warn_if_changing(name, change, tol=self.tol, max_iter=self.max_iter, stacklevel=5)
 
 
-def fits_single(G: Matrix, lam: float, alpha: float) -> bool:
-    """Return whether float32 has room for λG, for the weights of the codes and for what they are divided by."""
-    largest = lam * float(G.diagonal().max())
-    if not 1 / _ROOM <= lam <= _ROOM:
-        return False
-    return largest == 0 or (1 / _ROOM <= largest <= _ROOM and alpha <= largest * _ROOM)
-
-
-def _check_gram(G: Matrix) -> None:
-    """Raise where G is not positive semidefinite: the problem has no minimum then."""
+def _check_gram(G: Matrix, *, rounding: np.dtype[Any]) -> None:
+    """Raise where G, given in this precision, is not positive semidefinite: the problem has no minimum then."""
     scale = float(np.abs(G).max())
-    ridge = np.sqrt(np.finfo(G.dtype).eps) * scale
+    ridge = np.sqrt(np.finfo(rounding).eps) * scale
     try:
         linalg.cholesky(G + ridge * np.eye(len(G), dtype=G.dtype), check_finite=False)
     except linalg.LinAlgError:

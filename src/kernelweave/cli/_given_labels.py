@@ -17,7 +17,7 @@ from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.partial_labels import UNLABELLED_WORDS
 from kernelweave.tabular.missing_codes import codes_of
-from kernelweave.tabular.number_text import MISSING, is_blank
+from kernelweave.tabular.number_text import MISSING, is_blank, is_number
 from kernelweave.tabular.problems import Problem, Way, shown_names
 from kernelweave.tabular.row_labels import text_of
 
@@ -46,6 +46,7 @@ def label_texts(column: pd.Series, source: str) -> list[str | None]:
     _say_minus(texts, str(column.name), source)
     known = [None if text in ("", *_UNLABELLED) or text in marks else text for text in texts]
     _say_words(known, str(column.name), source)
+    _say_measured(known, str(column.name), source)
     return known
 
 
@@ -74,6 +75,20 @@ def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:
                 f'without a label. If it stands for unlabelled, pass --missing "{column}={name}".'
             )
             warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _say_measured(labels: Sequence[str | None], column: str, source: str) -> None:
+    """Issue a warning if the labels are numbers with decimals, which estimators refuse as "continuous".
+
+    They may still be the names of classes, such as 1.1 and 1.2, and texts are what a table has of them.
+    """
+    given = {label.replace(",", ".") for label in labels if label is not None}
+    if len(given) > 1 and all(map(is_number, given)) and not all(float(label).is_integer() for label in given):
+        msg = (
+            f"{source}: the labels in {column!r} are numbers with decimals, of which {len(given)} differ, and each is "
+            "taken as the name of a class. If they were measured, give a few ranges names, and use these as labels."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def beside_labels(wishes: Wishes, name: str, *, named: bool) -> Wishes:

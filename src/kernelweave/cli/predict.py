@@ -80,9 +80,11 @@ def predict(
         answers = (_answered(fitted, part, proba=proba) for part in parts)
         found = chain(next(answers), chain.from_iterable(answers))  # nothing is printed before the first is known
         if out is not None:
-            write_all(out.parent, {out.name: rows_writer(head, found)}, force=force)
+            written = write_all(out.parent, {out.name: rows_writer(head, found)}, force=force)
         else:
             _tell(head, found, as_json=json)
+    if out is not None and not quiet:
+        typer.echo(str(written[out.name]))
 
 
 def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) -> int:

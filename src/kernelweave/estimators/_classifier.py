@@ -184,7 +184,7 @@ class TransductiveClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc
         classes, codes = read_labels(y, samples, X)
         with threads(self.n_jobs, samples.n_samples):
             bank, H = self._build_kernels(samples)
-            Y, labelled = one_hot(codes, len(classes), H.dtype)
+            Y, labelled = one_hot(codes, len(classes), samples.dtype)
             F, found = self._classify(H, Y, labelled)
         undecided = ~reached(found["graph_"], labelled)
         found["_seen"] = Seen(samples.digests())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -118,6 +118,30 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     kernel_views_: tuple[str, ...]
     kernel_shares_: Vector
     _graph_model: GraphModel
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by their names.
+
+        Solvers and kernels are not changed but replaced as a whole: ``set_params(solver=Landmark(n_landmarks=50))``.
+
+        Parameters
+        ----------
+        **params : dict
+            The new values.
+
+        Returns
+        -------
+        self
+        """
+        values = {**self.get_params(deep=False), **params}
+        for given in params:
+            name, within, _ = given.partition("__")
+            if within and name in values and not hasattr(values[name], "set_params"):
+                example = ", such as set_params(solver=Landmark(n_landmarks=50))" if name == "solver" else ""
+                msg = f"{given!r} names a part of {name}, which has none to set: replace {name} as a whole{example}."
+                raise InvalidInputError(msg)
+        found: Self = super().set_params(**params)
+        return found
 
     def _one_kernel(self) -> Kernel | Literal["precomputed"]:
         """Return the kernel of a model that has the parameter `kernel` in place of `kernels`."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.table import names_in
+from kernelweave.samples.table import names_in, rows_by_name
 
 __all__ = ["encode_labels", "in_sample_order"]
 
@@ -43,14 +43,14 @@ def encode_labels(y: LabelsLike, name: str) -> tuple[Array, npt.NDArray[np.intp]
 
 def in_sample_order(values: npt.ArrayLike, samples: Array | None, name: str) -> npt.ArrayLike:
     """Return entries in the order of a model's samples: a pandas Series is aligned by its index if both have names."""
-    index, reindex = getattr(values, "index", None), getattr(values, "reindex", None)
-    if samples is None or index is None or reindex is None or names_in(index) is None:
+    index = getattr(values, "index", None) if hasattr(values, "reindex") else None
+    if samples is None or index is None or names_in(index) is None:
         return values
-    lacking = [sample for sample in samples.tolist() if sample not in index]
+    rows, lacking = rows_by_name(index, samples)
     if lacking:
         msg = f"The index of {name} lacks the sample {lacking[0]!r}: name the samples as model.sample_names_ does."
         raise InvalidInputError(msg)
-    ordered: npt.ArrayLike = reindex(samples)
+    ordered: npt.ArrayLike = np.asarray(values)[rows]
     return ordered
 
 

@@ -15,7 +15,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, LabelsLike, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.table import counts_rows, counts_rows_elsewhere
+from kernelweave.samples.table import counts_rows, counts_rows_elsewhere, rows_by_name
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -50,21 +50,21 @@ def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:
 
     Beside data frames that only count rows, one with the same numbers in another order is refused.
     """
-    index = getattr(y, "index", None)
-    if index is None or not hasattr(y, "reindex"):
+    index, iloc = getattr(y, "index", None), getattr(y, "iloc", None)
+    if index is None or iloc is None:
         return y
     sample_names = samples.sample_names
     if samples.counted and len(index) == samples.n_samples and counts_rows_elsewhere(index):
         raise InvalidInputError(_OTHER_NUMBERS)
     if sample_names is None:
         return y
-    lacking = [name for name in sample_names.tolist() if name not in index]
+    rows, lacking = rows_by_name(index, sample_names)
     if lacking or not index.is_unique:
         what = f"lacks the sample {lacking[0]!r}" if lacking else "holds a sample more than once"
         n = len(sample_names)
         msg = f"The index of y {what}: give one label for each of the {n} samples, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    ordered: LabelsLike = y.reindex(sample_names)
+    ordered: LabelsLike = iloc[rows]
     return ordered
 
 
@@ -95,7 +95,8 @@ def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
-        msg = f"All {len(labels)} labels in y are missing (-1): a score needs the classes of some samples."
+        what = f"All {len(labels)} labels in y are" if len(labels) > 1 else "The only label in y is"
+        msg = f"{what} missing (-1): a score needs the classes of some samples."
         raise InvalidInputError(msg)
     return rows, _known(labels, rows)
 

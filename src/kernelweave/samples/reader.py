@@ -30,6 +30,7 @@ from kernelweave.samples.table import (
     is_sparse_frame,
     is_table,
     names_of_rows,
+    plain_names,
     without_sparse_columns,
 )
 from kernelweave.samples.view_columns import view_parts
@@ -103,6 +104,8 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         views = _one_table(estimator, X, kernels, reset=True)
     _check_magnitudes(views, _LARGEST_TO_SCALE if hasattr(estimator, "scale") else _LARGEST)
     views = copy(views if dtype is None else views.astype(dtype, copy=False))  # a user's own Views stay as they are
+    if views.sample_names is not None:
+        views.sample_names = plain_names(views.sample_names)  # a model keeps its samples, and is saved
     views.attributes = {
         "n_features_in_": views.shape[1],
         "view_names_": views.names,

@@ -37,6 +37,7 @@ __all__ = [
     "names_of_rows",
     "plain_names",
     "read_table",
+    "rows_by_name",
     "without_sparse_columns",
 ]
 
@@ -209,6 +210,18 @@ def plain_names(names: Array) -> Array:
     if names.dtype.kind == "M":
         names = names.astype("datetime64[ns]")  # the text depends on the unit
     return np.array([str(name) for name in names], dtype=object)
+
+
+def rows_by_name(index: pd.Index, samples: Array) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return the row of every sample in an index, -1 where it has none, and the names of these samples.
+
+    Names that are objects, such as dates and those of several levels, are found by their texts.
+    """
+    wanted, own = plain_names(samples), np.asarray(index)
+    own = plain_names(own) if wanted.dtype.kind == "O" else own
+    place = {name: i for i, name in enumerate(own.tolist())}
+    rows = np.array([place.get(name, -1) for name in wanted.tolist()], dtype=np.intp)
+    return rows, wanted[rows < 0].tolist()
 
 
 def counts_rows(index: object) -> bool:

@@ -45,8 +45,8 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
         if len(wrong):
             msg = f"views[{view!r}] asks for column {wrong[0]}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
-        return _some(view, spec, wanted)
-    return _some(view, spec, _named_columns(view, spec, wanted, names))
+        return _some(view, spec, _once(view, np.where(wanted < 0, wanted + n_columns, wanted), names))
+    return _some(view, spec, _once(view, _named_columns(view, spec, wanted, names), names))
 
 
 def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
@@ -62,6 +62,17 @@ def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> 
         msg = f"views[{view!r}] asks for the column {unknown[0]!r}, which X does not have."
         raise InvalidInputError(msg)
     return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
+
+
+def _once(view: str, where: NDArray[np.intp], names: Array | None) -> NDArray[np.intp]:
+    """Refuse columns that a view would count twice."""
+    found, counts = np.unique(where, return_counts=True)
+    if len(found) < len(where):
+        twice = found[counts > 1][0]
+        column = int(twice) if names is None else names[twice]
+        msg = f"views[{view!r}] takes the column {column!r} more than once: name every column of a view once."
+        raise InvalidInputError(msg)
+    return where
 
 
 def _whole(spec: slice) -> bool:

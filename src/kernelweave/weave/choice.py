@@ -181,22 +181,27 @@ def _or_load(required: Mapping[str, str]) -> str:
 
 
 def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size) -> str:
-    """Return what to do if a solver needs too much memory: another that needs less, or fewer samples."""
-    needs = {one.name: one.memory(samples, *size) for one in SOLVERS.values()}
+    """Return what to do if a solver needs too much memory: a choice that fits, or else fewer samples."""
     need = solver.memory(samples, *size)
     free = available_memory(need) or 0
+    # in single precision arrays take half of the memory
     single = (
         "float64" in solver.supports and "float64" not in required and getattr(samples, "dtype", None) == np.float64
-    )
+    ) and need / 2 <= free
     precision = ', or dtype="float32"' if single else ""
-    leaner = [one for one in SOLVERS.values() if needs[one.name] < need]
-    leaner.sort(key=lambda one: (not required.keys() <= one.supports, needs[one.name] > free))
-    if not leaner:
-        return f"take fewer samples{precision}"
-    lacking = [words for name, words in required.items() if name not in leaner[0].supports]
-    if not lacking:
-        return f'use solver="{leaner[0].name}"{precision}'
-    return (
-        f'take fewer samples{precision}, or solver="{leaner[0].name}", which needs less memory but does not take '
-        f"{' or '.join(lacking)}"
-    )
+    needs = [(one.memory(samples, *size), one) for one in SOLVERS.values()]
+    able = [(other, one) for other, one in needs if other < need and required.keys() <= one.supports]
+    for other, one in able:
+        if other <= free:
+            return f'use solver="{one.name}"{precision}'
+    for other, one in needs:
+        if other <= free:
+            lacking = [words for name, words in required.items() if name not in one.supports]
+            return (
+                f'take fewer samples{precision}, or solver="{one.name}", which needs less memory but does not take '
+                f"{' or '.join(lacking)}"
+            )
+    if able and not single:
+        leanest = min(able, key=lambda pair: pair[0])[1]
+        return f'take fewer samples, and solver="{leanest.name}", which needs less memory'
+    return f"take fewer samples{precision}"
