@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -313,7 +315,7 @@ def test_columns_are_few_whichever_scaling_was_asked_for(rng, columns, few, scal
 
 
 @pytest.mark.parametrize("method", ["unit", "zscore", "none"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 def test_samples_scaled_in_another_precision_are_those_scaled_first_whatever_the_blocks(rng, monkeypatch, method, form):
     views = Views.of_table(form(rng.normal(size=(40, 5))))
     version = fit_by_view(views, method)
@@ -321,7 +323,7 @@ def test_samples_scaled_in_another_precision_are_those_scaled_first_whatever_the
     monkeypatch.setattr(scaling_module, "_BLOCK", 7)
     (found,) = scaled(views, version.scalings, np.float32).tables
     assert found.dtype == np.float32
-    assert sparse.issparse(found) == sparse.issparse(expected)
+    assert isinstance(found, sparse.csr_array) == sparse.issparse(expected)
     values, wanted = (X.toarray() if sparse.issparse(X) else X for X in (found, expected))
     assert_array_equal(values, wanted.astype(np.float32))
 
@@ -331,3 +333,15 @@ def test_values_that_are_too_large_for_the_precision_are_refused(form):
     views = Views.of_table(form(np.array([[1.0, 1e39], [2.0, 3.0]])))
     with pytest.raises(InvalidInputError, match="too large for float32"):
         scaled(views, fit_by_view(views, "none").scalings, np.float32)
+
+
+@pytest.mark.parametrize("method", ["unit", "zscore", "none"])
+@pytest.mark.parametrize("unit", [None, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scaled_sparse_samples_are_arrays_whose_products_are_those_of_numpy(text, method, unit, dtype):
+    X = sparse.csr_matrix(text.astype(dtype))
+    found = replace(fit_scaling(X, method), unit=unit).transform(X)
+    assert isinstance(found, np.ndarray if method == "zscore" else sparse.csr_array)
+    assert found.dtype == dtype
+    if method == "none" and unit is None:
+        assert not np.shares_memory(found.data, X.data)

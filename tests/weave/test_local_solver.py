@@ -241,3 +241,15 @@ def test_a_gap_does_not_decide_beside_categories(monkeypatch):
     assert len(counted) == 1
     assert model.n_clusters_ == 3
     assert np.isfinite(model.cluster_evidence_.chance).all()  # samples without structure were compared
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", ["none", "unit", "zscore", "auto"])
+def test_neighbours_of_sparse_matrices_are_those_of_sparse_arrays(dtype, scale):
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array((rng.random((60, 9)) * (rng.random((60, 9)) < 0.4) * 9).astype(dtype))
+    graphs = [
+        WeaveClustering(3, solver=Local(9), scale=scale, n_neighbors=4, random_state=0).fit(form(X)).graph_
+        for form in (sparse.csr_array, sparse.csr_matrix)
+    ]
+    assert_array_equal(graphs[0].toarray(), graphs[1].toarray())

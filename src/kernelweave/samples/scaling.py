@@ -81,9 +81,8 @@ class Scaling:
         Of the training samples, for "zscore".
     unit : float or None
         Samples are divided by it before anything else: the largest absolute value of the training samples, or a sixth
-        of it unless they are mostly zero. It is given where "auto" leaves
-        samples as they are, so that their unit does not matter to polynomial kernels, and for "zscore" where their
-        squares might not be finite.
+        of it unless they are mostly zero. It is given where "auto" leaves samples as they are, so that their unit does
+        not matter to polynomial kernels, and for "zscore" where their squares might not be finite.
     """
 
     method: str
@@ -95,7 +94,7 @@ class Scaling:
     def transform(self, X: Samples, *, clipped: bool = True) -> Samples:
         """Return scaled samples in the same precision and in memory of their own, which a model may keep.
 
-        Sparse ones stay sparse, but for z-scores.
+        Sparse ones stay sparse, as CSR arrays, but for z-scores.
         """
         if self.unit is not None:
             X = _in_unit(X, self.unit)
@@ -106,6 +105,8 @@ class Scaling:
             Z /= self.deviation
             Z = np.clip(Z, -_CLIPPED, _CLIPPED, out=Z) if clipped else Z
             return Z.astype(X.dtype, copy=False)
+        if sparse.issparse(X):
+            return sparse.csr_array(X, copy=self.unit is None)
         return X.copy() if self.unit is None else X
 
 
