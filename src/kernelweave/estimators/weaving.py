@@ -31,8 +31,7 @@ from kernelweave.weave.progress import Reporter
 
 __all__ = ["WeaveClassifier", "WeaveClustering"]
 
-_GAMMA = 0.1
-_NEIGHBOURS = 10
+_GAMMA, _NEIGHBOURS = 0.1, 10  # what "auto" stands for
 _CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
 
 
@@ -354,8 +353,8 @@ class WeaveClassifier(GraphClassifier):
         """
         self._check_parameters()
         samples = self._read(X, y)
-        if isinstance(samples, Chunks):  # counted while they are read
-            need_one_order(samples, y)
+        if isinstance(samples, Chunks):
+            need_one_order(samples, y)  # the samples are counted while they are read
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
             classes, codes = read_labels(y, samples, X)
@@ -363,9 +362,9 @@ class WeaveClassifier(GraphClassifier):
             choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), "harmonic" if self.class_mass else self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
-        attributes = class_attributes(classes, found.scores, found.undecided, found.model)
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
-        self._keep({**fitted, **attributes}, samples, found.kernels)
+        fitted |= class_attributes(classes, found.scores, found.undecided, found.model)
+        self._keep(fitted, samples, found.kernels)
         return self
 
 

@@ -125,13 +125,7 @@ class Local:
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
-        self,
-        samples: Views,
-        plan: Plan,
-        rng: np.random.RandomState,
-        *,
-        codes: Labels | None = None,
-        least: float = 0,
+        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, codes: Labels | None = None, least: float = 0
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]], NDArray[np.intp]]:
         """Return the graph, a function that makes perturbed ones, and the position of every sample in them.
 
@@ -324,10 +318,8 @@ def _mean_diagonal(tables: Tables, consensus: LocalConsensus) -> float:
     """tr(K)/n, estimated on at most 2000 samples."""
     n = tables[0].shape[0]
     some = np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)
-    parts = [
-        weighted_diagonal(kernel.kernels, kernel.shares, X[some])
-        for X, kernel in zip(tables, consensus.kernels, strict=True)
-    ]
+    own = zip(tables, consensus.kernels, strict=True)
+    parts = [weighted_diagonal(kernel.kernels, kernel.shares, X[some]) for X, kernel in own]
     mean = float(consensus.joined(parts).mean())
     if mean <= 0:
         msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
