@@ -119,7 +119,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     kernel_shares_: Vector
     _graph_model: GraphModel
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters by their names.
 
         Solvers and kernels are not changed but replaced as a whole: ``set_params(solver=Landmark(n_landmarks=50))``.
