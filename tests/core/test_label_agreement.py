@@ -16,12 +16,14 @@ def test_a_sample_counts_if_the_nearest_other_has_its_label():
 
 
 def test_of_samples_that_are_equally_near_the_share_with_its_label_counts():
-    codes = np.array([0, 0, 1])
-    assert nearest_agreement(np.zeros((3, 3)), codes) == pytest.approx((0.5 + 0.5 + 0 + 1) / 5)
-    order = [2, 0, 1]
-    assert nearest_agreement(np.zeros((3, 3)), codes[order]) == pytest.approx(2 / 5)
+    codes = np.array([0, 0, 1, 1, 1])
+    found = nearest_agreement(np.zeros((5, 5)), codes)
+    assert found == pytest.approx((2 * 1 / 4 + 3 * 2 / 4 + 1) / 7)
+    assert nearest_agreement(np.zeros((5, 5)), codes[[2, 0, 4, 1, 3]]) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("m", [0, 1])
-def test_without_another_sample_nothing_is_right(m):
-    assert nearest_agreement(np.zeros((m, m)), np.zeros(m, dtype=int)) == pytest.approx(1 / (m + 2))
+def test_samples_without_another_of_their_label_do_not_count():
+    assert nearest_agreement(D, np.array([0, 0, 1, 2, 3])) == pytest.approx((2 + 1) / 4)
+    assert nearest_agreement(D, np.arange(5)) == 0.5
+    assert nearest_agreement(D[:1, :1], np.zeros(1, dtype=int)) == 0.5
+    assert nearest_agreement(np.empty((0, 0)), np.zeros(0, dtype=int)) == 0.5

@@ -225,3 +225,17 @@ def test_few_labels_are_not_spread_along_categories_of_noise():
     for one in (model, noisy):  # labels tell that the categories say nothing
         assert (one.transduction_ == GROUP)[new].mean() > 0.78
         assert dict(zip(one.view_names_, one.view_shares_, strict=True)).get("categories", 0) < 0.1
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+@pytest.mark.parametrize("labelled", [[0, 1], [0, 1, 2]])
+def test_labelled_samples_may_all_lack_the_categories(solver, labelled):
+    table = TABLE.iloc[np.argsort(GROUP != 0, kind="stable")].reset_index(drop=True)
+    group = np.sort(GROUP != 0).astype(int)
+    labelled = [*labelled, N - 1]
+    table.loc[labelled[:2] + labelled[-1:], [*NOISE, "site"]] = None
+    labels = np.full(N, -1)
+    labels[labelled] = group[labelled]
+    kernels = Mixed(gaps=solver == "dense")
+    model = quietly(WeaveClassifier(kernels=kernels, solver=solver, random_state=0).fit, table, labels)
+    assert (model.transduction_ == group).mean() > 0.7

@@ -248,7 +248,8 @@ def _agreement(samples: Views, v: int, codes: Labels) -> float:
     """Return how well the nearest labelled samples of a view predict their classes."""
     of_view = codes[samples.present[v]]
     X = samples.tables[v][of_view >= 0].astype(np.float64)
-    return nearest_agreement(Pair(X).sqdist, of_view[of_view >= 0])
+    D = Pair(X).sqdist if len(X) else np.empty((0, 0))
+    return nearest_agreement(D, of_view[of_view >= 0])
 
 
 def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:

@@ -12,8 +12,8 @@ __all__ = ["nearest_agreement"]
 def nearest_agreement(D: Matrix, codes: Labels) -> float:
     """(a + 1) / (m + 2), a the number of the m samples whose nearest other one, by distances D, has the same code.
 
-    Of several that are equally near, the share that has it counts. One right and one wrong sample are added, since few
-    labels say little.
+    Samples that are the only one with their code tell nothing and do not count. Of several that are equally near, the
+    share that has the code counts. One right and one wrong sample are added, since few labels say little.
     """
     D = D.copy()
     np.fill_diagonal(D, np.inf)
@@ -21,4 +21,4 @@ def nearest_agreement(D: Matrix, codes: Labels) -> float:
     near = np.isfinite(least)[:, None] & (least[:, None] >= D)
     same = codes[:, None] == codes
     right = np.count_nonzero(near & same, axis=1) / np.maximum(np.count_nonzero(near, axis=1), 1)
-    return float((right.sum() + 1) / (len(codes) + 2))
+    return float((right.sum() + 1) / (np.count_nonzero(same.sum(axis=1) > 1) + 2))
