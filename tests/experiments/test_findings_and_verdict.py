@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from kernelweave.experiments import findings, verdict
 from kernelweave.experiments.cells import NEAR
@@ -317,7 +317,7 @@ def test_the_constants_of_nemenyi_are_quantiles_of_the_range_of_normal_variables
     assert list(verdict._NEMENYI) == list(range(3, 11))
     for k, constant in verdict._NEMENYI.items():
         within = stats.norm.cdf(z + constant * math.sqrt(2)) - stats.norm.cdf(z)
-        assert np.trapezoid(k * stats.norm.pdf(z) * within ** (k - 1), z) == pytest.approx(0.95, abs=1e-4)
+        assert integrate.trapezoid(k * stats.norm.pdf(z) * within ** (k - 1), z) == pytest.approx(0.95, abs=1e-4)
 
 
 def test_the_parts_of_smkl_count_a_failed_run_as_0():
