@@ -1,4 +1,4 @@
-"""The threads of BLAS while samples are compared: a process has one number of them for all its own threads."""
+"""Limits on the number of BLAS threads, which all threads of a process share."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _found: list[tuple[LibController, int]] = []  # libraries, and their threads bef
 
 @contextmanager
 def given_back(pools: ThreadpoolController) -> Iterator[None]:
-    """Leave BLAS the threads that it has now, also if others limit them meanwhile, each for a time of its own.
+    """Restore the number of BLAS threads after limits that overlap in time.
 
-    A limit restores what it found. Of two that overlap the second finds the limit of the first and would leave it
-    behind, so the last one to end restores what the first one found.
+    Each limit restores the number that it found. If two overlap, the second one finds the limit of the first one, and
+    would leave it in place. Therefore the last one to end restores the number that the first one found.
     """
     mark = object()
     with _lock:
         if not _running:
-            # every thread has a number of its own for a BLAS that computes with OpenMP
+            # a BLAS that computes with OpenMP has a separate limit for each thread
             _found[:] = [
                 (library, library.num_threads)
                 for library in pools.lib_controllers
@@ -47,7 +47,7 @@ def given_back(pools: ThreadpoolController) -> Iterator[None]:
             if not _running:
                 for library, n_threads in _found:
                     library.set_num_threads(n_threads)
-                with pools.limit(limits=None):  # this thread lets go of OpenBLAS, so that others can limit it
+                with pools.limit(limits=None):  # releases OpenBLAS, which other threads could not limit otherwise
                     pass
 
 

@@ -1,8 +1,8 @@
 """Categories of a mixed table that are related to no other column are left out.
 
-Clusters would follow a category of noise as readily as a dozen columns that agree on groups, since the samples of each
-category are alike. Each is compared with every other column of all tables: with numbers by their ranks (Kruskal and
-Wallis, 1952), with categories by their joint counts (Pearson's chi-squared).
+Samples of one category are alike in its column, so that clusters could follow a single column of noise as well as a
+dozen columns that agree on groups. Each column is compared with every other column of all tables: with numbers by their
+ranks (Kruskal and Wallis, 1952), with categories by their joint counts (Pearson's chi-squared).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def without_unrelated(views: Views, labels: Labels | None = None) -> Views:
 
 
 def _some(views: Views) -> NDArray[np.intp]:
-    """Return the positions of at most 2000 samples, those with the smallest digests, whatever their order."""
+    """Return the positions of at most 2000 samples: those with the smallest digests, for every order of the samples."""
     if views.n_samples <= _MOST:
         return np.arange(views.n_samples)
     words = np.ascontiguousarray(views.digests()).view("S16").ravel()
@@ -138,7 +138,7 @@ def _related(categories: Sequence[_Category], views: Views, labels: Labels | Non
 
 
 def _ranked(views: Views) -> Iterator[tuple[int, Matrix]]:
-    """Yield views with the ranks of some of their columns, those of categories aside."""
+    """Yield the position of a view and the ranks of some of its columns, for all views but those of categories."""
     from scipy.stats import rankdata  # slow to import
 
     for v, (kind, table) in enumerate(zip(views.kinds, views.tables, strict=True)):
