@@ -245,7 +245,7 @@ SECTIONS: dict[str, tuple[Callable[..., None], Callable[[Rows], str], tuple[str,
 def main() -> None:
     """Run the sections that were asked for, all by default, and write both result files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all if none is named")
     parser.add_argument("--sets", nargs="+", help="only these data sets; the others keep their stored rows")
     parser.add_argument(
         "--methods", nargs="+", help="only these methods of the first two sections; the others keep theirs"
@@ -257,7 +257,7 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "quality.json"
     stored = json.loads(path.read_text()) if path.exists() else {}
-    for section in arguments.sections:
+    for section in arguments.sections or SECTIONS:
         run, table, names, title = SECTIONS[section]
         rows = stored.setdefault(section, {}) if arguments.sets or arguments.methods else {}
 

@@ -213,9 +213,9 @@ def as_markdown(results: dict[str, Any]) -> str:
 def main() -> None:
     """Run the sections that are asked for, and store what they find beside what others found."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", default=list(SECTIONS), choices=[*SECTIONS, []])
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all if none is named")
     with threadpool_limits(1):
-        for name in parser.parse_args().sections:
+        for name in parser.parse_args().sections or SECTIONS:
             print(f"--- {name}", flush=True)
             found = SECTIONS[name]()
             results = (json.loads(RESULTS.read_text()) if RESULTS.exists() else {}) | {name: found}
