@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from kernelweave._types import Array, LabelsLike, Tables
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.estimators.whole_numbers import check_seed, check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._effects import Effects, measure
 from kernelweave.explain._frames import frame, plain_lists
 from kernelweave.explain._groups import Estimator, Grouped, groups_of
 from kernelweave.explain._held_out import HeldOut, held_out_test
+from kernelweave.explain._lone import lone_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +70,9 @@ class Explanation:
     recovered : tuple of float or None
         With the test: how far every cluster was found again without the held-out features, as Jaccard overlap from 0
         to 1.
+    lone : tuple of str
+        The features that set a cluster apart although no other column is related to them. Such clusters may follow a
+        single column of noise: fit without it to see whether they remain.
     """
 
     kind: str
@@ -76,6 +81,7 @@ class Explanation:
     rows: tuple[dict[str, Any], ...] = field(repr=False)
     profile: Profile = field(repr=False)
     recovered: tuple[float, ...] | None = None
+    lone: tuple[str, ...] = ()
 
     @cached_property
     def features(self) -> pd.DataFrame:
@@ -97,6 +103,7 @@ class Explanation:
             "sizes": list(self.sizes),
             "rows": [dict(row) for row in self.rows],
             "recovered": None if self.recovered is None else list(self.recovered),
+            "lone": list(self.lone),
             "profile": {
                 "features": list(self.profile.features),
                 "means": plain_lists(self.profile.means),
@@ -118,6 +125,7 @@ class Explanation:
             tuple(dict(row) for row in found["rows"]),
             Profile(tuple(map(str, profile["features"])), means, quantiles),
             None if found["recovered"] is None else tuple(map(float, found["recovered"])),
+            tuple(map(str, found["lone"])),
         )
 
 
@@ -184,6 +192,12 @@ def explain_clusters(
         - ``category``, ``share_in``, ``share_out``: the category whose share differs most;
         - ``p_value``, ``q_value``: with `test` only.
 
+    Warns
+    -----
+    ColumnsWarning
+        If a column sets clusters apart although no other column is related to it, as `lone` of the result tells. It is
+        looked for in tables of 3 to 50 columns and 50 samples or more.
+
     Raises
     ------
     InvalidInputError
@@ -236,6 +250,9 @@ def explain_clusters(
         tested = held_out_test(model, X, y, columns, (names, codes), n_splits=n_splits, rng=rng)
     ranked = [effects.order(k) for k in range(len(names))]
     orders = [order[columns.used[order]][:n_features] for order in ranked]
+    lone = [columns.columns[j].title for j in lone_columns(columns, effects)] if kind == "cluster" else []
+    if lone:
+        warnings.warn(_of_lone(lone), stacklevel=2)
     return Explanation(
         kind,
         tuple(map(str, names)),
@@ -243,6 +260,17 @@ def explain_clusters(
         _rows(kind, names, codes, columns, effects, tested, orders),
         _profile(columns, codes, len(names), orders),
         None if tested is None else tuple(tested.recovered.tolist()),
+        tuple(lone),
+    )
+
+
+def _of_lone(titles: Sequence[str]) -> ColumnsWarning:
+    """Return the warning of columns that set clusters apart, but are related to no other."""
+    names, one = ", ".join(map(repr, titles)), len(titles) == 1
+    return ColumnsWarning(
+        f"{'Column' if one else 'Columns'} {names} {'sets' if one else 'set'} clusters apart, but no other column is "
+        f"related to {'it' if one else 'them'}: these clusters may follow noise.",
+        f"Fit without {'it' if one else 'them'} to see whether they remain.",
     )
 
 

@@ -138,14 +138,18 @@ def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation |
     if explanation is None or not any(card.telling for card in cards):
         return []
     many = plural(facts.kind)
+    found = []
+    if explanation.lone:
+        names, those = ", ".join(map(repr, explanation.lone)), "it" if len(explanation.lone) == 1 else "them"
+        found.append(f"Clusters differ in {names}, but no other column is related to {those}: they may follow noise.")
     if explanation.recovered is None:
-        return [f"The features below describe the {many}; they were not tested."]
+        return [*found, f"The features below describe the {many}; they were not tested."]
     weak = [card.group.name for card in cards if card.recovered is not None and card.recovered < _RECOVERED]
     text = (
         "The features were tested with every feature held out once. q is the share of false ones among features with "
         "this or a smaller q, if features are independent of each other."
     )
     if not weak:
-        return [text]
+        return [*found, text]
     which = f"{facts.kind.capitalize()} {weak[0]} was" if len(weak) == 1 else f"{len(weak)} {many} were"
-    return [text, f"{which} not found again when features were held out."]
+    return [*found, text, f"{which} not found again when features were held out."]

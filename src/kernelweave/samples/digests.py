@@ -19,7 +19,7 @@ from scipy import sparse
 from kernelweave._types import Mask, Samples
 from kernelweave.errors import NewSamplesError
 
-__all__ = ["Lean", "Seen", "joined_digests", "row_digests", "stack_digests"]
+__all__ = ["Lean", "Seen", "drawn_rows", "joined_digests", "row_digests", "stack_digests"]
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -105,6 +105,12 @@ def row_digests(X: Samples, first: int = 0) -> NDArray[np.uint8]:
         for lane, words in enumerate(_scrambled(block.view(np.uint64), keys)):
             sums[i : i + height, lane] = words.sum(axis=1, dtype=np.uint64)
     return sums.view(np.uint8)
+
+
+def drawn_rows(digests: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
+    """Return the positions of n samples as if drawn at random, the same samples in every order: the least digests."""
+    words = np.ascontiguousarray(digests).view("S16").ravel()
+    return np.sort(np.argsort(words, kind="stable")[:n])
 
 
 def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:

@@ -2,7 +2,7 @@
 
 Samples of one category are alike in its column, so that clusters could follow a single column of noise as well as a
 dozen columns that agree on groups. Each column is compared with every other column of all tables: with numbers by their
-ranks (Kruskal and Wallis, 1952), with categories by their joint counts (Pearson's chi-squared).
+ranks (test of Kruskal and Wallis), with categories by their joint counts (Pearson's chi-squared).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import chdtrc
 
 from kernelweave._plural import counted
-from kernelweave._types import Labels, Matrix, Vector
+from kernelweave._types import Labels, Matrix
 from kernelweave.errors import ColumnsWarning
 from kernelweave.samples.column_kinds import CHOSEN, Column
+from kernelweave.samples.digests import drawn_rows
+from kernelweave.samples.independence import class_indicators, joint_p_values, rank_p_values, without_rare
 from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.views import Views
 
@@ -29,7 +29,6 @@ __all__ = ["without_unrelated"]
 _REASON = "it is related to no other column"
 _FEWEST = 50  # samples; fewer are too few to tell
 _MOST = 2000  # samples that are compared; more would hardly change an answer
-_RARE = 5  # samples: smaller categories are compared as one
 _LEVEL = 0.01  # of significance, of all comparisons of a column together
 _LEVEL_OF_LABELS = 0.05  # labels are few, and a column that they depend on is needed
 _TOGETHER = 512  # columns that are ranked at once
@@ -62,7 +61,7 @@ def without_unrelated(views: Views, labels: Labels | None = None) -> Views:
     """
     if views.n_samples < _FEWEST or CATEGORIES not in views.kinds:
         return views
-    some = _some(views)
+    some = drawn_rows(views.digests(), _MOST) if views.n_samples > _MOST else np.arange(views.n_samples)
     known = None if labels is None else labels[some]
     part = views if len(some) == views.n_samples else views.select(some)
     categories = _categories(part)
@@ -78,14 +77,6 @@ def without_unrelated(views: Views, labels: Labels | None = None) -> Views:
     for source, those in out.items():
         _say(source, [one.column.name for one in those])
     return found
-
-
-def _some(views: Views) -> NDArray[np.intp]:
-    """Return the positions of at most 2000 samples: those with the smallest digests, for every order of the samples."""
-    if views.n_samples <= _MOST:
-        return np.arange(views.n_samples)
-    words = np.ascontiguousarray(views.digests()).view("S16").ravel()
-    return np.sort(np.argsort(words, kind="stable")[:_MOST])
 
 
 def _n_used(views: Views, source: str) -> int:
@@ -105,17 +96,8 @@ def _categories(views: Views) -> list[_Category]:
                 hits = views.tables[v][:, place] == 1
                 codes = np.full(views.n_samples, -1)
                 codes[views.present[v]] = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
-                found.append(_Category(v, place, column, _merged(codes)))
+                found.append(_Category(v, place, column, without_rare(codes)))
     return found
-
-
-def _merged(codes: Labels) -> Labels:
-    """Return codes in which categories of fewer than five samples are one, or not known if these are too few too."""
-    counts = np.bincount(codes[codes >= 0], minlength=1)
-    frequent = counts >= _RARE
-    new = np.cumsum(frequent) - 1
-    new[~frequent] = frequent.sum() if counts[~frequent].sum() >= _RARE else -1
-    return np.where(codes >= 0, new[codes], -1)
 
 
 def _related(categories: Sequence[_Category], views: Views, labels: Labels | None) -> list[bool]:
@@ -124,15 +106,15 @@ def _related(categories: Sequence[_Category], views: Views, labels: Labels | Non
     for v, ranks in _ranked(views):
         count += ranks.shape[1]
         for i, one in enumerate(categories):
-            smallest[i] = min(smallest[i], _of_ranks(one.codes[views.present[v]], ranks).min())
-    indicators, starts = _indicators([one.codes for one in categories])
-    of_labels = None if labels is None else _indicators([labels])
+            smallest[i] = min(smallest[i], rank_p_values(one.codes[views.present[v]], ranks).min())
+    indicators, starts = class_indicators([one.codes for one in categories])
+    of_labels = None if labels is None else class_indicators([labels])
     kept = []
     for i, one in enumerate(categories):
-        others = np.delete(_of_counts(one.codes, indicators, starts), i)
+        others = np.delete(joint_p_values(one.codes, indicators, starts), i)
         told = np.count_nonzero(one.codes >= 0) >= _FEWEST and one.codes.max() > 0 and count[i] > 0
         related = min(smallest[i], others.min(initial=1)) * count[i] < _LEVEL
-        asked = of_labels is not None and _of_counts(one.codes, *of_labels)[0] < _LEVEL_OF_LABELS
+        asked = of_labels is not None and joint_p_values(one.codes, *of_labels)[0] < _LEVEL_OF_LABELS
         kept.append(bool(not told or related or asked or one.column.reason == CHOSEN))
     return kept
 
@@ -145,44 +127,6 @@ def _ranked(views: Views) -> Iterator[tuple[int, Matrix]]:
         for start in range(0, table.shape[1] if kind != CATEGORIES else 0, _TOGETHER):
             columns = table[:, start : start + _TOGETHER]
             yield v, np.asarray(rankdata(columns.toarray() if sparse.issparse(columns) else columns, axis=0))
-
-
-def _of_ranks(codes: Labels, ranks: Matrix) -> Vector:
-    """Return the p-value of the test of Kruskal and Wallis for every column of ranks, 1 where nothing differs.
-
-    H = (m - 1) Σ_g n_g (r_g - r)² / Σ_i (r_i - r)², r_g the mean rank of the n_g samples of category g.
-    """
-    known = codes >= 0
-    Y = np.eye(codes.max(initial=0) + 1)[codes[known]]
-    Y = Y[:, Y.any(axis=0)]
-    E = ranks[known] - ranks[known].mean(axis=0) if known.any() else ranks[known]
-    between, total = ((Y.T @ E) ** 2 / Y.sum(axis=0)[:, None]).sum(axis=0), (E**2).sum(axis=0)
-    H = np.divide((len(E) - 1) * between, total, out=np.zeros_like(total), where=total > 0)
-    return np.asarray(chdtrc(Y.shape[1] - 1, H)) if Y.shape[1] > 1 else np.ones(ranks.shape[1])
-
-
-def _indicators(columns: Sequence[Labels]) -> tuple[Matrix, Labels]:
-    """Return the indicators of all codes of several columns side by side, and where those of each column begin."""
-    widths = [int(codes.max(initial=0)) + 1 for codes in columns]
-    parts = [(codes[:, None] == np.arange(width)).astype(float) for codes, width in zip(columns, widths, strict=True)]
-    return np.hstack(parts), np.cumsum([0, *widths[:-1]])
-
-
-def _of_counts(codes: Labels, indicators: Matrix, starts: Labels) -> Vector:
-    """Return the p-value of Pearson's test of independence of the codes and of every other column, given as indicators.
-
-    χ² = Σ_gh (N_gh - E_gh)² / E_gh, N_gh the number of samples with code g that have code h in the other column, and
-    E_gh = N_g. N_.h / N_.. the number expected. It is 1 where the codes or the column are constant.
-    """
-    Y, _ = _indicators([codes])
-    N = Y.T @ indicators
-    of = np.repeat(np.arange(len(starts)), np.diff([*starts, N.shape[1]]))  # the column of each indicator
-    rows, columns = np.add.reduceat(N, starts, axis=1), N.sum(axis=0)
-    E = rows[:, of] * columns / np.maximum(rows.sum(axis=0), 1)[of]
-    terms = np.divide((N - E) ** 2, E, out=np.zeros_like(E), where=E > 0)
-    freedom = (np.count_nonzero(rows, axis=0) - 1) * (np.add.reduceat(columns > 0, starts, dtype=int) - 1)
-    chi2 = np.add.reduceat(terms.sum(axis=0), starts)
-    return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), chi2), 1.0)
 
 
 def _narrowed(views: Views, out: Mapping[str, Sequence[_Category]]) -> Views | None:
