@@ -93,6 +93,14 @@ KINDS = [
         FIRST,
         ("read as cp1252",),
     ),
+    Kind(  # neither UTF-8 nor Windows-1252, in which 0x81 is no character
+        "neither.csv",
+        text(CITIES).encode("cp1252").replace(b"K", b"\x81\x93K"),
+        BOTH,
+        [name.replace("K", "\x81\x93K") for name in CITY],
+        FIRST,
+        ("read as latin-1",),
+    ),
     Kind("umlauts.csv", text(CITIES), BOTH, CITY, FIRST, ("the column 'Städte' holds the ids",)),
     Kind("german.csv", GERMAN, BOTH, IDS, FIRST, ("separated by semicolons", "a comma is the decimal mark ('1,62')")),
     Kind(

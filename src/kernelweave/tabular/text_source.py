@@ -31,6 +31,7 @@ _BOMS = (  # that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WINDOWS = re.compile(rb"[\x80-\x9f]")  # control characters in latin-1, letters and quotes in Windows-1252
+_NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # the bytes that Windows-1252 has no character for
 _OTHERS = {  # what a file that is not a text begins with
     b"PK\x03\x04": "a zip or Excel file: call it .xlsx if it is from Excel, .zip if it is packed",
     b"PAR1": "a Parquet file: call it .parquet",
@@ -134,7 +135,7 @@ def _misfit(
     the memory is refused before it fills it.
     """
     decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
-    size, bad, windows, chunk, end = 0, None, False, head, b""
+    size, bad, windows, other, chunk, end = 0, None, False, False, head, b""
     while chunk:
         size += len(chunk)
         if whole:
@@ -149,9 +150,10 @@ def _misfit(
             bad = error.object[max(error.start - 40, 0) : error.start].rpartition(b"\n")[2]
             bad += error.object[error.start : error.start + 40].partition(b"\n")[0]
         windows = windows or _WINDOWS.search(chunk) is not None
+        other = other or _NOT_WINDOWS.search(chunk) is not None
         end = (end + chunk)[-_END:]
         chunk = raw.read(_CHUNK)
-    return bad, windows, end
+    return bad, windows and not other, end
 
 
 def _need_text(path: Path, head: bytes, encoding: str | None) -> None:
