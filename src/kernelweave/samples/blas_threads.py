@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from joblib import effective_n_jobs
 from threadpoolctl import LibController, ThreadpoolController
 
-__all__ = ["given_back", "threads"]
+__all__ = ["threads"]
 
 _ONE_THREAD_BELOW = 2000  # samples
 
@@ -23,48 +23,44 @@ _found: list[tuple[LibController, int]] = []  # libraries, and their threads bef
 
 
 @contextmanager
-def given_back(pools: ThreadpoolController) -> Iterator[None]:
-    """Restore the number of BLAS threads after limits that overlap in time.
+def threads(
+    n_jobs: int | None, n_samples: int | None = None, *, library: Literal["blas"] | None = None
+) -> Iterator[None]:
+    """Hold BLAS and OpenMP, or only the `library` that is named, to `n_jobs` threads.
 
-    Each limit restores the number that it found. If two overlap, the second one finds the limit of the first one, and
-    would leave it in place. Therefore the last one to end restores the number that the first one found.
-    """
-    mark = object()
-    with _lock:
-        if not _running:
-            # a BLAS that computes with OpenMP has a separate limit for each thread
-            _found[:] = [
-                (library, library.num_threads)
-                for library in pools.lib_controllers
-                if library.user_api == "blas" and getattr(library, "threading_layer", None) != "openmp"
-            ]
-        _running.append(mark)
-    try:
-        yield
-    finally:
-        with _lock:
-            _running.remove(mark)
-            if not _running:
-                for library, n_threads in _found:
-                    library.set_num_threads(n_threads)
-                with pools.limit(limits=None):  # releases OpenBLAS, which other threads could not limit otherwise
-                    pass
+    None leaves them as they are, -1 takes every core. With None and few samples it is one thread: their matrices are so
+    small that threads mostly wait for each other. numpy and scipy often have a BLAS library each, whose threads spin
+    while they wait for work: those of one would take the cores from those of the other. So only that of scipy, which
+    factorises matrices, has more than one.
 
-
-@contextmanager
-def threads(n_jobs: int | None, n_samples: int | None = None) -> Iterator[None]:
-    """Hold BLAS and OpenMP to `n_jobs` threads; None leaves them as they are, -1 takes every core.
-
-    With None and few samples it is one thread: their matrices are so small that threads mostly wait for each other.
-    numpy and scipy often have a BLAS library each, whose threads spin while they wait for work: those of one would take
-    the cores from those of the other. So only that of scipy, which factorises matrices, has more than one.
+    Each limit restores the number that it found. If two overlap in time, the second one finds the limit of the first
+    one, and would leave it in place. Therefore the last one to end restores the number that the first one found.
     """
     if n_jobs is None and n_samples is not None and n_samples < _ONE_THREAD_BELOW:
         n_jobs = 1
     pools, others = _pools(len(sys.modules))
     most = None if n_jobs is None else effective_n_jobs(int(n_jobs))  # threadpoolctl takes no integers of numpy
-    with given_back(pools), pools.limit(limits=most), others.limit(limits=1):
-        yield
+    mark = object()
+    with _lock:
+        if not _running:
+            # a BLAS that computes with OpenMP has a separate limit for each thread
+            _found[:] = [
+                (blas, blas.num_threads)
+                for blas in pools.lib_controllers
+                if blas.user_api == "blas" and getattr(blas, "threading_layer", None) != "openmp"
+            ]
+        _running.append(mark)
+    try:
+        with pools.limit(limits=most, user_api=library), others.limit(limits=1):
+            yield
+    finally:
+        with _lock:
+            _running.remove(mark)
+            if not _running:
+                for blas, n_threads in _found:
+                    blas.set_num_threads(n_threads)
+                with pools.limit(limits=None):  # releases OpenBLAS, which other threads could not limit otherwise
+                    pass
 
 
 @lru_cache(maxsize=1)  # to look for libraries takes as long as to predict a few samples

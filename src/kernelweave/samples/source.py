@@ -17,12 +17,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_info
 
 from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples.blas_threads import given_back
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.numbers import as_samples
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shrunk
 from kernelweave.samples.views import Views
@@ -245,12 +245,11 @@ def chosen(source: Source, each: Sequence[Any] | None) -> Iterator[tuple[Any, ..
 @contextmanager
 def in_process(n_jobs: int | None) -> Iterator[Run]:
     """Yield a Run of `n_jobs` threads; None for as many as BLAS uses, -1 for all cores."""
-    pools = ThreadpoolController()
     if n_jobs is None:
-        n_threads = max((pool["num_threads"] for pool in pools.info()), default=1)
+        n_threads = max((pool["num_threads"] for pool in threadpool_info()), default=1)
     else:
         n_threads = effective_n_jobs(n_jobs)
-    with given_back(pools), pools.limit(limits=1):
+    with threads(1):
         yield Run(n_threads)
 
 

@@ -8,14 +8,13 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from kernelweave._types import Vector, WeightsLike
 from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_graphs
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
 from kernelweave.kernels.recipes import KernelsLike, take_negatives
-from kernelweave.samples.blas_threads import given_back
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
@@ -84,8 +83,7 @@ class Clarity:
             return 1.0
         chance, gap, beyond = 0.0, np.inf, np.inf
         signs = not take_negatives(self._kernels)
-        pools = ThreadpoolController()
-        with given_back(pools), pools.limit(limits=1, user_api="blas"):  # the matrices are too small for more
+        with threads(1, library="blas"):  # the matrices are too small for more
             values, agreement = self._measured(sample, rng)
             for _ in range(_DRAWS):
                 cloud, normal = self._measured(without_structure(sample, rng, "normal", signs=signs), rng)

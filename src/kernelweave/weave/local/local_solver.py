@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Labels, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
@@ -22,6 +21,7 @@ from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
+from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
 from kernelweave.samples.views import Views
@@ -98,7 +98,7 @@ class Local:
         """Return the clusters of the samples."""
         n = samples.n_samples
         c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
-        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
+        with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
             woven, perturbed_graphs, place = self._weave(samples, plan, rng, least=min(n / (4 * c), 1000))
             versions = woven.kernels.versions
             several = SeveralGraphs(
@@ -120,7 +120,7 @@ class Local:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
-        with threadpool_limits(1, user_api="blas"):  # matrices of neighbourhoods are too small for more
+        with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
             woven, _, _ = self._weave(samples, plan, rng, codes=task.codes)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
