@@ -350,8 +350,8 @@ class Halved:
     def memory(self, samples, n_neighbors, n_groups):
         return Dense().memory(samples, n_neighbors, n_groups)
 
-    def cluster(self, samples, plan, reading, rng):
-        return Dense().cluster(samples, plan, reading, rng)
+    def cluster(self, samples, plan, task, rng):
+        return Dense().cluster(samples, plan, task, rng)
 
     def classify(self, samples, plan, task, rng):
         return Dense().classify(samples, plan, task, rng)

@@ -21,7 +21,7 @@ from kernelweave.weave import graph_partitions
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.graph_partitions import kmeans, read_graph, spectrum
-from kernelweave.weave.plan import Plan, Reading
+from kernelweave.weave.plan import ClusterTask, Plan
 from kernelweave.weave.woven import SeveralGraphs, WovenGraph
 
 SIZES = (30, 20, 25)
@@ -72,7 +72,7 @@ def groups():
 def read(several, say=silent, **options):
     settings = {"n_clusters": 3, "embedding": "auto", "n_components": None, "n_init": 5}
     plan = Plan("released-7", "self", "auto", GraphRule(), "auto", True, None, 1, say)
-    return cluster_graphs(several, Reading(**(settings | options)), plan, np.random.RandomState(0))
+    return cluster_graphs(several, ClusterTask(**(settings | options)), plan, np.random.RandomState(0))
 
 
 def test_k_means_started_on_a_part_finds_the_groups_of_the_whole(monkeypatch):

@@ -17,7 +17,7 @@ from kernelweave.kernels import Laplacian, Polynomial
 from kernelweave.kernels.base import Pair
 from kernelweave.weave.landmark.learning import default_landmarks, landmark_memory
 from kernelweave.weave.passing import chunked_answers
-from kernelweave.weave.plan import Plan, Reading
+from kernelweave.weave.plan import ClusterTask, Plan
 
 from .conftest import make_groups
 
@@ -143,14 +143,14 @@ def test_progress_tells_stage_and_rows(groups, fit, capsys):
 
 def test_memory_beyond_answers_and_chunks_does_not_grow_with_the_samples():
     plan = Plan("released-7", "self", "auto", GraphRule(), "auto", True, None, 1, lambda text: None)
-    reading = Reading(4, "auto", None, 10)
+    task = ClusterTask(4, "auto", None, 10)
 
     def blocks(count):
         return lambda: (make_groups(4000, seed=i)[0] for i in range(count))
 
     def peak(count):
         tracemalloc.start()
-        Landmark(60).cluster(Chunks(blocks(count)), plan, reading, np.random.RandomState(0))
+        Landmark(60).cluster(Chunks(blocks(count)), plan, task, np.random.RandomState(0))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

@@ -21,7 +21,7 @@ from kernelweave.weave.landmark.learning import (
     learn_clusters,
     learn_graph,
 )
-from kernelweave.weave.plan import Reading
+from kernelweave.weave.plan import ClusterTask
 
 BANK = KernelBank((Gaussian(0.5), Linear(), Polynomial(2, 1.0)))
 
@@ -44,7 +44,7 @@ def learned(X, n_landmarks=12, scale="none", dtype=None, **settings):
 def clusters(X, c, q, n_init=1):
     """The graph of the samples, the coordinates of the landmarks, the centres of the clusters, and the eigenvalues."""
     settings = Settings(BANK, "uniform", "random")
-    model, values = learn_clusters(settings, 12, sampled(X), Reading(c, "auto", q, n_init))
+    model, values = learn_clusters(settings, 12, sampled(X), ClusterTask(c, "auto", q, n_init))
     return model.joiner, model.coordinates, model.centres.means, values
 
 

@@ -19,7 +19,7 @@ from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.graph_partitions import Read, Spectra, kmeans, read_graph, spectra, spectrum, unit_partitions
-from kernelweave.weave.plan import Plan, Reading, check_count
+from kernelweave.weave.plan import ClusterTask, Plan, check_count
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 
@@ -146,7 +146,7 @@ def several_of(*graphs, **options):
 def clustered(several, say=lambda text: None, **options):
     settings = {"n_clusters": 3, "embedding": "unit", "n_components": None, "n_init": 2}
     plan = Plan("released-7", "self", "auto", GraphRule(), "auto", True, None, 1, say)
-    return cluster_graphs(several, Reading(**(settings | options)), plan, np.random.RandomState(0))
+    return cluster_graphs(several, ClusterTask(**(settings | options)), plan, np.random.RandomState(0))
 
 
 def test_clusters_are_read_before_it_is_asked_whether_they_are_clear(monkeypatch):

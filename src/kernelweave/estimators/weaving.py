@@ -26,7 +26,7 @@ from kernelweave.select import ClusterEvidence
 from kernelweave.weave.choice import SOLVERS, Size, SolverChoice, SolverLike, choose_solver
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.dense import Dense
-from kernelweave.weave.plan import EmbeddingKind, LabelTask, Plan, Propagation, Reading
+from kernelweave.weave.plan import ClusterTask, EmbeddingKind, LabelTask, Plan, Propagation
 from kernelweave.weave.progress import Reporter
 
 __all__ = ["WeaveClassifier", "WeaveClustering"]
@@ -209,8 +209,8 @@ class WeaveClustering(GraphClusterer):
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
             choice, plan = _choose(self, samples, n_groups=n_groups, graph="ridge")
-            reading = Reading(n_clusters, self.embedding, self.n_components, self.n_init)
-            found = choice.solver.cluster(samples, plan, reading, check_random_state(self.random_state))
+            task = ClusterTask(n_clusters, self.embedding, self.n_components, self.n_init)
+            found = choice.solver.cluster(samples, plan, task, check_random_state(self.random_state))
         attributes = {
             **found.attributes,
             "_graph_model": found.model,

@@ -16,7 +16,7 @@ from kernelweave.samples.views import Views
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.local.local_solver import Local
-from kernelweave.weave.plan import Classes, Clusters, LabelTask, Plan, Reading
+from kernelweave.weave.plan import Classes, Clusters, ClusterTask, LabelTask, Plan
 
 __all__ = ["SOLVERS", "Size", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
 
@@ -39,7 +39,7 @@ class Solver(Protocol):
     def memory(self, samples: Any, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
 
-    def cluster(self, samples: Any, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
+    def cluster(self, samples: Any, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
 
     def classify(self, samples: Any, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:

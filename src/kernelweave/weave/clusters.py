@@ -20,15 +20,15 @@ from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.graph_partitions import read_graph, spectrum
-from kernelweave.weave.plan import Clusters, Plan, Reading
+from kernelweave.weave.plan import Clusters, ClusterTask, Plan
 from kernelweave.weave.woven import SeveralGraphs
 
 __all__ = ["cluster_graphs"]
 
 
-def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np.random.RandomState) -> Clusters:
+def cluster_graphs(several: SeveralGraphs, task: ClusterTask, plan: Plan, rng: np.random.RandomState) -> Clusters:
     """Return the clusters that the graphs agree on."""
-    evidence, c = None, reading.n_clusters
+    evidence, c = None, task.n_clusters
     if c == "auto":
         evidence = count_clusters(several, plan.say, deepcopy(rng))  # so that a number given has the same clusters
         c = evidence.chosen
@@ -36,10 +36,10 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     if c > n_distinct:
         _warn_of_copies(c, n_distinct)
         c = n_distinct
-    q = reading.n_components or c
+    q = task.n_components or c
     parts, weights, block, best, most = [], several.priors.copy(), None, None, 0.0
     for i, S in enumerate(several.graphs):
-        z, agreement, block = read_graph(S, reading.embedding, q, c, reading.n_init, rng, block, plan.say)
+        z, agreement, block = read_graph(S, task.embedding, q, c, task.n_init, rng, block, plan.say)
         weights[i] *= trusted(agreement, few_columns=several.few_columns)
         if weights[i] > most:
             most, best = weights[i], block
@@ -50,7 +50,7 @@ def cluster_graphs(several: SeveralGraphs, reading: Reading, plan: Plan, rng: np
     labels, M = merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c)
     S = weighted_sum(several.graphs, weights)
     values, V, _ = spectrum(S, q + 1, firm=q, start=best, say=plan.say)
-    P = embedded(values, V, "raw" if reading.embedding in ("auto", "merged") else reading.embedding, q)
+    P = embedded(values, V, "raw" if task.embedding in ("auto", "merged") else task.embedding, q)
     coordinates, votes = P / shrinkage(S, P), np.eye(M.shape[1], dtype=M.dtype)[labels]
     woven = several.weave(weights, S)
     labels, M, P = labels[several.copies], M[several.copies], P[several.copies]

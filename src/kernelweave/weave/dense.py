@@ -31,7 +31,7 @@ from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine
 from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.density import few_columns_of
-from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading
+from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense", "row_shares"]
@@ -68,7 +68,7 @@ class Dense:
         return int(self.matrices * samples.dtype.itemsize * samples.n_samples**2)
 
     def cluster(
-        self, samples: Views | KernelStack, plan: Plan, reading: Reading, rng: np.random.RandomState
+        self, samples: Views | KernelStack, plan: Plan, task: ClusterTask, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
         prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES)
@@ -88,7 +88,7 @@ class Dense:
             versions,
             prepared.copies,
         )
-        return cluster_graphs(several, reading, plan, rng)
+        return cluster_graphs(several, task, plan, rng)
 
     def classify(
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState

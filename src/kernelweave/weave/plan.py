@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classes",
+    "ClusterTask",
     "Clusters",
     "EmbeddingKind",
     "KernelShares",
     "LabelTask",
     "Plan",
     "Propagation",
-    "Reading",
     "check_count",
 ]
 
@@ -78,7 +78,7 @@ def _ignore(text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClusterTask:
     """How clusters are found in the graph: the parameters of `WeaveClustering` with the same names."""
 
     n_clusters: int | Literal["auto"]

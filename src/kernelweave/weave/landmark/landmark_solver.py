@@ -30,7 +30,7 @@ from kernelweave.weave.landmark.learning import (
     sample_size,
 )
 from kernelweave.weave.passing import pass_over, running
-from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading, check_count
+from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
 from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
@@ -101,23 +101,23 @@ class Landmark:
         m = self._number(n, n_features, n_groups)
         return landmark_memory(n_features, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
 
-    def cluster(self, samples: Views | Chunks, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
+    def cluster(self, samples: Views | Chunks, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
         settings = self._settings(plan, rng)
         with running(samples, plan.n_jobs, least=2) as (source, run):
-            c = int(reading.n_clusters)  # "auto" is refused by what the solver supports
-            q = reading.n_components or c
+            c = int(task.n_clusters)  # "auto" is refused by what the solver supports
+            q = task.n_components or c
             m = self._number(source.n, source.width, c)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
             named = {"view": samples.names[0], "kind": samples.kinds[0]}
             sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
-            model, values = run.call(learn_clusters, settings, m, sample, reading)
+            model, values = run.call(learn_clusters, settings, m, sample, task)
             kernels, attributes = _described(model.joiner)
             dtype = plan.dtype or np.float32  # of what is kept of every sample
             widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
-            task = partial(_part_clusters, dtype=dtype)
-            labels, M, P = pass_over(source, run, task, model, widths, StageProgress(plan.say))
+            clusters = partial(_part_clusters, dtype=dtype)
+            labels, M, P = pass_over(source, run, clusters, model, widths, StageProgress(plan.say))
         return Clusters(model, labels.ravel(), M, P, values, None, None, kernels, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:

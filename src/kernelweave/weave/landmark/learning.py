@@ -40,7 +40,7 @@ from kernelweave.samples.source import Sample
 from kernelweave.samples.views import Views
 from kernelweave.weave.consensus_kernel import given_weights
 from kernelweave.weave.graph_model import Centres, GraphModel
-from kernelweave.weave.plan import LabelTask, Reading
+from kernelweave.weave.plan import ClusterTask, LabelTask
 
 __all__ = [
     "LandmarkRows",
@@ -185,7 +185,7 @@ def landmark_memory(n_features: int, m: int, r: int, itemsize: int, *, n: int, c
     return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 
-def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading) -> tuple[GraphModel, Vector]:
+def learn_clusters(settings: Settings, m: int, sample: Sample, task: ClusterTask) -> tuple[GraphModel, Vector]:
     """Return the graph with the landmarks' coordinates Q and the centres of clusters, and the eigenvalues.
 
     The centres are those of k-means on the sample's rows of BQ.
@@ -193,7 +193,7 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading)
     from sklearn.cluster import KMeans
 
     graph = learn_graph(settings, m, sample)
-    c, q = int(reading.n_clusters), reading.n_components or int(reading.n_clusters)
+    c, q = int(task.n_clusters), task.n_components or int(task.n_clusters)
     if max(c, q) > graph.m:
         msg = f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
         raise InvalidInputError(msg)
@@ -202,7 +202,7 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, reading: Reading)
     BB = join_pieces(sparse.csr_array(BB), Affinity(K)).toarray()
     values, Q = landmark_embedding(BB, max(q, min(2, graph.m)))  # a single component is not the constant one
     Q = Q[:, -q:]
-    kmeans = KMeans(c, n_init=reading.n_init, random_state=np.random.RandomState(settings.seed))
+    kmeans = KMeans(c, n_init=task.n_init, random_state=np.random.RandomState(settings.seed))
     kmeans.fit(unit_rows(graph.joined(X) @ Q))
     centres = Centres(kmeans.cluster_centers_, np.ones(c, dtype=np.intp), unit=True)
     return GraphModel(graph, Q, centres=centres), values

@@ -44,7 +44,7 @@ from kernelweave.weave.local.local_kernel import (
 )
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
-from kernelweave.weave.plan import Classes, Clusters, KernelShares, LabelTask, Plan, Reading, check_count
+from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
@@ -94,10 +94,10 @@ class Local:
         candidates = self.n_candidates or default_candidates(n, n_neighbors)
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
 
-    def cluster(self, samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> Clusters:
+    def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
         n = samples.n_samples
-        c = candidate_numbers(n)[-1] if reading.n_clusters == "auto" else reading.n_clusters
+        c = candidate_numbers(n)[-1] if task.n_clusters == "auto" else task.n_clusters
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
             woven, perturbed_graphs, place = self._weave(samples, plan, rng, least=min(n / (4 * c), 1000))
             versions = woven.kernels.versions
@@ -108,13 +108,13 @@ class Local:
                 lambda weights, graph: woven,
                 perturbed_graphs,
                 None,
-                lambda own: _counted(samples, plan, reading, own),
+                lambda own: _counted(samples, plan, task, own),
                 lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
                 samples,
                 versions,
                 place,
             )
-            return cluster_graphs(several, reading, plan, rng)
+            return cluster_graphs(several, task, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
@@ -182,11 +182,11 @@ class Local:
         return self.n_candidates or default_candidates(n, n_neighbors)
 
 
-def _counted(samples: Views, plan: Plan, reading: Reading, rng: np.random.RandomState) -> ClusterEvidence | None:
+def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> ClusterEvidence | None:
     """Return the evidence for each number of clusters in some of the samples, compared each with all others of them."""
     n = samples.n_samples
     drawn = np.sort(rng.choice(n, min(n, _COUNTED_ON), replace=False))
-    found = Dense().cluster(samples.select(drawn), plan.silent(), reading, rng).evidence
+    found = Dense().cluster(samples.select(drawn), plan.silent(), task, rng).evidence
     return found if found is None or len(drawn) == n else replace(found, n_counted=len(drawn))
 
 
