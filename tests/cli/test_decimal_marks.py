@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular import ReadOptions, TableError, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 RNG = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def test_a_rank_with_a_point_does_not_speak_against_decimal_commas(tmp_path):
 def test_different_marks_are_refused_in_parts_too(tmp_path):
     pd.DataFrame({"c": CLEAR, "d": TENTHS}).to_csv(tmp_path / "data.csv", index=False)
     with pytest.raises(TableError, match="point seems to be its decimal mark in column 'c'"):
-        list(table_parts(tmp_path / "data.csv", Wishes(), 20))
+        list(table_parts(tmp_path / "data.csv", ReadOptions(), 20))
 
 
 def test_fractions_of_another_column_tell_that_what_seem_thousands_are_fractions(tmp_path):

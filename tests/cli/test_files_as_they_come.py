@@ -13,7 +13,7 @@ import pytest
 from scipy import io as matlab
 from scipy import sparse
 
-from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular import ReadOptions, TableError, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 HEIGHT = np.array([1.62, 1.75, 1.8, 1.58, 1.91, 1.7])
@@ -411,7 +411,7 @@ def test_a_first_row_that_is_no_row_of_units_stays(first, tmp_path):
 def test_a_row_of_units_is_left_out_when_a_file_is_read_in_parts(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(UNITS, encoding="utf-8")
-    parts = [table.frame["height"].tolist() for table in table_parts(path, Wishes(), 4)]
+    parts = [table.frame["height"].tolist() for table in table_parts(path, ReadOptions(), 4)]
     assert parts == [HEIGHT[:4].tolist(), HEIGHT[4:].tolist()]
 
 

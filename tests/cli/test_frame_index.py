@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import Wishes, read_table
+from kernelweave.tabular import ReadOptions, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["x", "y"])
@@ -40,7 +40,7 @@ def test_an_index_that_does_not_count_the_rows_holds_the_ids_and_a_note_says_so(
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_an_index_is_read_in_parts_as_in_the_whole(tmp_path, kind, rows):
     INDEXED[kind].to_parquet(tmp_path / "data.parquet")
-    parts = list(table_parts(tmp_path / "data.parquet", Wishes(), rows))
+    parts = list(table_parts(tmp_path / "data.parquet", ReadOptions(), rows))
     assert [name for part in parts for name in part.ids] == as_texts(INDEXED[kind].index)
 
 
@@ -48,7 +48,7 @@ def test_an_index_is_read_in_parts_as_in_the_whole(tmp_path, kind, rows):
 def test_an_index_that_counts_the_rows_holds_no_ids(tmp_path, rows):
     FRAME.to_parquet(tmp_path / "data.parquet")
     path = tmp_path / "data.parquet"
-    tables = [read_table(path)] if rows is None else list(table_parts(path, Wishes(), rows))
+    tables = [read_table(path)] if rows is None else list(table_parts(path, ReadOptions(), rows))
     assert all(table.ids is None and table.notes == () for table in tables)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular import ReadOptions, TableError, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 RNG = np.random.default_rng(0)
@@ -132,7 +132,7 @@ def test_a_header_that_is_repeated_in_another_writing_is_refused(tmp_path):
 def test_a_header_that_is_repeated_is_refused_in_parts(tmp_path):
     (tmp_path / "data.csv").write_text(repeated(150))
     with pytest.raises(TableError, match="row 151 repeats the header"):
-        list(table_parts(tmp_path / "data.csv", Wishes(), 60))
+        list(table_parts(tmp_path / "data.csv", ReadOptions(), 60))
 
 
 def under(path, head, units, n=12):

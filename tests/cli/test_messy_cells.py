@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave.tabular import Wishes, read_table
+from kernelweave.tabular import ReadOptions, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 N = 40
@@ -27,7 +27,7 @@ def test_numbers_in_parentheses_are_negative(tmp_path, form):
     np.testing.assert_allclose(table.frame["profit"], VALUES)
     below = int((VALUES < 0).sum())
     assert any(f"column 'profit': {below} numbers in parentheses are read as negative" in note for note in table.notes)
-    (part,) = table_parts(tmp_path / "data.csv", Wishes(), 1000)
+    (part,) = table_parts(tmp_path / "data.csv", ReadOptions(), 1000)
     np.testing.assert_allclose(part.frame["profit"], VALUES)
 
 

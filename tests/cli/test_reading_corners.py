@@ -10,7 +10,7 @@ from scipy import io as matlab
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular import ReadOptions, TableError, read_table
 from kernelweave.tabular.summary import summarise
 from kernelweave.tabular.table_parts import table_parts
 
@@ -35,7 +35,7 @@ def test_options_that_make_no_sense_are_refused_in_python(tmp_path, options, sai
 
 def parts(path, text, rows=3, **options):
     path.write_text(text, encoding="utf-8")
-    return list(table_parts(path, Wishes(**options), rows))
+    return list(table_parts(path, ReadOptions(**options), rows))
 
 
 def test_a_part_with_another_decimal_mark_is_refused(tmp_path):
@@ -79,7 +79,7 @@ def test_a_remark_below_a_large_table_is_left_out(tmp_path):
     table = read_table(tmp_path / "data.csv")
     np.testing.assert_array_equal(table.frame, values)
     assert any("so left out ('Source: a machine')" in note for note in table.notes)
-    found = pd.concat([part.frame for part in table_parts(tmp_path / "data.csv", Wishes(), 7000)])
+    found = pd.concat([part.frame for part in table_parts(tmp_path / "data.csv", ReadOptions(), 7000)])
     np.testing.assert_array_equal(found, values)
 
 
@@ -268,7 +268,7 @@ def test_ids_that_all_begin_with_a_hash_stay_beside_a_comment(tmp_path, n):
     rows = [f"#{i},{i}.5,{i % 7}\n" for i in range(n)]
     (tmp_path / "data.csv").write_text("id,a,b\n" + "".join(["# made, by us\n", *rows]))
     assert read_table(tmp_path / "data.csv").ids == [f"#{i}" for i in range(n)]
-    found = [name for part in table_parts(tmp_path / "data.csv", Wishes(), 7) for name in part.ids]
+    found = [name for part in table_parts(tmp_path / "data.csv", ReadOptions(), 7) for name in part.ids]
     assert found == [f"#{i}" for i in range(n)]
 
 

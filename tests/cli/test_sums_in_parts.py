@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kernelweave import WeaveClustering
-from kernelweave.tabular import Wishes, read_table
+from kernelweave.tabular import ReadOptions, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 ROWS = [1, 2, 7, 20, 30, 31, 32, 1000]
@@ -46,7 +46,7 @@ def told(notes):
 
 def in_parts(table, rows, path="data.csv"):
     table.to_csv(path, index=False)
-    return list(table_parts(Path(path), Wishes(), rows))
+    return list(table_parts(Path(path), ReadOptions(), rows))
 
 
 def check_alike(table, rows):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular import TableError, Wishes, read_table
+from kernelweave.tabular import ReadOptions, TableError, read_table
 from kernelweave.tabular.table_parts import table_parts
 
 AGE = [31.0, 45.0, 52.0, 28.0, 60.0, 39.0]
@@ -194,7 +194,7 @@ def test_limits_without_numbers_are_categories(run, tmp_path):
 
 def test_a_remark_below_is_left_out_of_the_last_part_too(tmp_path):
     path = write(tmp_path / "data.csv", TEXT + "Source: WHO 2020\n")
-    parts = [table.frame["age"].tolist() for table in table_parts(path, Wishes(), 4)]
+    parts = [table.frame["age"].tolist() for table in table_parts(path, ReadOptions(), 4)]
     assert parts == [AGE[:4], AGE[4:]]
 
 
@@ -332,7 +332,7 @@ def test_a_long_table_that_repeats_a_pair_is_refused(refused, tmp_path):
     assert "--wide (every row is a sample)" in said
     assert "has no column 'x'" in refused("cluster", "data.csv", "--long", "who", "what", "x")
     with pytest.raises(TableError, match="a long table cannot be read in parts"):
-        next(table_parts(tmp_path / "data.csv", Wishes(long=("who", "what", "much")), 4))
+        next(table_parts(tmp_path / "data.csv", ReadOptions(long=("who", "what", "much")), 4))
 
 
 def coded(code, n=60):

@@ -22,7 +22,7 @@ from sklearn.datasets import make_blobs
 
 import kernelweave
 from kernelweave.experiments import spec
-from kernelweave.tabular import Wishes, read_tables
+from kernelweave.tabular import ReadOptions, read_tables
 from tests.fuzz.cases import ESTIMATORS, METHODS, Call
 from tests.fuzz.draw import Draw
 from tests.fuzz.oracle import judged, wrong_with_answer
@@ -161,7 +161,7 @@ def run_file(seed: int, index: int, folder: Path) -> Iterator[Call]:
         suffix = draw.one(TABLES)
         path = folder / f"hostile{suffix}"
         path.write_bytes(_mutated(draw, _table(suffix)))
-        yield Call(f"read {suffix}", judged(lambda: read_tables(path, Wishes()))[0])
+        yield Call(f"read {suffix}", judged(lambda: read_tables(path, ReadOptions()))[0])
     else:
         path = folder / "hostile.toml"
         source = draw.one(sorted(spec.available_specs().values()))

@@ -93,7 +93,7 @@ def test_chunks_describe_themselves():
 
 
 def test_chunks_ask_for_a_solver_that_reads_them():
-    assert Chunks(X).asks == {"chunks": "samples that are read in chunks"}
+    assert Chunks(X).requirements == {"chunks": "samples that are read in chunks"}
 
 
 def test_chunks_are_cast_as_they_are_read():

@@ -59,7 +59,7 @@ def test_a_sample_without_any_known_cell_of_a_block_lacks_the_block(make):
     views = Views({"t": make(columns)}, choices=CHOICES)
     assert views.names == ("t: numbers", "t: categories")
     assert_array_equal(views.present[:, -1], [True, False])
-    assert views.asks.keys() == {"views", "gaps", "mixed"}
+    assert views.requirements.keys() == {"views", "gaps", "mixed"}
     filled = Views({"t": make(columns)}, choices=ColumnChoices(CHOICES.kinds, gaps=False))
     assert filled.complete
     assert_allclose(filled.tables[1][-1], [3 / 5, 2 / 5, 2 / 5, 3 / 5])

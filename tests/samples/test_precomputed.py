@@ -17,7 +17,7 @@ def test_a_stack_knows_its_samples_and_what_it_asks_of_a_solver():
     assert stack.n_samples == 5
     assert stack.shape == (5, 7)
     assert stack.dtype == np.float64
-    assert stack.asks == {"precomputed": "precomputed kernels"}
+    assert stack.requirements == {"precomputed": "precomputed kernels"}
 
 
 def test_selected_samples_are_rows_and_names_stay():

@@ -112,10 +112,10 @@ def test_one_table_is_a_view_called_X_that_is_not_copied():
 
 
 def test_views_say_what_they_ask_of_a_solver():
-    assert Views.of_table(A).asks == {}
-    assert Views([A]).asks == {}
-    assert Views([A, B]).asks == {"views": "several views"}
-    assert set(Views([A, B], missing={"view 0": [2]}).asks) == {"views", "gaps"}
+    assert Views.of_table(A).requirements == {}
+    assert Views([A]).requirements == {}
+    assert Views([A, B]).requirements == {"views": "several views"}
+    assert set(Views([A, B], missing={"view 0": [2]}).requirements) == {"views", "gaps"}
 
 
 def test_some_of_the_views_may_be_taken_in_any_order():

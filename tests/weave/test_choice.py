@@ -20,8 +20,8 @@ TABLES = [X[:, :2], X[:, 2:]]
 GAPS = np.where(np.arange(150)[:, None] == 3, np.nan, X[:, 2:])
 PARTLY = np.where(np.arange(150) % 5 == 0, Y, -1)
 
-# what asks each capability of a solver: parameters, and samples
-ASKING = {
+# what requires each capability of a solver: parameters, and samples
+REQUIRING = {
     "views": ({}, TABLES),
     "gaps": ({}, [X[:, :2], GAPS]),
     "mixed": ({"kernels": "mixed"}, pd.DataFrame(X, columns=list("abcd"))),
@@ -42,12 +42,12 @@ def far_blobs():
 
 
 def clusterer(capability, solver):
-    parameters, samples = ASKING[capability]
+    parameters, samples = REQUIRING[capability]
     return WeaveClustering(**({"n_clusters": 3, "random_state": 0, "solver": solver} | parameters)), samples
 
 
 def classifier(capability, solver):
-    parameters, samples = ASKING[capability]
+    parameters, samples = REQUIRING[capability]
     return WeaveClassifier(**({"random_state": 0, "solver": solver} | parameters)), samples
 
 
@@ -82,11 +82,11 @@ def attempt(call):
 
 
 def test_every_capability_is_tried_here():
-    assert set().union(*(solver.supports for solver in SOLVERS.values())) == set(ASKING)
+    assert set().union(*(solver.supports for solver in SOLVERS.values())) == set(REQUIRING)
 
 
 @pytest.mark.parametrize("make", [clusterer, classifier], ids=["clustering", "classes"])
-@pytest.mark.parametrize("capability", ASKING)
+@pytest.mark.parametrize("capability", REQUIRING)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_what_a_solver_does_not_support_is_refused_by_a_message_that_names_one_that_does(solver, capability, make):
     if make is classifier and capability not in OF_CLASSIFIERS:
@@ -105,7 +105,7 @@ def test_what_a_solver_does_not_support_is_refused_by_a_message_that_names_one_t
         assert again.fit(samples, PARTLY).solver_.name == other
 
 
-@pytest.mark.parametrize("capability", ASKING)
+@pytest.mark.parametrize("capability", REQUIRING)
 @pytest.mark.parametrize("solver", [Dense(), Local(30), Landmark(20)], ids=lambda solver: solver.name)
 def test_a_solver_object_refuses_what_its_name_refuses(solver, capability):
     named, samples = clusterer(capability, solver.name)
@@ -197,7 +197,7 @@ def test_views_that_lack_samples_are_refused_by_the_local_solver():
 # what "auto" takes
 
 
-@pytest.mark.parametrize("capability", ASKING)
+@pytest.mark.parametrize("capability", REQUIRING)
 def test_auto_takes_a_solver_that_supports_what_is_asked_for(capability):
     model, samples = clusterer(capability, "auto")
     assert capability in model.fit(samples).solver_.solver.supports

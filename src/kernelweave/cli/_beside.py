@@ -14,7 +14,7 @@ from kernelweave._types import Array
 from kernelweave.cli._formula_guard import unguarded
 from kernelweave.cli._given_labels import label_texts
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular import TableFile, Wishes, read_table, read_tables
+from kernelweave.tabular import ReadOptions, TableFile, read_table, read_tables
 from kernelweave.tabular.intake import HONOURED, type_of
 from kernelweave.tabular.problems import need_column, shown_names
 from kernelweave.tabular.row_labels import text_of
@@ -34,13 +34,13 @@ def metadata_beside(
     path: Path | None,
     columns: Sequence[str],
     files: Sequence[Path],
-    wishes: Wishes,
+    read_options: ReadOptions,
 ) -> pd.DataFrame | None:
     """Return the metadata of the samples: a file, or columns of the tables; None if neither was asked for."""
     import pandas as pd
 
-    parts = [] if path is None else [_described(_named(_read_alone(path, wishes)), ids, path, columns)]
-    own = replace(wishes, asked=frozenset(columns), drop=frozenset())
+    parts = [] if path is None else [_described(_named(_read_alone(path, read_options)), ids, path, columns)]
+    own = replace(read_options, asked=frozenset(columns), drop=frozenset())
     tables = [(file, table) for file in files if columns for table in read_tables(file, own).values()]
     for column in columns:
         found = next(((file, table) for file, table in tables if column in table.frame), None)
@@ -65,16 +65,16 @@ def _described(table: pd.DataFrame, ids: Sequence[str], path: Path, columns: Seq
     return found
 
 
-def labels_table(path: Path, column: str | None, wishes: Wishes) -> pd.DataFrame:
-    """Return the one column of labels in a file of their own, by id; codes for missing values are those of `wishes`."""
-    read = _read_alone(path, wishes, labels=column, missing=wishes.missing)
+def labels_table(path: Path, column: str | None, read_options: ReadOptions) -> pd.DataFrame:
+    """Return the column of labels in a file of its own, by id; `read_options` has the codes for missing values."""
+    read = _read_alone(path, read_options, labels=column, missing=read_options.missing)
     table = _named(read)
     names = [str(name) for name in table]
     if column is None:
         if len(names) != 1:
             told = f"{path} has {counted(len(names), 'column')} beside the ids: name that of the classes with --labels."
             raise InvalidInputError(" ".join([told, *read.notes]))  # a note may say why one does not hold the ids
-        return labels_table(path, names[0], wishes)  # again, as labels are read: all of them are texts
+        return labels_table(path, names[0], read_options)  # again, as labels are read: all of them are texts
     name = need_column(names, column, str(path))
     for note in read.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -102,13 +102,13 @@ def compared(labels: Array, others: Sequence[str | None], path: Path) -> Compari
     )
 
 
-def other_labels(ids: Sequence[str], path: Path, wishes: Wishes) -> list[str | None]:
+def other_labels(ids: Sequence[str], path: Path, read_options: ReadOptions) -> list[str | None]:
     """Return the clusters of the samples in a folder of results or a table, None where it has none."""
     file = path / "labels.csv" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         msg = f"{path} has no labels.csv: pass a folder that `kernelweave cluster` or `classify` wrote, or a table."
         raise InvalidInputError(msg)
-    own = replace(wishes, id="id", header=True) if path.is_dir() else wishes
+    own = replace(read_options, id="id", header=True) if path.is_dir() else read_options
     table = _named(_read_alone(file, own, labels=_LABEL if path.is_dir() else None))
     table.index = table.index.map(unguarded) if table.index.dtype == object else table.index
     names = [str(name) for name in table]
@@ -137,11 +137,13 @@ def names_beside(path: Path) -> dict[str, str]:
     raise InvalidInputError(msg)
 
 
-def _read_alone(path: Path, wishes: Wishes, *, labels: str | None = None, missing: Sequence[str] = ()) -> TableFile:
+def _read_alone(
+    path: Path, read_options: ReadOptions, *, labels: str | None = None, missing: Sequence[str] = ()
+) -> TableFile:
     """Return the table in a file beside the samples, which may be written in another way than theirs."""
-    header = wishes.header if type_of(path) in HONOURED["header"] else None
+    header = read_options.header if type_of(path) in HONOURED["header"] else None
     codes = missing if type_of(path) in HONOURED["missing"] else ()
-    return read_table(path, id=wishes.id, labels=labels, header=header, missing=codes)
+    return read_table(path, id=read_options.id, labels=labels, header=header, missing=codes)
 
 
 def _named(table: TableFile) -> pd.DataFrame:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from kernelweave.cli._inputs import Inputs
-    from kernelweave.tabular import Wishes
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["FitOptions", "prepare", "read_samples"]
 
@@ -64,15 +64,15 @@ def prepare(model: BaseEstimator, options: FitOptions, folder: Path, files: Sequ
 
 
 def read_samples(
-    model: BaseEstimator, options: FitOptions, files: Sequence[Path], views: Sequence[str], wishes: Wishes
+    model: BaseEstimator, options: FitOptions, files: Sequence[Path], views: Sequence[str], read_options: ReadOptions
 ) -> tuple[Inputs, pd.DataFrame | None]:
     """Return the samples, for which the model is given its kernels, and their metadata, None if there are none."""
     from kernelweave.cli._beside import metadata_beside
     from kernelweave.cli._inputs import read_inputs
 
     mixed, fill = options.kernels == "mixed", options.kernels is None and options.method in option.METHODS
-    inputs = read_inputs(files, views, wishes, mixed=mixed, fill=fill)
+    inputs = read_inputs(files, views, read_options, mixed=mixed, fill=fill)
     if inputs.kernels is not None:
         model.set_params(kernels=inputs.kernels)
     paths = option.paths_of(files, views)
-    return inputs, metadata_beside(inputs.ids, options.metadata, options.columns, paths, wishes)
+    return inputs, metadata_beside(inputs.ids, options.metadata, options.columns, paths, read_options)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernelweave.cli._inputs import Frames
-    from kernelweave.tabular import Wishes
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["beside_labels", "label_texts", "merged", "partial_labels", "refuse_copies"]
 
@@ -91,15 +91,15 @@ def _say_measured(labels: Sequence[str | None], column: str, source: str) -> Non
         warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def beside_labels(wishes: Wishes, name: str, *, named: bool) -> Wishes:
+def beside_labels(read_options: ReadOptions, name: str, *, named: bool) -> ReadOptions:
     """Return the options for the tables of samples whose labels, called `name`, are in a file of their own.
 
     A column of that name is not a feature, and codes for its missing values are not those of the tables. A name that
     is a number was not in the file but is its place, unless the user `named` it.
     """
-    codes = tuple(code for code in wishes.missing if codes_of([code])[0][0] != name)
+    codes = tuple(code for code in read_options.missing if codes_of([code])[0][0] != name)
     like = frozenset({name}) if named or not name.isdecimal() else frozenset()
-    return replace(wishes, missing=codes, usual_drop=wishes.usual_drop | like)
+    return replace(read_options, missing=codes, usual_drop=read_options.usual_drop | like)
 
 
 def merged(known: Mapping[str, str], new: Mapping[str, str], source: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.mixed_table import is_mixed
-from kernelweave.tabular import Problem, TableError, TableFile, Wishes, read_tables
+from kernelweave.tabular import Problem, ReadOptions, TableError, TableFile, read_tables
 from kernelweave.tabular.intake import CELLS, need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
@@ -62,16 +62,16 @@ class ViewFile:
 
 
 def read_files(
-    files: Sequence[Path], views: Sequence[str], wishes: Wishes
+    files: Sequence[Path], views: Sequence[str], read_options: ReadOptions
 ) -> tuple[dict[str, ViewFile], list[tuple[str, Problem]]]:
     """Return the tables in files by view, and the problems of the files that cannot be read as they are."""
     sources = _sources(files, views)
-    need_annotated(list(sources.values()), wishes)
+    need_annotated(list(sources.values()), read_options)
     found: dict[str, ViewFile] = {}
     problems: list[tuple[str, Problem]] = []
     for name, path in sources.items():
         try:
-            tables = read_tables(path, wishes)
+            tables = read_tables(path, read_options)
         except TableError as error:
             problems += [(str(path), problem) for problem in error.problems]
             continue
@@ -84,7 +84,7 @@ def read_files(
 def read_inputs(
     files: Sequence[Path],
     views: Sequence[str],
-    wishes: Wishes,
+    read_options: ReadOptions,
     *,
     mixed: bool = False,
     fill: bool = False,
@@ -98,15 +98,15 @@ def read_inputs(
     to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
     warnings.
     """
-    found, problems = read_files(files, views, wishes)
-    return inputs_of(found, problems, wishes, mixed=mixed, fill=fill, fitted=fitted, least=least)
+    found, problems = read_files(files, views, read_options)
+    return inputs_of(found, problems, read_options, mixed=mixed, fill=fill, fitted=fitted, least=least)
 
 
-def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
+def input_parts(path: Path, read_options: ReadOptions, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
-    for table in table_parts(path, wishes, rows):
+    for table in table_parts(path, read_options, rows):
         try:
-            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], wishes, fitted=fitted, least=1)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], read_options, fitted=fitted, least=1)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -117,7 +117,7 @@ def input_parts(path: Path, wishes: Wishes, rows: int, fitted: BaseEstimator) ->
 def inputs_of(
     found: Mapping[str, ViewFile],
     problems: list[tuple[str, Problem]],
-    wishes: Wishes,
+    read_options: ReadOptions,
     *,
     mixed: bool = False,
     fill: bool = False,
@@ -129,17 +129,17 @@ def inputs_of(
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        need_columns(found, wishes, new=fitted is None)
+        need_columns(found, read_options, new=fitted is None)
     before = Before.of(fitted)
     before.need_views(list(found))
-    _say_like_labels(found, wishes, new=fitted is None)
+    _say_like_labels(found, read_options, new=fitted is None)
     several = len(found) > 1 or before.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
-    known = _known_labels(frames, found, wishes)
+    known = _known_labels(frames, found, read_options)
     asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
-        marks = misread_marks(frames[name], wishes) + before.other_units(name, view.table, str(view.path))
+        marks = misread_marks(frames[name], read_options) + before.other_units(name, view.table, str(view.path))
         tables[name], wrong = _usable(name, view, frames[name], before, asked)
         problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
@@ -179,16 +179,16 @@ def _usable(
 
 
 def _known_labels(
-    frames: Mapping[str, pd.DataFrame], found: Mapping[str, ViewFile], wishes: Wishes
+    frames: Mapping[str, pd.DataFrame], found: Mapping[str, ViewFile], read_options: ReadOptions
 ) -> dict[str, str] | None:
     """Return the labels of all tables by id, and take their column out of the tables; None if none are asked for."""
-    if wishes.labels is None:
+    if read_options.labels is None:
         return None
     known: dict[str, str] = {}
     for name, frame in frames.items():
-        if wishes.labels in frame:
+        if read_options.labels in frame:
             source = str(found[name].path)
-            given = zip(frame.index, label_texts(frame.pop(wishes.labels), source), strict=True)
+            given = zip(frame.index, label_texts(frame.pop(read_options.labels), source), strict=True)
             known = merged(known, {sample: label for sample, label in given if label is not None}, source)
     return known
 
@@ -220,25 +220,26 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
     return True
 
 
-def _say_like_labels(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+def _say_like_labels(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
     """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
     if not new:
         return
     for view in [view for view in found.values() if type_of(view.path) in CELLS]:  # others hold more than features
-        for name in sorted(wishes.usual_drop.intersection(view.table.columns) & wishes.left_out):
+        for name in sorted(read_options.usual_drop.intersection(view.table.columns) & read_options.left_out):
             msg = f"{view.path}: the column {name!r} is left out of the features, since the labels are called so."
             warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def need_columns(found: Mapping[str, ViewFile], wishes: Wishes, *, new: bool) -> None:
+def need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
-    if wishes.labels is not None:
-        _need_one([[*view.table.columns, *map(str, view.table.frame)] for view in found.values()], wishes.labels, files)
-    coded = [column for column, _ in codes_of(wishes.missing) if column is not None] if new else []
-    if coded or wishes.drop:
-        held = [names for view in found.values() for names in _columns_in_file(view, wishes)]
-        for column in (*sorted(wishes.drop), *coded):
+    if read_options.labels is not None:
+        names = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
+        _need_one(names, read_options.labels, files)
+    coded = [column for column, _ in codes_of(read_options.missing) if column is not None] if new else []
+    if coded or read_options.drop:
+        held = [names for view in found.values() for names in _columns_in_file(view, read_options)]
+        for column in (*sorted(read_options.drop), *coded):
             _need_one(held, column, files)
 
 
@@ -247,11 +248,11 @@ def _need_one(held: Sequence[Sequence[str]], column: str, files: str) -> None:
         need_column(list(dict.fromkeys(held[0])), column, files)
 
 
-def _columns_in_file(view: ViewFile, wishes: Wishes) -> list[list[str]]:
+def _columns_in_file(view: ViewFile, read_options: ReadOptions) -> list[list[str]]:
     """Return the columns of the tables in a file: --drop and --missing name those, not the ones after transposing."""
     tables = [view.table]
-    if wishes.transpose is not None and wishes.transpose != (type_of(view.path) == ".gct"):
-        whole = replace(wishes, transpose=None, drop=frozenset(), usual_drop=frozenset())
+    if read_options.transpose is not None and read_options.transpose != (type_of(view.path) == ".gct"):
+        whole = replace(read_options, transpose=None, drop=frozenset(), usual_drop=frozenset())
         tables = list(read_tables(view.path, whole).values())
     return [[*table.columns, *map(str, table.frame)] for table in tables]
 

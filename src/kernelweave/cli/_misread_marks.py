@@ -12,7 +12,7 @@ from kernelweave.tabular.problems import Problem, Way, shown, shown_names
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kernelweave.tabular import Wishes
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["misread_marks"]
 
@@ -20,19 +20,19 @@ __all__ = ["misread_marks"]
 _GROUPED = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d{1,3})")
 
 
-def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
+def misread_marks(frame: pd.DataFrame, read_options: ReadOptions) -> list[Problem]:
     """Return the problem of columns of numbers with a decimal point, if the options say that a point is not one.
 
     They were left as texts, but a model would read them as numbers with a point after all. If other columns have the
     marks that were given, as beside versions or times such as 8.30, a warning says so instead. Numbers such as 3.000,
     whose points may separate thousands, are a problem in any case.
     """
-    if wishes.decimal != "," and wishes.thousands != ".":
+    if read_options.decimal != "," and read_options.thousands != ".":
         return []
-    flag = "--decimal ," if wishes.decimal == "," else "--thousands ."
+    flag = "--decimal ," if read_options.decimal == "," else "--thousands ."
     found = {}
     for name, column in frame.items():
-        if column.dtype.kind in "biufcmM" or hasattr(column.dtype, "categories") or name == wishes.labels:
+        if column.dtype.kind in "biufcmM" or hasattr(column.dtype, "categories") or name == read_options.labels:
             continue  # not texts, or not a feature
         cells = column.dropna().astype(str)
         pointed = cells[cells.str.contains(".", regex=False)]
@@ -40,7 +40,9 @@ def misread_marks(frame: pd.DataFrame, wishes: Wishes) -> list[Problem]:
             found[str(name)] = pointed.iloc[0]
     if not found:
         return []
-    thousands = {name: cell for name, cell in found.items() if wishes.thousands is None and _are_grouped(frame[name])}
+    thousands = {
+        name: cell for name, cell in found.items() if read_options.thousands is None and _are_grouped(frame[name])
+    }
     if thousands:
         name, cell = next(iter(thousands.items()))
         told = f"column {shown_names(list(thousands))} holds {shown(cell)}, which may be {cell.replace('.', '')}"

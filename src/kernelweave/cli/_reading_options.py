@@ -11,7 +11,7 @@ from kernelweave.cli import _arguments as option
 from kernelweave.cli._option_groups import OptionGroup
 
 if TYPE_CHECKING:
-    from kernelweave.tabular import Wishes
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["Reading"]
 
@@ -37,16 +37,16 @@ class Reading(OptionGroup):
     long: option.Long = None
     wide: option.Wide = False
 
-    def wishes(self, paths: Sequence[Path], labels: str | None = None, *, without: Iterable[str] = ()) -> Wishes:
+    def options(self, paths: Sequence[Path], labels: str | None = None, *, without: Iterable[str] = ()) -> ReadOptions:
         """Return what the readers of these files take; columns in `without` are left out, too.
 
         An option that says nothing of any of the files is refused.
         """
         from kernelweave.samples.file_reading import LimitWord
-        from kernelweave.tabular import Wishes
+        from kernelweave.tabular import ReadOptions
         from kernelweave.tabular.intake import refuse_unused
 
-        wishes = Wishes(
+        read_options = ReadOptions(
             id=self.id,
             labels=labels,
             drop=frozenset((*(self.drop or ()), *without)),
@@ -65,5 +65,5 @@ class Reading(OptionGroup):
             long=self.long,
             wide=self.wide,
         )
-        refuse_unused(wishes, paths)
-        return wishes
+        refuse_unused(read_options, paths)
+        return read_options

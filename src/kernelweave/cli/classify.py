@@ -82,11 +82,12 @@ def _classified(
 
     column, file = given
     paths = option.paths_of(*sources)
-    wishes = reading.wishes(paths, column if file is None else None, without=options.columns)
+    read_options = reading.options(paths, column if file is None else None, without=options.columns)
     with working("Reading", quiet=options.quiet):
-        aside = None if file is None else labels_table(file, column, wishes)
-        wishes = wishes if aside is None else beside_labels(wishes, str(aside.columns[0]), named=column is not None)
-        inputs, beside = read_samples(model, options, *sources, wishes)
+        aside = None if file is None else labels_table(file, column, read_options)
+        if aside is not None:
+            read_options = beside_labels(read_options, str(aside.columns[0]), named=column is not None)
+        inputs, beside = read_samples(model, options, *sources, read_options)
         known = inputs.labels or []
         if aside is not None and file is not None:
             known = labels_beside(inputs.ids, aside, file)
@@ -95,7 +96,7 @@ def _classified(
     y, n = partial_labels(known), sum(label is not None for label in known)
     with working(f"Classifying {counted(len(known), 'sample')} from {counted(n, 'label')}", quiet=options.quiet):
         model.fit(inputs.X, y)
-        model.file_reading_ = reading_of(wishes, paths, inputs)
+        model.file_reading_ = reading_of(read_options, paths, inputs)
     with working("Checking the labels", quiet=options.quiet):
         check = _checked(model, inputs.X, y, folds)
     with working("Writing the results", quiet=options.quiet):

@@ -53,18 +53,18 @@ def cluster(
 
     files, view = files or [], view or []
     paths = option.paths_of(files, view)
-    wishes = reading.wishes(paths, without=options.columns)
+    read_options = reading.options(paths, without=options.columns)
     model = _model(options, clusters)
     folder = out or Path(f"{_name(files, view)}-clusters")
     more = [name for name, asked in ((BESIDE, options.has_metadata), (COMPARED, compare is not None)) if asked]
     prepare(model, options, folder, (*FILES, *more))
     with working("Reading", quiet=options.quiet):
-        inputs, beside = read_samples(model, options, files, view, wishes)
-        others = [] if compare is None else other_labels(inputs.ids, compare, wishes)
+        inputs, beside = read_samples(model, options, files, view, read_options)
+        others = [] if compare is None else other_labels(inputs.ids, compare, read_options)
         _say_classes(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
-        model.file_reading_ = reading_of(wishes, paths, inputs)
+        model.file_reading_ = reading_of(read_options, paths, inputs)
     with working("Writing the results", quiet=options.quiet):
         along = None if beside is None else associate(model, beside, random_state=options.seed)
         other = None if compare is None else compared(labels_of(model), others, compare)

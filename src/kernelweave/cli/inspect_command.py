@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kernelweave.cli._inputs import ViewFile
     from kernelweave.errors import InvalidInputError
-    from kernelweave.tabular import Problem, Wishes
+    from kernelweave.tabular import Problem, ReadOptions
 
 __all__ = ["inspect"]
 
@@ -43,9 +43,9 @@ def inspect(
     """
     from kernelweave.cli._inputs import read_files
 
-    wishes = reading.wishes(option.paths_of(files or (), view or ()), labels)
-    found, problems = read_files(files or (), view or (), wishes)
-    refused = _refusal(found, problems, wishes)
+    read_options = reading.options(option.paths_of(files or (), view or ()), labels)
+    found, problems = read_files(files or (), view or (), read_options)
+    refused = _refusal(found, problems, read_options)
     unsettled = () if refused is None else _unsettled(refused)
     views = {name: _understood(each, unsettled, labels) for name, each in found.items()}
     if json:
@@ -62,7 +62,7 @@ def inspect(
 
 
 def _refusal(
-    found: Mapping[str, ViewFile], problems: list[tuple[str, Problem]], wishes: Wishes
+    found: Mapping[str, ViewFile], problems: list[tuple[str, Problem]], read_options: ReadOptions
 ) -> InvalidInputError | None:
     """Return the error with which `cluster`, or `classify` with labels, would refuse the files; None if not."""
     from kernelweave.cli._given_labels import refuse_copies
@@ -72,7 +72,7 @@ def _refusal(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is in the tables
         try:
-            inputs = inputs_of(found, problems, wishes, fill=True)
+            inputs = inputs_of(found, problems, read_options, fill=True)
             if inputs.labels is not None:
                 refuse_copies(inputs.X, inputs.labels, inputs.ids, str(next(iter(found.values())).path))
         except InvalidInputError as error:

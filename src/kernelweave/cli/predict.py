@@ -57,7 +57,7 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
-    from kernelweave.cli._as_fitted import wishes_as_fitted
+    from kernelweave.cli._as_fitted import options_as_fitted
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._results import check_file, check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
@@ -71,12 +71,12 @@ def predict(
     files, view = files or [], view or []
     with working("Reading", quiet=quiet):
         fitted = _predictor(model_path(model))
-        wishes = wishes_as_fitted(reading, fitted, option.paths_of(files, view))
-        rows = _rows_at_a_time(files, chunk_rows, alone=not view and not wishes.transpose)
-        whole = None if rows else read_inputs(files, view, wishes, fitted=fitted, least=1)
+        read_options = options_as_fitted(reading, fitted, option.paths_of(files, view))
+        rows = _rows_at_a_time(files, chunk_rows, alone=not view and not read_options.transpose)
+        whole = None if rows else read_inputs(files, view, read_options, fitted=fitted, least=1)
     head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
     with working("Predicting", quiet=quiet):
-        parts = _in_parts(files[0], wishes, rows, fitted, quiet=quiet) if whole is None else iter([whole])
+        parts = _in_parts(files[0], read_options, rows, fitted, quiet=quiet) if whole is None else iter([whole])
         answers = (_answered(fitted, part, proba=proba) for part in parts)
         found = chain(next(answers), chain.from_iterable(answers))  # nothing is printed before the first is known
         if out is not None:
@@ -99,13 +99,13 @@ def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) ->
     return asked if asked is not None else _ROWS if large else 0
 
 
-def _in_parts(path: Path, wishes: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
+def _in_parts(path: Path, read_options: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
     """Yield the samples of a large file, and say how many are done."""
     from kernelweave._plural import counted
     from kernelweave.cli._inputs import input_parts
 
     done = 0
-    for part in input_parts(path, wishes, rows, fitted):
+    for part in input_parts(path, read_options, rows, fitted):
         yield part
         done += len(part.ids)
         if not quiet:

@@ -37,7 +37,7 @@ def report(
     from kernelweave.cli._results import check_file, check_target, labels_of, model_path, read_ids, write_all
     from kernelweave.cli._working import working
     from kernelweave.report import write_report
-    from kernelweave.tabular import Wishes
+    from kernelweave.tabular import ReadOptions
 
     path = model_path(result)
     page = out or path.parent / "report.html"
@@ -52,7 +52,7 @@ def report(
             content["names"] = names_beside(names)
         if compare is not None:
             own = [str(i) for i in range(len(labels_of(model)))] if ids is None else ids
-            content["comparison"] = compared(labels_of(model), other_labels(own, compare, Wishes()), compare)
+            content["comparison"] = compared(labels_of(model), other_labels(own, compare, ReadOptions()), compare)
         writers = {page.name: lambda place: write_report(model, place, **content)}
         write_all(page.parent, writers, force=force)
     typer.echo(str(page))

@@ -177,7 +177,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(c, str) and n is not None and c > n:
             msg = f"n_clusters={c} is more than the n_samples={n} given: lower n_clusters, or pass more samples."
             raise InvalidInputError(msg)
-        if isinstance(samples, Views) and "mixed" in samples.asks:
+        if isinstance(samples, Views) and "mixed" in samples.requirements:
             samples = without_unrelated(samples, None if y is None else read_labels(y, samples, X)[1])
         return samples
 

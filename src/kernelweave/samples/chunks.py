@@ -61,7 +61,7 @@ class Chunks:
     def __init__(self, X: ChunksLike) -> None:
         self.source = _source(X)
         self.index = _index_of(X)  # names of the samples: labels in another order are refused
-        self.asks = {"chunks": "samples that are read in chunks"}
+        self.requirements = {"chunks": "samples that are read in chunks"}
 
     @property
     def attributes(self) -> dict[str, Any]:

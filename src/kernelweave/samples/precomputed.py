@@ -65,7 +65,7 @@ class KernelStack:
         return self.matrices.dtype
 
     @property
-    def asks(self) -> dict[str, str]:
+    def requirements(self) -> dict[str, str]:
         """What a solver must support for these samples."""
         return {"precomputed": "precomputed kernels"}
 

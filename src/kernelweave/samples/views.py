@@ -83,7 +83,7 @@ class Views:
         The table that every view was read from.
     readings : mapping of table name to reading
         How every table was read: its columns, categories and constants.
-    asks : dict of str
+    requirements : dict of str
         What a solver must support for these samples: several views, gaps in them.
 
     Examples
@@ -102,7 +102,7 @@ class Views:
 
     __saved__: ClassVar[tuple[str, ...]] = (
         *("names", "tables", "present", "sample_names"),
-        *("n_samples", "widths", "shape", "dtype", "complete", "kinds", "sources", "asks"),
+        *("n_samples", "widths", "shape", "dtype", "complete", "kinds", "sources", "requirements"),
     )
 
     names: tuple[str, ...]
@@ -116,7 +116,7 @@ class Views:
     complete: bool
     kinds: tuple[str, ...]
     sources: tuple[str, ...]
-    asks: dict[str, str]
+    requirements: dict[str, str]
     blocks: tuple[tuple[int, ...], ...] = ()  # positions of the numbers and the categories of one table
     readings: Mapping[str, TableReading] = MappingProxyType({})  # of samples from a file, whose model has them
     counted: bool = False  # whether data frames number the samples 0, 1, 2, ..., and no table names them
@@ -192,11 +192,11 @@ class Views:
         views.sources = sources or names
         groups = (tuple(v for v, of in enumerate(views.sources) if of == one) for one in dict.fromkeys(views.sources))
         views.blocks = tuple(group for group in groups if len(group) > 1)
-        views.asks = {"views": "several views"} if len(names) > 1 else {}
+        views.requirements = {"views": "several views"} if len(names) > 1 else {}
         if not views.complete:
-            views.asks["gaps"] = "views that lack some samples"
+            views.requirements["gaps"] = "views that lack some samples"
         if set(views.kinds) & {"numbers", "categories"}:
-            views.asks["mixed"] = "a mixed table"
+            views.requirements["mixed"] = "a mixed table"
         if readings:
             views.readings = dict(readings)
         views.counted = counted

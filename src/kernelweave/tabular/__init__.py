@@ -2,7 +2,7 @@
 
 from kernelweave.tabular.intake import FORMATS, read_table, read_tables
 from kernelweave.tabular.problems import Problem, TableError, Way
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile
-from kernelweave.tabular.wishes import Wishes
 
-__all__ = ["FORMATS", "Problem", "TableError", "TableFile", "Way", "Wishes", "read_table", "read_tables"]
+__all__ = ["FORMATS", "Problem", "ReadOptions", "TableError", "TableFile", "Way", "read_table", "read_tables"]

@@ -18,9 +18,9 @@ from kernelweave.files.mat_structure import check_sparse_variables
 from kernelweave.memory import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import pandas
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import examples
 from kernelweave.tabular.table_file import TableFile, named_rows
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["read_mat", "read_npy", "read_npz"]
 
@@ -38,16 +38,16 @@ def _headers_of_python_2() -> Iterator[None]:
 
 
 @_headers_of_python_2()
-def read_npy(path: Path, wishes: Wishes) -> dict[str, TableFile]:
+def read_npy(path: Path, options: ReadOptions) -> dict[str, TableFile]:
     """Return the matrix of a .npy file."""
     with path.open("rb") as file:
         _check_header(file, path.stat().st_size, path)
         file.seek(0)
-        return _tables({path.stem: np.load(file, allow_pickle=False)}, wishes, path)
+        return _tables({path.stem: np.load(file, allow_pickle=False)}, options, path)
 
 
 @_headers_of_python_2()
-def read_npz(path: Path, wishes: Wishes) -> dict[str, TableFile]:
+def read_npz(path: Path, options: ReadOptions) -> dict[str, TableFile]:
     """Return the matrices of a .npz file."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
@@ -59,8 +59,8 @@ def read_npz(path: Path, wishes: Wishes) -> dict[str, TableFile]:
             _check_dense(tuple(map(int, archive["shape"])), path)
             from scipy import sparse
 
-            return _tables({path.stem: _whole(sparse.load_npz(path))}, wishes, path)
-        return _tables({name: archive[name] for name in archive}, wishes, path)
+            return _tables({path.stem: _whole(sparse.load_npz(path))}, options, path)
+        return _tables({name: archive[name] for name in archive}, options, path)
 
 
 def _check_header(file: IO[bytes], size: int, path: Path) -> None:
@@ -88,7 +88,7 @@ def _whole(thing: Any) -> Array:
     return whole
 
 
-def read_mat(path: Path, wishes: Wishes) -> dict[str, TableFile]:
+def read_mat(path: Path, options: ReadOptions) -> dict[str, TableFile]:
     """Return the matrices of a MATLAB file; the matrices in a cell array are views."""
     from scipy import io, sparse
 
@@ -106,7 +106,7 @@ def read_mat(path: Path, wishes: Wishes) -> dict[str, TableFile]:
         if not name.startswith("__"):
             whole = _whole(value) if sparse.issparse(value) else value
             arrays |= _cells(name, whole)
-    return _tables(arrays, wishes, path)
+    return _tables(arrays, options, path)
 
 
 def _cells(name: str, value: Array) -> dict[str, Array]:
@@ -126,12 +126,12 @@ def _vector(value: Array) -> Array:
     return value.ravel() if value.ndim == 2 and 1 in value.shape and max(value.shape) > 1 else value
 
 
-def _tables(arrays: Mapping[str, Array], wishes: Wishes, path: Path) -> dict[str, TableFile]:
+def _tables(arrays: Mapping[str, Array], options: ReadOptions, path: Path) -> dict[str, TableFile]:
     """Return every matrix as a table; vectors of the same length are columns only if they are named.
 
     Others may be the true classes, which are not features.
     """
-    whole = {name: value for name, value in arrays.items() if value.ndim == 2 and name not in wishes.named}
+    whole = {name: value for name, value in arrays.items() if value.ndim == 2 and name not in options.named}
     wide = {name: value for name, value in whole.items() if _vector(value).ndim == 2}
     matrices = wide or whole
     numeric = {name: value for name, value in matrices.items() if value.dtype.kind in "biufc"}
@@ -147,31 +147,31 @@ def _tables(arrays: Mapping[str, Array], wishes: Wishes, path: Path) -> dict[str
     notes = []
     if len(numeric) > 1:
         notes.append(f"{path}: its {len(numeric)} matrices are views: {', '.join(numeric)}.")
-    return {name: _table(name, value, vectors, wishes, path, notes) for name, value in numeric.items()}
+    return {name: _table(name, value, vectors, options, path, notes) for name, value in numeric.items()}
 
 
 def _table(
-    name: str, matrix: Array, vectors: Mapping[str, Array], wishes: Wishes, path: Path, notes: list[str]
+    name: str, matrix: Array, vectors: Mapping[str, Array], options: ReadOptions, path: Path, notes: list[str]
 ) -> TableFile:
     n, d = matrix.shape
     names = next((vectors[key] for key in _FEATURES if key in vectors and _are_texts(vectors[key], d)), None)
     columns = [f"{name}[{j}]" for j in range(d)] if names is None else [str(text).strip() for text in names]
     frame: Any = pandas().DataFrame(matrix, columns=columns)
     aside = {key: value for key, value in vectors.items() if value.shape == (n,)}
-    wishes = wishes.settled(aside)
-    for key in wishes.named & set(aside):
+    options = options.settled(aside)
+    for key in options.named & set(aside):
         frame[key] = aside[key]
-    frame, notes = _coded(frame, wishes, path, notes)
+    frame, notes = _coded(frame, options, path, notes)
     title = next((key for key in _IDS if key in aside and _are_texts(aside[key], n)), None)
     said = list(notes)
     ids = None if title is None else [str(text).strip() for text in aside[title]]
-    if ids is not None and wishes.id is None:
+    if ids is not None and options.id is None:
         said.append(f"{path}: the array {title!r} holds the ids ({examples(ids)}).")
-    return named_rows(TableFile(frame, ids, tuple(said), title, (*aside, *columns)), path, wishes)
+    return named_rows(TableFile(frame, ids, tuple(said), title, (*aside, *columns)), path, options)
 
 
-def _coded(frame: Any, wishes: Wishes, path: Path, notes: list[str]) -> tuple[Any, list[str]]:
-    frame, coded = without_codes(frame, wishes.missing, {wishes.id})
+def _coded(frame: Any, options: ReadOptions, path: Path, notes: list[str]) -> tuple[Any, list[str]]:
+    frame, coded = without_codes(frame, options.missing, {options.id})
     return frame, [*notes, *(f"{path}: {note}." for note in coded)]
 
 

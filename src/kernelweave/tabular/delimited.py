@@ -22,6 +22,7 @@ from kernelweave.tabular.number_style import file_style, told_style
 from kernelweave.tabular.number_text import Style, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id, is_unnamed, text_of
 from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.separator import split_rows
@@ -29,7 +30,6 @@ from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.units import named_units
-from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,25 +51,25 @@ __all__ = [
 _LISTED = 5  # rows that a message names
 
 
-def read_delimited(path: Path, wishes: Wishes) -> TableFile:
+def read_delimited(path: Path, options: ReadOptions) -> TableFile:
     """Return a text table."""
-    source = text_source(path, wishes.encoding)
-    layout = find_layout(source, wishes)
-    found = find_id(columns_of(layout), layout.body, wishes)
-    frame = _parsed(source, layout, wishes, found)
+    source = text_source(path, options.encoding)
+    layout = find_layout(source, options)
+    found = find_id(columns_of(layout), layout.body, options)
+    frame = _parsed(source, layout, options, found)
     if repeats := header_rows(frame, layout):
         layout = replace(layout, repeats=True, notes=(*layout.notes, _told_repeats(repeats)))
-        frame = _parsed(source, layout, wishes, found)
+        frame = _parsed(source, layout, options, found)
         refuse_headers(source, frame, layout)
     _check_rows(source, layout, frame)
     style, texts = file_style(
-        path, frame, lambda: _parsed(source, layout, wishes, found, texts=True), wishes, found, layout
+        path, frame, lambda: _parsed(source, layout, options, found, texts=True), options, found, layout
     )
     frame = frame if texts is None else texts
-    clean = clean_frame(frame, style, wishes, found)
+    clean = clean_frame(frame, style, options, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
-    said += code_notes(columns_of(layout), layout.body, frame, wishes.kept)
-    table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, wishes, found, said)
+    said += code_notes(columns_of(layout), layout.body, frame, options.kept)
+    table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, options, found, said)
     if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
         told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
         text = f"{told}. If there are others, say what separates them with --sep."
@@ -78,27 +78,27 @@ def read_delimited(path: Path, wishes: Wishes) -> TableFile:
 
 
 def finished(
-    clean: CleanFrame, path: Path, style: Style, wishes: Wishes, found: str | None, said: Sequence[str]
+    clean: CleanFrame, path: Path, style: Style, options: ReadOptions, found: str | None, said: Sequence[str]
 ) -> TableFile:
     """Return a table that was read and cleaned, with a row for every sample, and its ids."""
     if clean.problems:
         raise TableError(str(path), clean.problems)
-    wide = widened(clean.frame, path, wishes)
+    wide = widened(clean.frame, path, options)
     if not isinstance(wide, Widened):
-        table = with_ids(clean.frame, path, wishes, found=found, notes=[*said, *clean.notes, *wide])
-        return hinted(replace(table, units=named_units(table.frame, clean.units)), path, wishes)
-    again = clean_frame(wide.frame, style, replace(wishes, missing=()), wide.id)
+        table = with_ids(clean.frame, path, options, found=found, notes=[*said, *clean.notes, *wide])
+        return hinted(replace(table, units=named_units(table.frame, clean.units)), path, options)
+    again = clean_frame(wide.frame, style, replace(options, missing=()), wide.id)
     if again.problems:
         raise TableError(str(path), again.problems)
-    table = with_ids(again.frame, path, wishes, found=wide.id, notes=[*said, *clean.notes, *wide.notes, *again.notes])
-    return hinted(replace(table, units=named_units(table.frame, again.units)), path, wishes)
+    table = with_ids(again.frame, path, options, found=wide.id, notes=[*said, *clean.notes, *wide.notes, *again.notes])
+    return hinted(replace(table, units=named_units(table.frame, again.units)), path, options)
 
 
-def hinted(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
+def hinted(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
     """Return a table whose notes name what may be codes for missing values, numbers of the rows, dates, or the same."""
-    hints = code_hints(table.frame, wishes.kept)
-    hints += number_hints(table.frame, wishes.kept, named=table.ids is not None)
-    hints += date_hints(table.frame, wishes.kept) + case_hints(table.frame, wishes.kept)
+    hints = code_hints(table.frame, options.kept)
+    hints += number_hints(table.frame, options.kept, named=table.ids is not None)
+    hints += date_hints(table.frame, options.kept) + case_hints(table.frame, options.kept)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
@@ -125,22 +125,22 @@ def distinct_names(given: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _parsed(source: TextSource, layout: Layout, wishes: Wishes, found: str | None, *, texts: bool = False) -> Any:
+def _parsed(source: TextSource, layout: Layout, options: ReadOptions, found: str | None, *, texts: bool = False) -> Any:
     """Return the table that pandas reads; ids and labels are text, and each is kept as it is, "NA" too."""
-    marked, options = _options(layout, wishes, found, texts=texts)
+    marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
-        frame = pandas().read_csv(lines, **options)
+        frame = pandas().read_csv(lines, **settings)
     return trimmed(_unmarked(frame, marked))
 
 
 def parsed_parts(
-    source: TextSource, layout: Layout, wishes: Wishes, found: str | None, rows: int, *, texts: bool
+    source: TextSource, layout: Layout, options: ReadOptions, found: str | None, rows: int, *, texts: bool
 ) -> Iterator[Any]:
     """Yield the table of `_parsed` in parts of so many rows."""
-    marked, options = _options(layout, wishes, found, texts=texts)
+    marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines:
         with _complete(source, layout):
-            reader = pandas().read_csv(lines, chunksize=rows, **options)
+            reader = pandas().read_csv(lines, chunksize=rows, **settings)
         while True:
             with _complete(source, layout):
                 frame = next(reader, None)
@@ -149,16 +149,18 @@ def parsed_parts(
             yield trimmed(_unmarked(frame.reset_index(drop=True), marked))
 
 
-def _options(layout: Layout, wishes: Wishes, found: str | None, *, texts: bool) -> tuple[list[str], dict[str, Any]]:
-    """Return the columns that may be ids, or are labels, and the options of pandas."""
-    options: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
-    options |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
-    options["float_precision"] = "round_trip"  # a sample is that of a fit in Python only if all digits are the same
-    keys = options["names"] = columns_of(layout)
-    marked = [key for key in keys if key in (wishes.id, wishes.labels, found) or is_unnamed(key)]
-    options["dtype"] = {key: str for key in keys if texts and key not in marked}
-    options["converters"] = dict.fromkeys(marked, _marked)
-    return marked, options
+def _pandas_settings(
+    layout: Layout, options: ReadOptions, found: str | None, *, texts: bool
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the columns that may be ids, or are labels, and the settings of `read_csv`."""
+    settings: dict[str, Any] = {"sep": r"\s+" if layout.sep == " " else layout.sep, "skipinitialspace": True}
+    settings |= {"index_col": False, "header": 0 if layout.header else None, "low_memory": False}
+    settings["float_precision"] = "round_trip"  # a sample is that of a fit in Python only if all digits are the same
+    keys = settings["names"] = columns_of(layout)
+    marked = [key for key in keys if key in (options.id, options.labels, found) or is_unnamed(key)]
+    settings["dtype"] = {key: str for key in keys if texts and key not in marked}
+    settings["converters"] = dict.fromkeys(marked, _marked)
+    return marked, settings
 
 
 class _Lines(io.TextIOBase):
@@ -296,23 +298,23 @@ class CleanFrame:
     units: Mapping[str, str]
 
 
-def clean_frame(frame: pd.DataFrame, style: Style, wishes: Wishes, found: str | None) -> CleanFrame:
+def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: str | None) -> CleanFrame:
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
-    ids = {wishes.id, found, *filter(is_unnamed, frame)}
-    kept = wishes.named | ids
-    frame, coded = without_codes(frame, wishes.missing, ids)
-    frame, unlabelled = without_words(frame, wishes.labels)
-    frame, emptied = _without_empty(frame, wishes.kept | {found})
+    ids = {options.id, found, *filter(is_unnamed, frame)}
+    kept = options.named | ids
+    frame, coded = without_codes(frame, options.missing, ids)
+    frame, unlabelled = without_words(frame, options.labels)
+    frame, emptied = _without_empty(frame, options.kept | {found})
     notes = [*coded, *unlabelled, *emptied]
     problems: list[Problem] = []
     changed: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in text_columns(frame):
-        result = None if name in kept else numbers_of(frame[name], style, wishes.limits)
+        result = None if name in kept else numbers_of(frame[name], style, options.limits)
         if result is not None:
             changed[name] = result.values
             notes += result.notes
-            problems += [result.problem] if result.problem is not None and name not in wishes.kept else []
+            problems += [result.problem] if result.problem is not None and name not in options.kept else []
             units |= {name: result.unit} if result.unit else {}
         elif name not in kept and (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates

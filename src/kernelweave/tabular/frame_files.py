@@ -26,11 +26,11 @@ from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import Problem, TableError, shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.text_layout import UNNAMED
 from kernelweave.tabular.units import named_units
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["parquet_parts", "read_excel", "read_feather", "read_parquet", "typed_table"]
 
@@ -38,16 +38,16 @@ _PEEKED = 100  # rows
 _NAMES = "\0names"  # a column that no file has
 
 
-def read_parquet(path: Path, wishes: Wishes) -> TableFile:
+def read_parquet(path: Path, options: ReadOptions) -> TableFile:
     """Return a Parquet file."""
     parquet = need("pyarrow.parquet", "Parquet files are", "cli")
     shape = parquet.read_metadata(path)
     advice = "read a part of it in Python, and write that"
     check_memory(8 * shape.num_rows * shape.num_columns, what=f"Reading {path}", advice=advice)
-    return typed_table(pandas().read_parquet(path), path, wishes)
+    return typed_table(pandas().read_parquet(path), path, options)
 
 
-def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
+def parquet_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFile]:
     """Yield a Parquet file in parts of so many rows."""
     parquet = need("pyarrow.parquet", "Parquet files are", "cli")
     pyarrow = need("pyarrow", "Parquet files are", "cli")
@@ -58,7 +58,7 @@ def parquet_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
             if counted is not None:
                 table.index = counted[start : start + len(table)]
             start += len(table)
-            yield typed_table(table, path, wishes)
+            yield typed_table(table, path, options)
 
 
 def _counting_index(metadata: Mapping[str, Any] | None) -> Any:
@@ -73,14 +73,14 @@ def _counting_index(metadata: Mapping[str, Any] | None) -> Any:
     return pandas().RangeIndex(index["start"], index["stop"], index["step"], name=index["name"])
 
 
-def read_feather(path: Path, wishes: Wishes) -> TableFile:
+def read_feather(path: Path, options: ReadOptions) -> TableFile:
     """Return a Feather file."""
     table = need("pyarrow.feather", "Feather files are", "cli").read_table(path, memory_map=False)
     table.validate(full=True)  # of a damaged file, conversion would read outside its memory
-    return typed_table(table.to_pandas(), path, wishes)
+    return typed_table(table.to_pandas(), path, options)
 
 
-def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = ()) -> TableFile:
+def typed_table(table: Any, path: Path, options: ReadOptions, notes: Sequence[str] = ()) -> TableFile:
     """Return a table with typed columns; an index that does not count the rows holds the ids."""
     if table.columns.nlevels > 1:
         levels = [table.columns.get_level_values(i) for i in range(table.columns.nlevels)]
@@ -89,29 +89,29 @@ def typed_table(table: Any, path: Path, wishes: Wishes, notes: Sequence[str] = (
     else:
         table.columns = table.columns.astype(str)
     frame, index = table.reset_index(drop=True), read_index(table.index)
-    wishes = wishes.settled([*frame, index.title]) if index.ids is not None else wishes
-    index = chosen_index(index, frame, wishes)
+    options = options.settled([*frame, index.title]) if index.ids is not None else options
+    index = chosen_index(index, frame, options)
     notes = [*notes, *index.notes]
     if index.ids is None:
-        return _found_ids(frame, path, wishes, notes)
+        return _found_ids(frame, path, options, notes)
     ids, title = index.ids, index.title
     columns = (*frame, *([] if title is None else [title]))
-    style, frame = _styled(path, frame, wishes, None)
-    clean = clean_frame(frame.assign(**{_NAMES: ids}), style, wishes, _NAMES)  # rows with a name stay
+    style, frame = _styled(path, frame, options, None)
+    clean = clean_frame(frame.assign(**{_NAMES: ids}), style, options, _NAMES)  # rows with a name stay
     if clean.problems:
         raise TableError(str(path), clean.problems)
     said = tuple(f"{path}: {note}." for note in (*notes, *told_style(style, frame, clean.frame), *clean.notes))
     rest = clean.frame.drop(columns=_NAMES)
     table = TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units))
-    return hinted(named_rows(table, path, wishes), path, wishes)
+    return hinted(named_rows(table, path, options), path, options)
 
 
-def _styled(path: Path, frame: Any, wishes: Wishes, found: str | None) -> tuple[Style, Any]:
+def _styled(path: Path, frame: Any, options: ReadOptions, found: str | None) -> tuple[Style, Any]:
     """Return the marks of numbers that are texts, and the table, whose numbers among texts are written with them."""
-    style = style_of(path, frame, wishes, found)
+    style = style_of(path, frame, options, found)
     if style.decimal == ".":
         return style, frame
-    texts = [name for name in text_columns(frame) if name not in wishes.named | {found}]
+    texts = [name for name in text_columns(frame) if name not in options.named | {found}]
     written = {
         name: frame[name].map(
             lambda cell: f"{cell}".replace(".", ",") if isinstance(cell, float) else cell, na_action="ignore"
@@ -122,17 +122,17 @@ def _styled(path: Path, frame: Any, wishes: Wishes, found: str | None) -> tuple[
 
 
 def _found_ids(
-    frame: Any, path: Path, wishes: Wishes, notes: Sequence[str], units: Mapping[str, str] | None = None
+    frame: Any, path: Path, options: ReadOptions, notes: Sequence[str], units: Mapping[str, str] | None = None
 ) -> TableFile:
     """Return a table whose ids are in a column that is named or found; texts that are numbers are numbers."""
-    found = find_frame_id(frame, wishes)
-    style, frame = _styled(path, frame, wishes, found)
-    clean = clean_frame(frame, style, wishes, found)
+    found = find_frame_id(frame, options)
+    style, frame = _styled(path, frame, options, found)
+    clean = clean_frame(frame, style, options, found)
     said = [*notes, *told_style(style, frame, clean.frame)]
-    return finished(replace(clean, units={**(units or {}), **clean.units}), path, style, wishes, found, said)
+    return finished(replace(clean, units={**(units or {}), **clean.units}), path, style, options, found, said)
 
 
-def read_excel(path: Path, wishes: Wishes) -> TableFile:
+def read_excel(path: Path, options: ReadOptions) -> TableFile:
     """Return the first sheet of an Excel file that holds a table."""
     need("openpyxl", "Excel files are", "excel")
     pd = pandas()
@@ -144,7 +144,7 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         }
         if not sheets:
             return TableFile(pd.DataFrame())
-        sheet = _chosen(sheets, wishes, path)
+        sheet = _chosen(sheets, options, path)
         head, others = sheets[sheet], [name for name in sheets if name != sheet]
         notes = [f"the sheet {sheet!r} is read; those left out: {shown_names(others)}"] if others else []
         rows = head.map(str).to_numpy().tolist()
@@ -152,26 +152,26 @@ def read_excel(path: Path, wishes: Wishes) -> TableFile:
         if before:
             notes.append(f"{counted(before, 'row')} before the table {'is' if before == 1 else 'are'} left out")
             rows = rows[before:]
-        header = has_header(rows, str(path), notes) if wishes.header is None else wishes.header
+        header = has_header(rows, str(path), notes) if options.header is None else options.header
         heading = find_heading(rows) if header else Heading(list(map(str, range(len(rows[0])))), 0)
         notes += heading.notes
         own, skip = rows[heading.rows :], before + heading.rows
-        table = _sheet(book, sheet, heading, own, wishes, skip)
+        table = _sheet(book, sheet, heading, own, options, skip)
         remarks = _remarks(table)
         if remarks:
             notes.append(f"its last rows are remarks, so left out ({shown_names(remarks)})")
-            table = _sheet(book, sheet, heading, own, wishes, skip, len(remarks))
+            table = _sheet(book, sheet, heading, own, options, skip, len(remarks))
     notes += _formulas(path, sheet, table, skip)
-    return _found_ids(table, path, wishes, notes, heading.units)
+    return _found_ids(table, path, options, notes, heading.units)
 
 
-def _chosen(sheets: Mapping[str, Any], wishes: Wishes, path: Path) -> str:
+def _chosen(sheets: Mapping[str, Any], options: ReadOptions, path: Path) -> str:
     """Return the sheet that was asked for, else the first that holds a table with numbers, else the first."""
-    if wishes.sheet is not None:
-        if wishes.sheet not in sheets:
-            msg = f"{path} has no sheet {wishes.sheet!r} with a table; its sheets: {', '.join(sheets)}."
+    if options.sheet is not None:
+        if options.sheet not in sheets:
+            msg = f"{path} has no sheet {options.sheet!r} with a table; its sheets: {', '.join(sheets)}."
             raise InvalidInputError(msg)
-        return wishes.sheet
+        return options.sheet
     tables = [
         name
         for name, head in sheets.items()
@@ -189,20 +189,26 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _sheet(
-    book: Any, sheet: str, heading: Heading, rows: Sequence[Sequence[str]], wishes: Wishes, skip: int, footer: int = 0
+    book: Any,
+    sheet: str,
+    heading: Heading,
+    rows: Sequence[Sequence[str]],
+    options: ReadOptions,
+    skip: int,
+    footer: int = 0,
 ) -> Any:
     """Return a sheet with the names of its heading; ids are text, as they are written."""
     columns = distinct_names(heading.names)
-    ids = {wishes.id, UNNAMED, find_id(columns, rows, wishes)}
+    ids = {options.id, UNNAMED, find_id(columns, rows, options)}
     table = pandas().read_excel(
         book,
         sheet,
         header=None,
         skiprows=skip,
         skipfooter=footer,
-        dtype={j: str for j, column in enumerate(columns) if column in ids | {wishes.labels}},
+        dtype={j: str for j, column in enumerate(columns) if column in ids | {options.labels}},
         keep_default_na=False,
-        na_values={j: [""] if column in ids | {wishes.labels} else MISSING for j, column in enumerate(columns)},
+        na_values={j: [""] if column in ids | {options.labels} else MISSING for j, column in enumerate(columns)},
     )
     return trimmed(table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1))
 

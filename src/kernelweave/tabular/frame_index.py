@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import shown, shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import examples, find_id, repeated, text_of
-from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +46,16 @@ def read_index(index: pd.Index) -> FrameIndex:
     return FrameIndex(ids, title, title is None and all(text.isdecimal() for text in ids))
 
 
-def chosen_index(index: FrameIndex, frame: pd.DataFrame, wishes: Wishes) -> FrameIndex:
+def chosen_index(index: FrameIndex, frame: pd.DataFrame, options: ReadOptions) -> FrameIndex:
     """Return an index without ids if its numbers are not ids, with notes that tell what was chosen.
 
     A column of ids comes before numbers without a name, as in text, and numbers that repeat are not ids: tables that
     were put together have such an index.
     """
-    if index.ids is None or wishes.id is not None:
+    if index.ids is None or options.id is not None:
         return index
     if index.numbers:
-        found = find_frame_id(frame, wishes)
+        found = find_frame_id(frame, options)
         if found is not None and repeated(frame[found]) is None:
             return FrameIndex(notes=("its index of numbers is left out, since a column holds the ids",))
         wrong = repeated(pandas().Series(index.ids, dtype=object))
@@ -68,8 +68,8 @@ def chosen_index(index: FrameIndex, frame: pd.DataFrame, wishes: Wishes) -> Fram
     )
 
 
-def find_frame_id(frame: pd.DataFrame, wishes: Wishes) -> str | None:
+def find_frame_id(frame: pd.DataFrame, options: ReadOptions) -> str | None:
     """Return the column of texts or whole numbers that most likely holds the ids, judged by the first rows."""
     names = [name for name in frame if frame[name].dtype.kind in "iuO" or str(frame[name].dtype) in ("str", "string")]
     body = frame[names].head(_PEEKED).map(lambda cell: "" if cell is None or cell != cell else str(cell))
-    return find_id(names, body.to_numpy().tolist(), wishes)
+    return find_id(names, body.to_numpy().tolist(), options)

@@ -11,9 +11,9 @@ from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import shown
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile, named_rows
 from kernelweave.tabular.text_source import text_source
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["read_gct"]
 
@@ -30,9 +30,9 @@ class _Sizes:
     about_samples: int
 
 
-def read_gct(path: Path, wishes: Wishes) -> TableFile:
+def read_gct(path: Path, options: ReadOptions) -> TableFile:
     """Return the samples of a GCT file; rows that describe them may be ids and labels."""
-    source = text_source(path, wishes.encoding)
+    source = text_source(path, options.encoding)
     with source.open() as file:
         sizes = _sizes(file, path)
         cells = pandas().read_csv(file, sep="\t", dtype=str, keep_default_na=False, header=0, index_col=False)
@@ -47,12 +47,12 @@ def read_gct(path: Path, wishes: Wishes) -> TableFile:
     frame = pandas().DataFrame(values.to_numpy().T, columns=genes)
     about = cells.iloc[: sizes.about_samples, 1 + sizes.about_genes :]
     aside = {str(name): about.iloc[i].replace("", None).to_numpy() for i, name in enumerate(_names(cells, sizes))}
-    wishes = wishes.settled(aside)
-    for name in (wishes.named | wishes.asked) & set(aside):
+    options = options.settled(aside)
+    for name in (options.named | options.asked) & set(aside):
         frame[name] = aside[name]
     said = tuple(f"{path}: {note}." for note in notes)
     table = TableFile(frame, [str(name) for name in values], said, None, (*aside, *genes))
-    return named_rows(table, path, wishes)
+    return named_rows(table, path, options)
 
 
 def _sizes(file: IO[str], path: Path) -> _Sizes:

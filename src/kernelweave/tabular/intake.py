@@ -19,10 +19,10 @@ from kernelweave.tabular.gct_files import read_gct
 from kernelweave.tabular.json_files import read_json, read_json_lines
 from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.orientation import hint, transposed
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.summary_rows import without_summaries
 from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import PACKED, inner_name
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = [
     "CELLS",
@@ -38,7 +38,7 @@ __all__ = [
     "type_of",
 ]
 
-Reader: TypeAlias = Callable[[Path, Wishes], TableFile | dict[str, TableFile]]
+Reader: TypeAlias = Callable[[Path, ReadOptions], TableFile | dict[str, TableFile]]
 
 _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
@@ -157,12 +157,12 @@ def read_table(
     NotEnoughMemoryError
         If the table is larger than the memory, before it is read.
     """
-    options = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding, layer, obsm)
+    given = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding, layer, obsm)
     codes = tuple(missing)
-    wishes = Wishes(*options, sheet=sheet, transpose=transpose, missing=codes, limits=limits, long=long, wide=wide)
-    need_annotated([Path(path)], wishes)
-    refuse_unused(wishes, [Path(path)])
-    tables = read_tables(path, wishes)
+    options = ReadOptions(*given, sheet=sheet, transpose=transpose, missing=codes, limits=limits, long=long, wide=wide)
+    need_annotated([Path(path)], options)
+    refuse_unused(options, [Path(path)])
+    tables = read_tables(path, options)
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
     if table is None or table not in tables:
@@ -171,49 +171,49 @@ def read_table(
     return tables[table]
 
 
-def need_annotated(paths: Sequence[Path], wishes: Wishes) -> None:
+def need_annotated(paths: Sequence[Path], options: ReadOptions) -> None:
     """Refuse a layer, obsm or modality if none of the files has such parts."""
-    if wishes.place and not any(path.suffix.lower() in ANNOTATED for path in paths):
-        given = ", ".join(wishes.place)
+    if options.place and not any(path.suffix.lower() in ANNOTATED for path in paths):
+        given = ", ".join(options.place)
         names = ", ".join(map(str, paths))
         msg = f"{given}: only {' and '.join(ANNOTATED)} files have such parts; got {names}. Leave it out."
         raise InvalidInputError(msg)
 
 
-def refuse_unused(wishes: Wishes, paths: Sequence[Path]) -> None:
+def refuse_unused(options: ReadOptions, paths: Sequence[Path]) -> None:
     """Refuse an option that says nothing of any of the files; a file of an unknown type may be any."""
     types = [type_of(path) for path in paths]
     if not all(suffix in FORMATS for suffix in types):
         return
     for name, honoured in HONOURED.items():
-        given = getattr(wishes, name) not in (None, (), "limit")
+        given = getattr(options, name) not in (None, (), "limit")
         if given and types and not set(types).intersection(honoured):
-            flag = "no-header" if name == "header" and wishes.header is False else name
+            flag = "no-header" if name == "header" and options.header is False else name
             files, those = ", ".join(map(str, paths)), " ".join(honoured)
             msg = f"--{flag} is for files of type {those}; got {files}, of which it says nothing. Leave it out."
             raise InvalidInputError(msg)
 
 
-def read_tables(path: str | PathLike[str], wishes: Wishes) -> dict[str, TableFile]:
+def read_tables(path: str | PathLike[str], options: ReadOptions) -> dict[str, TableFile]:
     """Return the tables in a file by name; most files hold one, which has the name of the file."""
     path = Path(path)
     _need_file(path)
     suffix = _suffix(path)
     with readable(path, suffix):
-        read = _READERS[suffix](path, wishes)
+        read = _READERS[suffix](path, options)
     tables = read if isinstance(read, dict) else {stem_of(path): read}
     for table in tables.values():
         if not len(table.frame):
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
-    kept = {name: without_summaries(_without(table, wishes.left_out), str(path)) for name, table in tables.items()}
+    kept = {name: without_summaries(_without(table, options.left_out), str(path)) for name, table in tables.items()}
     if suffix == ".gct":  # whose columns are the samples
         return (
             kept
-            if wishes.transpose is not False
+            if options.transpose is not False
             else {name: transposed(table, str(path)) for name, table in kept.items()}
         )
-    return {name: _turned(table, str(path), wishes.transpose) for name, table in kept.items()}
+    return {name: _turned(table, str(path), options.transpose) for name, table in kept.items()}
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from kernelweave.memory import check_memory
 from kernelweave.tabular.frame_files import typed_table
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import shown, shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import TextSource, text_source
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -23,9 +23,9 @@ Found: TypeAlias = tuple[Any, list[str]]  # a data frame, and what was found
 _TIMES = 10  # bytes in memory for a byte of text
 
 
-def read_json(path: Path, wishes: Wishes) -> TableFile:
+def read_json(path: Path, options: ReadOptions) -> TableFile:
     """Return the table in a JSON file."""
-    source = _source(path, wishes)
+    source = _source(path, options)
     with source.open() as file:
         text = file.read()
     try:
@@ -33,21 +33,21 @@ def read_json(path: Path, wishes: Wishes) -> TableFile:
     except json.JSONDecodeError as error:
         if error.msg != "Extra data" or "\n" not in text.strip():
             raise
-        return read_json_lines(path, wishes)  # a record on every line, in a file that is called .json
+        return read_json_lines(path, options)  # a record on every line, in a file that is called .json
     frame, notes = _table(content, path)
-    return typed_table(_plain(frame, path), path, wishes, [*source.notes, *notes])
+    return typed_table(_plain(frame, path), path, options, [*source.notes, *notes])
 
 
-def read_json_lines(path: Path, wishes: Wishes) -> TableFile:
+def read_json_lines(path: Path, options: ReadOptions) -> TableFile:
     """Return the records of a file with one on every line."""
-    source = _source(path, wishes)
+    source = _source(path, options)
     with source.open() as file:
         records = list(_records(file, path))
-    return typed_table(_plain(_of_records(records), path), path, wishes, list(source.notes))
+    return typed_table(_plain(_of_records(records), path), path, options, list(source.notes))
 
 
-def _source(path: Path, wishes: Wishes) -> TextSource:
-    source = text_source(path, wishes.encoding)
+def _source(path: Path, options: ReadOptions) -> TextSource:
+    source = text_source(path, options.encoding)
     check_memory(_TIMES * path.stat().st_size, what=f"Reading {path}", advice="write it as .csv or .parquet")
     return source
 

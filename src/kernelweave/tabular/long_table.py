@@ -13,8 +13,8 @@ from kernelweave._plural import counted
 from kernelweave.memory import check_memory
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import is_unnamed
-from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +44,14 @@ class Widened:
     notes: list[str]
 
 
-def widened(frame: pd.DataFrame, path: Path, wishes: Wishes) -> Widened | list[str]:
+def widened(frame: pd.DataFrame, path: Path, options: ReadOptions) -> Widened | list[str]:
     """Return a long table with a row for every id; of another table only notes, with a hint if it looks like one."""
-    if wishes.long is not None:
-        for name in wishes.long:
+    if options.long is not None:
+        for name in options.long:
             need_column(list(map(str, frame)), name, str(path))
-        return _spread(frame, wishes.long, path)
+        return _spread(frame, options.long, path)
     names = [str(name) for name in frame if not is_unnamed(str(name))]
-    if wishes.wide or len(names) != 3 or wishes.labels is not None or wishes.id not in (None, names[0]):
+    if options.wide or len(names) != 3 or options.labels is not None or options.id not in (None, names[0]):
         return []
     found = _as_long(frame, names)
     return [] if found is None else _judged(frame, found, path)

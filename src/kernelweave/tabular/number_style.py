@@ -12,8 +12,8 @@ import numpy as np
 
 from kernelweave.tabular.number_text import Style, are_codes, is_blank, is_number, number_in, text_columns
 from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import is_unnamed
-from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,30 +42,32 @@ class _Marks:
 
 
 def file_style(
-    path: Path, frame: Any, texts: Callable[[], Any], wishes: Wishes, found: str | None, layout: Layout
+    path: Path, frame: Any, texts: Callable[[], Any], options: ReadOptions, found: str | None, layout: Layout
 ) -> tuple[Style, Any]:
     """Return the marks of a text file, and the table that `texts` returns if its cells must be read as texts, or None.
 
     Where a comma is the decimal mark, a point is not. Then all cells are judged again as they are written: numbers with
     a point were not texts before.
     """
-    style = style_of(path, frame, wishes, found, layout)
+    style = style_of(path, frame, options, found, layout)
     if style.decimal != "," and style.thousands != ".":
         return style, None
     written = texts()
-    style = style_of(path, written, wishes, found, layout)
+    style = style_of(path, written, options, found, layout)
     return style, written if style.decimal == "," or style.thousands == "." else None
 
 
-def style_of(path: Path, frame: pd.DataFrame, wishes: Wishes, found: str | None, layout: Layout | None = None) -> Style:
+def style_of(
+    path: Path, frame: pd.DataFrame, options: ReadOptions, found: str | None, layout: Layout | None = None
+) -> Style:
     """Return the decimal and thousands marks of texts in a file; raise `TableError` if they cannot be told.
 
     `layout` is that of a text file, whose numbers show its decimal mark; those of other files have none.
     """
-    if wishes.decimal is not None or wishes.thousands is not None:
-        decimal = wishes.decimal or ("," if wishes.thousands == "." else ".")
-        return Style(decimal, wishes.thousands)
-    others = frame.drop(columns=[name for name in frame if name in wishes.kept | {found} or is_unnamed(name)])
+    if options.decimal is not None or options.thousands is not None:
+        decimal = options.decimal or ("," if options.thousands == "." else ".")
+        return Style(decimal, options.thousands)
+    others = frame.drop(columns=[name for name in frame if name in options.kept | {found} or is_unnamed(name)])
     columns = [marks for name in text_columns(others) if (marks := _marks(name, others[name])) is not None]
     point, comma = _decided(path, columns)
     if comma:

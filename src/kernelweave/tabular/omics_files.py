@@ -13,71 +13,71 @@ from kernelweave.files.hdf5_structure import check_heaps
 from kernelweave.memory import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import need, pandas
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile, named_rows
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["ANNOTATED", "read_h5ad", "read_h5mu"]
 
 ANNOTATED = (".h5ad", ".h5mu")
 
 
-def read_h5ad(path: Path, wishes: Wishes) -> TableFile:
+def read_h5ad(path: Path, options: ReadOptions) -> TableFile:
     """Return the matrix X of an AnnData file, a layer or a matrix of obsm; columns of `obs` may be ids and labels."""
     anndata = need("anndata", f"{path}: AnnData files are", "anndata")
     check_heaps(path)
     data = anndata.read_h5ad(path)
-    wishes = wishes.settled([*data.obs, data.obs_names.name])
-    return named_rows(_observations(data, str(path), wishes), path, wishes)
+    options = options.settled([*data.obs, data.obs_names.name])
+    return named_rows(_observations(data, str(path), options), path, options)
 
 
-def read_h5mu(path: Path, wishes: Wishes) -> dict[str, TableFile]:
+def read_h5mu(path: Path, options: ReadOptions) -> dict[str, TableFile]:
     """Return the modalities of a MuData file as views, or those that were asked for."""
     mudata = need("mudata", f"{path}: MuData files are", "anndata")
     check_heaps(path)
     with mudata.set_options(pull_on_update=False):  # otherwise it warns that this will be the default
         data = mudata.read_h5mu(path)
     shared = set.intersection(*(set(each.obs) for each in data.mod.values()))
-    wishes = wishes.settled(shared)
-    for name in wishes.modality:
+    options = options.settled(shared)
+    for name in options.modality:
         _need_key(name, data.mod, "modality", "modalities", str(path))
-    chosen = wishes.modality or tuple(map(str, data.mod))
-    tables = {name: _observations(data.mod[name], f"{path}, modality {name}", wishes) for name in chosen}
+    chosen = options.modality or tuple(map(str, data.mod))
+    tables = {name: _observations(data.mod[name], f"{path}, modality {name}", options) for name in chosen}
     others = [str(name) for name in data.mod if name not in chosen]
     rest = f"; those left out: {', '.join(others)}" if others else ""
     views = f"its {len(tables)} modalities are views" if len(tables) > 1 else "the modality is read"
     note = f"{path}: {views}: {', '.join(tables)}{rest}."
     for name, table in tables.items():
-        _add_shared(table, data.obs, data.mod[name].obs_names, wishes)
+        _add_shared(table, data.obs, data.mod[name].obs_names, options)
     return {
-        name: named_rows(replace(table, notes=(note, *table.notes)), path, wishes) for name, table in tables.items()
+        name: named_rows(replace(table, notes=(note, *table.notes)), path, options) for name, table in tables.items()
     }
 
 
-def _observations(data: Any, where: str, wishes: Wishes) -> TableFile:
-    table, note = _matrix(data, where, wishes)
+def _observations(data: Any, where: str, options: ReadOptions) -> TableFile:
+    table, note = _matrix(data, where, options)
     table.columns = table.columns.astype(str)
-    for name in wishes.named & set(data.obs):
+    for name in options.named & set(data.obs):
         table[name] = data.obs[name]
-    table, coded = without_codes(table, wishes.missing, {wishes.id})
+    table, coded = without_codes(table, options.missing, {options.id})
     title = data.obs_names.name
     columns = (*map(str, data.obs), *([] if title is None else [str(title)]))
     notes = tuple(f"{where}: {said}." for said in (note, *coded) if said is not None)
     return TableFile(table.reset_index(drop=True), list(map(str, data.obs_names)), notes, title, columns)
 
 
-def _matrix(data: Any, where: str, wishes: Wishes) -> tuple[Any, str | None]:
+def _matrix(data: Any, where: str, options: ReadOptions) -> tuple[Any, str | None]:
     """Return the table that was asked for, and what it is, if the file has others."""
     there = _listed({"the layers": data.layers, "obsm": data.obsm})
-    if wishes.layer is not None and wishes.obsm is not None:
-        msg = f"{where}: one table is read, a layer or a matrix of obsm; got {wishes.layer!r} and {wishes.obsm!r}."
+    if options.layer is not None and options.obsm is not None:
+        msg = f"{where}: one table is read, a layer or a matrix of obsm; got {options.layer!r} and {options.obsm!r}."
         raise InvalidInputError(msg)
-    if wishes.layer is not None:
-        _need_key(wishes.layer, data.layers, "layer", "layers", where)
+    if options.layer is not None:
+        _need_key(options.layer, data.layers, "layer", "layers", where)
         _check_size(data.shape, where)
-        return data.to_df(layer=wishes.layer), f"the layer {wishes.layer!r} is read"
-    if wishes.obsm is not None:
-        _need_key(wishes.obsm, data.obsm, "matrix", "matrices in obsm", where)
-        return _components(data, wishes.obsm, where), f"the matrix {wishes.obsm!r} of obsm is read"
+        return data.to_df(layer=options.layer), f"the layer {options.layer!r} is read"
+    if options.obsm is not None:
+        _need_key(options.obsm, data.obsm, "matrix", "matrices in obsm", where)
+        return _components(data, options.obsm, where), f"the matrix {options.obsm!r} of obsm is read"
     if data.X is None:
         msg = f"{where} has no matrix X; it has {there or 'no other'}. Name a layer or a matrix of obsm."
         raise InvalidInputError(msg)
@@ -113,7 +113,7 @@ def _listed(there: dict[str, Iterable[str]]) -> str:
     return " and ".join(f"{what} {keys}" for what, keys in parts.items() if keys)
 
 
-def _add_shared(table: TableFile, obs: Any, names: Any, wishes: Wishes) -> None:
+def _add_shared(table: TableFile, obs: Any, names: Any, options: ReadOptions) -> None:
     """Add columns of the observations of all modalities that options name, such as the labels."""
-    for name in wishes.named & set(obs) - set(table.frame):
+    for name in options.named & set(obs) - set(table.frame):
         table.frame[name] = obs[name].reindex(names).to_numpy()

@@ -11,7 +11,7 @@ import numpy as np
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
-from kernelweave.tabular.wishes import Wishes
+from kernelweave.tabular.read_options import ReadOptions
 
 __all__ = [
     "chosen_ids",
@@ -50,20 +50,20 @@ def numbers_rows(name: str) -> bool:
     return bool(_ID.fullmatch(name.strip().lower()) or _CAMEL.fullmatch(name.strip()))
 
 
-def find_id(names: Sequence[str], body: Sequence[Sequence[str]], wishes: Wishes) -> str | None:
+def find_id(names: Sequence[str], body: Sequence[Sequence[str]], options: ReadOptions) -> str | None:
     """Return the column that most likely holds the ids, judged by the first rows; None if none does or `id` is set.
 
     The column of earlier files comes first, then one whose name says so (its entries may be numbers then), next a first
     column of texts, next one of texts that is called like ids are. Their entries must differ; a column that is called
     "id" and repeats itself is returned only if there is no other, so that it can be refused.
     """
-    if wishes.id is not None or wishes.usual_id in names:
-        return wishes.usual_id if wishes.id is None else None
+    if options.id is not None or options.usual_id in names:
+        return options.usual_id if options.id is None else None
     candidates = []
     full = [row for row in body if any(map(str.strip, row))]
     for j, name in enumerate(names):
         cells = [row[j].strip() for row in full if j < len(row)]
-        if not name or is_unnamed(name) or name in wishes.kept or not cells:
+        if not name or is_unnamed(name) or name in options.kept or not cells:
             continue
         texts = not any(map(is_number, cells)) or _padded(cells)
         if len(set(cells)) < len(cells) or "" in cells:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kernelweave.tabular.number_text import Style, is_number, may_be_number, number_in
 from kernelweave.tabular.problems import Problem, TableError, Way, shown
+from kernelweave.tabular.read_options import SEPARATORS
 from kernelweave.tabular.text_source import TextSource
-from kernelweave.tabular.wishes import SEPARATORS
 
 __all__ = ["expected_separator", "find_separator", "refuse_single", "separator_word", "split_rows", "usual_width"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import chosen_ids, examples, names_ids, numbers_rows, repeated, text_of, unnamed_ids
-from kernelweave.tabular.wishes import Wishes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,19 +51,19 @@ class TableFile:
     units: Mapping[str, str] = field(default_factory=dict)
 
 
-def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes: Sequence[str]) -> TableFile:
-    """Return a table of a format without row names: ids are in a column, which `wishes.id` or `found` names."""
+def with_ids(frame: Any, path: Path, options: ReadOptions, *, found: str | None, notes: Sequence[str]) -> TableFile:
+    """Return a table of a format without row names: ids are in a column, which `options.id` or `found` names."""
     source = str(path)
     said = [f"{source}: {note}." for note in notes]
     ids: list[str] | None
-    if wishes.id is not None and wishes.id in frame:
-        rest, _, more = unnamed_ids(frame, source, id=wishes.id, asked=wishes.kept)
-        ids = chosen_ids(rest, wishes.id, source)
+    if options.id is not None and options.id in frame:
+        rest, _, more = unnamed_ids(frame, source, id=options.id, asked=options.kept)
+        ids = chosen_ids(rest, options.id, source)
         said += [f"{source}: {note}." for note in more]
-        return TableFile(rest.drop(columns=wishes.id), ids, tuple(said), wishes.id, tuple(rest))
-    if wishes.id is not None:
-        chosen_ids(frame, wishes.id, source)
-    rest, ids, more = unnamed_ids(frame, source, id=found, asked=wishes.kept)
+        return TableFile(rest.drop(columns=options.id), ids, tuple(said), options.id, tuple(rest))
+    if options.id is not None:
+        chosen_ids(frame, options.id, source)
+    rest, ids, more = unnamed_ids(frame, source, id=found, asked=options.kept)
     said += [f"{source}: {note}." for note in more]
     if ids is None and found is None:
         said += _nearly_ids(rest, source)
@@ -71,7 +71,7 @@ def with_ids(frame: Any, path: Path, wishes: Wishes, *, found: str | None, notes
         return TableFile(rest, ids, tuple(said), None, tuple(rest))
     wrong = repeated(rest[found])
     if wrong is not None:
-        said += [f"{source}: {_not_ids(found, 'held the ids before', *wrong)}."] if found == wishes.usual_id else []
+        said += [f"{source}: {_not_ids(found, 'held the ids before', *wrong)}."] if found == options.usual_id else []
         return _without_ids(rest, source, found, wrong, said)
     ids = [text_of(value) for value in rest[found]]
     said.append(f"{source}: the column {found!r} holds the ids ({examples(ids)}).")
@@ -104,15 +104,15 @@ def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], sa
     return TableFile(frame, None, tuple(said), None, tuple(frame))
 
 
-def named_rows(table: TableFile, path: Path, wishes: Wishes) -> TableFile:
-    """Return a table whose format names its rows; `wishes.id` may name a column with other ids."""
-    if wishes.id is None or (wishes.id == table.title and wishes.id not in table.frame):
+def named_rows(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
+    """Return a table whose format names its rows; `options.id` may name a column with other ids."""
+    if options.id is None or (options.id == table.title and options.id not in table.frame):
         if table.ids is not None:
             _need_unique(table, path)
         return table
-    need_column(table.columns, wishes.id, str(path))
-    ids = chosen_ids(table.frame, wishes.id, str(path))
-    return replace(table, frame=table.frame.drop(columns=wishes.id), ids=ids, title=wishes.id)
+    need_column(table.columns, options.id, str(path))
+    ids = chosen_ids(table.frame, options.id, str(path))
+    return replace(table, frame=table.frame.drop(columns=options.id), ids=ids, title=options.id)
 
 
 def _need_unique(table: TableFile, path: Path) -> None:

@@ -15,18 +15,18 @@ from kernelweave.tabular.intake import readable
 from kernelweave.tabular.number_style import file_style, style_of
 from kernelweave.tabular.number_text import text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
 from kernelweave.tabular.units import named_units
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["table_parts"]
 
 
-def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
+def table_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFile]:
     """Yield a text or Parquet file in parts of so many rows.
 
     What is found from the first part (layout, ids, decimal mark, which columns are numbers) holds for all of it. A part
@@ -34,45 +34,45 @@ def table_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
     sum up others are left out as in a whole file.
     """
     suffix = path.suffix.lower()
-    if wishes.long is not None:
+    if options.long is not None:
         text = "a long table cannot be read in parts, since a sample has several rows. Pass --chunk-rows 0."
         raise TableError(str(path), [Problem(text)])
-    parts = parquet_parts(path, wishes, rows) if suffix == ".parquet" else _text_parts(path, wishes, rows)
+    parts = parquet_parts(path, options, rows) if suffix == ".parquet" else _text_parts(path, options, rows)
     with readable(path, suffix):
-        yield from parts_without_summaries((_without(part, wishes) for part in _alike(parts, str(path))), str(path))
+        yield from parts_without_summaries((_without(part, options) for part in _alike(parts, str(path))), str(path))
 
 
-def _without(part: TableFile, wishes: Wishes) -> TableFile:
-    return replace(part, frame=part.frame.drop(columns=[name for name in wishes.left_out if name in part.frame]))
+def _without(part: TableFile, options: ReadOptions) -> TableFile:
+    return replace(part, frame=part.frame.drop(columns=[name for name in options.left_out if name in part.frame]))
 
 
-def _text_parts(path: Path, wishes: Wishes, rows: int) -> Iterator[TableFile]:
-    source = text_source(path, wishes.encoding, whole=False)
-    layout = find_layout(source, wishes)
-    found = find_id(columns_of(layout), layout.body, wishes)
+def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFile]:
+    source = text_source(path, options.encoding, whole=False)
+    layout = find_layout(source, options)
+    found = find_id(columns_of(layout), layout.body, options)
 
     def first(*, texts: bool) -> Any:
-        return next(parsed_parts(source, layout, wishes, found, rows, texts=texts))
+        return next(parsed_parts(source, layout, options, found, rows, texts=texts))
 
-    style, texts = file_style(path, first(texts=False), lambda: first(texts=True), wishes, found, layout)
+    style, texts = file_style(path, first(texts=False), lambda: first(texts=True), options, found, layout)
     short, start = False, 0
-    for frame in parsed_parts(source, layout, wishes, found, rows, texts=texts is not None):
+    for frame in parsed_parts(source, layout, options, found, rows, texts=texts is not None):
         if not short and frame.iloc[:, -1].isna().any():
             short = True  # all rows of the file have been looked at
             refuse_rows(source, layout)
         refuse_headers(source, frame, layout, start)
         start += len(frame)
-        own = style_of(path, frame, wishes, found, layout)
+        own = style_of(path, frame, options, found, layout)
         if own.thousands is not None and own.decimal != style.decimal:
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
             text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."
             raise TableError(str(path), [Problem(text)])
-        clean = clean_frame(frame, own if own.decimal == style.decimal else style, wishes, found)
+        clean = clean_frame(frame, own if own.decimal == style.decimal else style, options, found)
         if clean.problems:
             raise TableError(str(path), clean.problems)
         lost = [name for name in frame if name not in clean.frame]  # without an entry in this part
         kept = clean.frame.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
-        part = with_ids(kept, path, wishes, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
+        part = with_ids(kept, path, options, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
         yield replace(part, units=named_units(part.frame, {**layout.units, **clean.units}))
 
 

@@ -18,6 +18,7 @@ from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import shown_names
+from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.separator import (
     expected_separator,
     find_separator,
@@ -27,7 +28,6 @@ from kernelweave.tabular.separator import (
     usual_width,
 )
 from kernelweave.tabular.text_source import TextSource
-from kernelweave.tabular.wishes import Wishes
 
 __all__ = ["UNNAMED", "Layout", "find_layout"]
 
@@ -77,14 +77,14 @@ class Layout:
         return (self.comments is not None and self.comments.has(line)) or (self.repeats and line.strip() == header)
 
 
-def find_layout(source: TextSource, wishes: Wishes) -> Layout:
+def find_layout(source: TextSource, options: ReadOptions) -> Layout:
     """Return the layout of a text file; raise `TableError` where two readings are equally plausible."""
     lines = _peek(source)
     start, given = _beginning(lines)
     if not "".join(lines[start:]).strip():
         msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
         raise InvalidInputError(msg)
-    sep = wishes.sep or given or find_separator(source, lines[start:])
+    sep = options.sep or given or find_separator(source, lines[start:])
     rows = list(split_rows(lines[start:], sep))
     refuse_single(source, sep, rows)
     width = usual_width(rows)
@@ -111,7 +111,7 @@ def find_layout(source: TextSource, wishes: Wishes) -> Layout:
         with source.open() as file:
             notes.append(told_comments(comments, islice(file, skip + 1, None)))
     rows = _only_rows(rows, comments)
-    header = has_header(rows, str(source.path), notes) if wishes.header is None else wishes.header
+    header = has_header(rows, str(source.path), notes) if options.header is None else options.header
     names = _names(rows, marked) if header else None
     heading = find_heading(rows) if header else Heading(rows[0])
     if heading.rows > 1:

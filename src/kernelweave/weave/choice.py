@@ -92,7 +92,7 @@ def choose_solver(solver: SolverLike, samples: SampleSet, required: Mapping[str,
     size : Size
         What the memory of a solver depends on besides the samples.
     """
-    required = {**required, **samples.asks}
+    required = {**required, **samples.requirements}
     able = [one for one in SOLVERS.values() if required.keys() <= one.supports]
     if solver != "auto":
         given = SOLVERS[solver] if isinstance(solver, str) else solver
@@ -146,8 +146,8 @@ def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
         lacking = [name for name, known in zip(samples.names, samples.present, strict=True) if not known.all()]
         msg = (
             f"Some new samples lack the view {lacking[0]!r}, but the model was fitted with "
-            f'solver="{choice.solver.name}", which does not take {samples.asks["gaps"]}: fit it with solver={able}, or '
-            "pass all views."
+            f'solver="{choice.solver.name}", which does not take {samples.requirements["gaps"]}: fit it with '
+            f"solver={able}, or pass all views."
         )
         raise InvalidInputError(msg)
 

@@ -9,13 +9,13 @@ from typing import get_args
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.file_reading import LimitWord
 
-__all__ = ["SEPARATORS", "Wishes"]
+__all__ = ["SEPARATORS", "ReadOptions"]
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ReadOptions:
     """The options of `read_table`; None means that it is to be found.
 
     `usual_id` and `usual_drop` are columns that files before had: they hold the ids, and are left out, if the file has
@@ -92,6 +92,6 @@ class Wishes:
         """The columns of ids and labels."""
         return frozenset(name for name in (self.id, self.labels) if name is not None)
 
-    def settled(self, columns: Collection[str | None]) -> Wishes:
+    def settled(self, columns: Collection[str | None]) -> ReadOptions:
         """Return the options for a file with these columns: its ids are the usual ones, if no others are named."""
         return replace(self, id=self.usual_id) if self.id is None and self.usual_id in columns else self
