@@ -26,7 +26,6 @@ from kernelweave import (
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Cosine, Gaussian, Linear
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.samples.scaling import scaled
 
 CLUSTERERS = [model(3, kernels="released-7") for model in (SMKLClustering, PMKLClustering, WeaveClustering)]
 CLASSIFIERS = [model(kernels="released-7") for model in (SMKLClassifier, PMKLClassifier, WeaveClassifier)]
@@ -188,8 +187,7 @@ def test_kernels_with_the_training_samples_are_those_of_fit(estimator, missing):
     for version in consensus.versions:
 
         def with_training(new, version=version):
-            scaled_new = scaled(new, version.scalings) if version.scalings else new
-            return version.bank.grams(scaled_new, version.training)
+            return version.bank.grams(new.scaled(version.scalings), version.bank.training)
 
         H = with_training(views.select(slice(5, 25)))
         assert H.shape == (len(model.kernel_names_), 20, 60)

@@ -196,8 +196,8 @@ def test_an_attribute_that_a_model_computes_is_not_read_from_a_file(saved, tmp_p
 @pytest.mark.parametrize("name", ["weave", "smkl"])
 def test_a_consensus_without_its_samples_is_refused(saved, name, tmp_path):
     at = ("attributes", "_graph_model", "fields", "joiner", "fields")
-    at += ("consensus", "fields", "versions", "$tuple", 0, "fields", "training")
-    with pytest.raises(BadFileError, match="A Consensus of a ViewBank has no samples"):
+    at += ("consensus", "fields", "versions", "$tuple", 0, "fields", "bank", "fields", "training")
+    with pytest.raises(BadFileError, match="The ViewBank of a Consensus has no samples"):
         load_bytes(with_value(saved(name), at, None), tmp_path)
 
 

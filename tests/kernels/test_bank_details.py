@@ -157,11 +157,13 @@ def test_linear_kernels_of_views_with_gaps_are_inner_products_of_moved_samples(f
     tile = bank.unfitted().fit_tiles(training)
     fresh = bank.unfitted()
     fresh.fit(training)
+    assert bank.training is fresh.training is training
+    assert bank.unfitted().training is None
     for fitted in (bank, fresh):
         assert_allclose(fitted.grams(training), expected, **close)
         assert_allclose(fitted.grams(new, training), crossed, **close)
         assert_allclose(fitted.grams(new), own, **close)
-        assert_allclose(fitted.weighted(new, training, p), np.tensordot(p, crossed, axes=1), **close)
+        assert_allclose(fitted.weighted(new, p), np.tensordot(p, crossed, axes=1), **close)
     assert_allclose(H, expected, **close)
     assert H.dtype == dtype
     for rows in (slice(0, 1), slice(1, 2), slice(0, 5), slice(4, 9), slice(8, 9)):
@@ -177,7 +179,7 @@ def test_a_view_that_no_new_sample_has_gives_its_means():
     bank = ViewBank({"a": KernelBank([Linear()]), "b": KernelBank([Linear()])}).fit(training)
     H = bank.grams(new, training)
     assert_allclose(H[1], np.tile(B.mean(axis=0) @ B.T, (2, 1)))
-    assert_allclose(bank.weighted(new, training, np.array([0.0, 2.0])), 2 * H[1])
+    assert_allclose(bank.weighted(new, np.array([0.0, 2.0])), 2 * H[1])
     assert_allclose(bank.grams(new)[1], B.mean(axis=0) @ B.mean(axis=0))
 
 
@@ -213,10 +215,11 @@ def test_matrices_of_single_precision_must_fit_in_it():
     assert single(slice(0, 4), slice(0, 4), np.float32).shape == (2, 4, 4)
     assert bank.views == ("kernels", "kernels")
     assert len(bank) == 2
-    assert bank.fit(stack) is bank.unfitted() is bank
+    assert bank.fit(stack) is bank.unfitted() is bank.astype(np.float32) is bank
+    assert bank.training is None
     assert bank.fit_grams(stack) is stack.matrices
     assert bank.grams(stack) is stack.matrices
-    assert_array_equal(bank.weighted(stack, None, np.array([1.0, 0.5])), np.diag([1 + 5e19] * 4))
+    assert_array_equal(bank.weighted(stack, np.array([1.0, 0.5])), np.diag([1 + 5e19] * 4))
 
 
 # recipes

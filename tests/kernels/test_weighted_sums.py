@@ -35,12 +35,12 @@ def test_the_weighted_sum_of_views_with_gaps_is_that_of_the_stack(gaps, lacking)
     new = Views({"a": NEW[:, :2], "b": NEW[:, 1:]}, missing=lacking)
     kernels = ViewBank({"a": KernelBank([Gaussian(t=1)]), "b": KernelBank([Linear(), Gaussian(t=2), Gaussian(t=0.2)])})
     kernels.fit(training)
-    assert_allclose(kernels.weighted(new, training, P), np.tensordot(P, kernels.grams(new, training), axes=1))
+    assert_allclose(kernels.weighted(new, P), np.tensordot(P, kernels.grams(new, training), axes=1))
 
 
 def test_the_weighted_sum_of_precomputed_kernels_is_in_their_precision():
     H = recipe("released-7").fit(X).grams(NEW, X)[:4].astype(np.float32)
-    found = PrecomputedBank(tuple("abcd")).weighted(KernelStack(H, tuple("abcd")), None, P)
+    found = PrecomputedBank(tuple("abcd")).weighted(KernelStack(H, tuple("abcd")), P)
     assert found.dtype == np.float32
     assert_allclose(found, np.tensordot(P, H, axes=1), rtol=1e-5)
 

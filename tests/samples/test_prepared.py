@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from kernelweave import Views
 from kernelweave.samples.precomputed import read_stack
 from kernelweave.samples.prepared import compared_again, prepare
-from kernelweave.samples.scaling import fit_versions, scaled
+from kernelweave.samples.scaling import fit_versions
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_every_version_is_the_samples_scaled_by_it(X):
     found = prepare(views, "auto")
     assert [one.version.name for one in found.compared] == ["direction", "zscore"]
     for one, version in zip(found.compared, fit_versions(views, "auto"), strict=True):
-        assert_array_equal(one.samples.tables[0], scaled(views, version.scalings).tables[0])
+        assert_array_equal(one.samples.tables[0], views.scaled(version.scalings).tables[0])
     assert_array_equal(found.copies, np.arange(12))
     assert_array_equal(found.seen.find(views), np.arange(12))
 
@@ -57,5 +57,5 @@ def test_other_samples_in_the_same_versions_have_constants_of_their_own(X):
     again = compared_again(versions, other)
     assert [one.version.name for one in again] == [version.name for version in versions]
     for one in again:
-        assert_array_equal(one.samples.tables[0], scaled(other, one.version.scalings).tables[0])
+        assert_array_equal(one.samples.tables[0], other.scaled(one.version.scalings).tables[0])
     np.testing.assert_allclose(again[1].version.scalings["X"].mean, (5 * X + 1).mean(axis=0))

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from kernelweave import Views
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.samples import scaling as scaling_module
-from kernelweave.samples.scaling import fit_by_view, fit_scaling, fit_versions, scaled
+from kernelweave.samples.scaling import fit_by_view, fit_scaling, fit_versions
 
 
 @pytest.fixture
@@ -319,9 +319,9 @@ def test_columns_are_few_whichever_scaling_was_asked_for(rng, columns, few, scal
 def test_samples_scaled_in_another_precision_are_those_scaled_first_whatever_the_blocks(rng, monkeypatch, method, form):
     views = Views.of_table(form(rng.normal(size=(40, 5))))
     version = fit_by_view(views, method)
-    (expected,) = scaled(views, version.scalings).tables
+    (expected,) = views.scaled(version.scalings).tables
     monkeypatch.setattr(scaling_module, "_BLOCK", 7)
-    (found,) = scaled(views, version.scalings, np.float32).tables
+    (found,) = views.scaled(version.scalings, np.float32).tables
     assert found.dtype == np.float32
     assert isinstance(found, sparse.csr_array) == sparse.issparse(expected)
     values, wanted = (X.toarray() if sparse.issparse(X) else X for X in (found, expected))
@@ -332,7 +332,7 @@ def test_samples_scaled_in_another_precision_are_those_scaled_first_whatever_the
 def test_values_that_are_too_large_for_the_precision_are_refused(form):
     views = Views.of_table(form(np.array([[1.0, 1e39], [2.0, 3.0]])))
     with pytest.raises(InvalidInputError, match="too large for float32"):
-        scaled(views, fit_by_view(views, "none").scalings, np.float32)
+        views.scaled(fit_by_view(views, "none").scalings, np.float32)
 
 
 @pytest.mark.parametrize("method", ["unit", "zscore", "none"])

@@ -28,14 +28,11 @@ def test_new_rows_are_in_double_precision_unless_said_otherwise():
 
 
 def test_kernels_of_samples_come_with_samples_and_kernel_matrices_without():
-    bank = object.__new__(PrecomputedBank)
-    samples = Views.of_table(X)
-    VersionKernels(bank, None, {}, np.ones(1)).check_loaded()
-    VersionKernels(SimpleNamespace(), samples, {}, np.ones(1)).check_loaded()
-    with pytest.raises(TypeError, match="A Consensus of a PrecomputedBank has its samples"):
-        VersionKernels(bank, samples, {}, np.ones(1)).check_loaded()
-    with pytest.raises(TypeError, match="A Consensus of a SimpleNamespace has no samples"):
-        VersionKernels(SimpleNamespace(), None, {}, np.ones(1)).check_loaded()
+    bank = ViewBank({"X": recipe("released-7")})
+    with pytest.raises(TypeError, match="The ViewBank of a Consensus has no samples"):
+        VersionKernels(bank, {}, np.ones(7)).check_loaded()
+    VersionKernels(bank.fit(Views.of_table(X)), {}, np.ones(7)).check_loaded()
+    VersionKernels(PrecomputedBank(("a",)), {}, np.ones(1)).check_loaded()
     Consensus((SimpleNamespace(),), X).check_loaded()
     with pytest.raises(TypeError, match="A Consensus has no kernels"):
         Consensus((), X).check_loaded()

@@ -261,7 +261,7 @@ def test_kernels_and_graphs_of_several_versions_are_summed_by_their_shares():
     assert_allclose(model.consensus_kernel_, consensus.matrix)
     assert_allclose(consensus.rows(Views.of_table(X)), consensus.matrix, atol=1e-12)
     for part, one in zip(parts, consensus.versions, strict=True):
-        assert_allclose(one.training.tables[0], part.training.tables[0])
+        assert_allclose(one.bank.training.tables[0], part.training.tables[0])
     assert model.graph_.sum() / 90 == pytest.approx(1)
 
 

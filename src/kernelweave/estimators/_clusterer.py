@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +83,9 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """
         check_is_fitted(self)
         samples, model = self._read_again(X), self._graph_model
-        if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
-            return chunked_coordinates(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        if model.joiner.chunked or isinstance(samples, Chunks):  # which kernel matrices never are
+            given = cast(Views | Chunks, samples)
+            return chunked_coordinates(model, given, self.n_features_in_, self.n_jobs, self._progress())
         with threads(1 if self.n_jobs is None else self.n_jobs):
             return model.transform(samples)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -177,8 +177,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(c, str) and n is not None and c > n:
             msg = f"n_clusters={c} is more than the n_samples={n} given: lower n_clusters, or pass more samples."
             raise InvalidInputError(msg)
-        if isinstance(samples, Views) and "mixed" in samples.requirements:
-            samples = without_unrelated(samples, None if y is None else read_labels(y, samples, X)[1])
+        if "mixed" in samples.requirements:
+            views = cast(Views, samples)  # tables in memory alone are mixed
+            return without_unrelated(views, None if y is None else read_labels(y, views, X)[1])
         return samples
 
     def _no_chunks(self) -> InvalidInputError:
@@ -201,8 +202,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         With `warn`, new samples that are similar to no training sample with an answer give a warning.
         """
         samples, model = self._read_again(X), self._graph_model
-        if isinstance(samples, Chunks) or (model.joiner.chunked and isinstance(samples, Views)):
-            found = chunked_answers(model, samples, self.n_features_in_, self.n_jobs, self._progress())
+        if model.joiner.chunked or isinstance(samples, Chunks):  # which kernel matrices never are
+            given = cast(Views | Chunks, samples)
+            found = chunked_answers(model, given, self.n_features_in_, self.n_jobs, self._progress())
         else:
             with threads(1 if self.n_jobs is None else self.n_jobs):  # small products, for which threads do not pay
                 found = model.answers(samples)

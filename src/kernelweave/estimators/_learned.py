@@ -31,7 +31,7 @@ from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SamplesLike
-from kernelweave.samples.scaling import SCALES, Version, fit_by_view, scaled
+from kernelweave.samples.scaling import SCALES, Version, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.solve import VERSIONS, History, Outcome, Problem, Record, Scheme, Solution, State, minimise
 from kernelweave.solve.steps import RandomStart
@@ -73,13 +73,12 @@ PMKL_CONSTRAINTS: dict[str, list[Any]] = {
 class Learnable:
     """What a run starts from, and what several runs can share: the samples, their kernels, the labels.
 
-    `training` are the samples after the scalings of `version`, which has none for kernel matrices.
+    The kernels are fixed on the samples after the scalings of `version`, which has none for kernel matrices.
     """
 
     samples: Views | KernelStack
     seen: Seen
     version: Version
-    training: Views | KernelStack
     bank: Bank
     problem: Problem
     classes: Array | None = None
@@ -152,7 +151,7 @@ class LearnedClusterer(GraphClusterer):
             bank, H = self._build_kernels(training)
         if not H.any():
             raise _no_similarity(bank)
-        return Learnable(samples, seen, version, training, bank, Problem(H, self.n_clusters))
+        return Learnable(samples, seen, version, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
@@ -231,7 +230,7 @@ class LearnedClassifier(GraphClassifier):
         if not H.any():
             raise _no_similarity(bank)
         problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, seen, version, training, bank, problem, classes)
+        return Learnable(samples, seen, version, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -271,7 +270,7 @@ def _read(
         say = Reporter(type(model).__name__, model.verbose)
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
-    return samples, seen, version, scaled(samples, version.scalings)
+    return samples, seen, version, samples.scaled(version.scalings)
 
 
 def _no_similarity(bank: Bank) -> InvalidInputError:
@@ -326,8 +325,7 @@ def _found(
     state, bank = solution.state, given.bank
     shares = state.w / state.w.sum()
     weights = shares if model._weights_sum_to_one else state.w
-    training = given.training if isinstance(given.training, Views) else None
-    consensus = Consensus((VersionKernels(bank, training, given.version.scalings, weights),), state.K)
+    consensus = Consensus((VersionKernels(bank, given.version.scalings, weights),), state.K)
     fitted = {
         "graph_": state.S,
         "consensus_kernel_": state.K,

@@ -282,7 +282,7 @@ def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix |
 
 
 def _weighted(version: VersionKernels, sample: int) -> Matrix:
-    training: Any = version.training
+    training: Any = version.bank.training
     H = version.bank.grams(training.select([sample]), training)[:, 0]
     return np.asarray(H * np.asarray(version.weights)[:, None], dtype=np.float64)
 

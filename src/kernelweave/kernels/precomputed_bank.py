@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,6 +25,8 @@ class PrecomputedBank:
     names : tuple of str
         The name of every kernel.
     """
+
+    training: ClassVar[None] = None  # new samples bring along their kernels with the training samples
 
     names: tuple[str, ...]
 
@@ -64,6 +67,10 @@ class PrecomputedBank:
         """Return the kernel matrices of new samples with the training samples, (r, m, n)."""
         return X.matrices
 
-    def weighted(self, X: KernelStack, training: None, p: Vector) -> Matrix:
+    def astype(self, dtype: DTypeLike) -> PrecomputedBank:
+        """Return the bank: it holds no samples."""
+        return self
+
+    def weighted(self, X: KernelStack, p: Vector) -> Matrix:
         """Return Σ p_i H_i of new samples with the training samples, (m, n)."""
         return weighted_stack(X.matrices, p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
@@ -46,19 +47,21 @@ class ViewBank:
         The view of every kernel.
     banks : dict of view name to KernelBank
         The bank of every view.
+    training : Views or None
+        The samples that the kernels were fixed on; None before `fit`.
 
     Notes
     -----
     Only `fit` checks its argument. The other methods take `Views` that were read with the names of these banks.
     """
 
-    __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "together", "_training", "_means")
+    __saved__: ClassVar[tuple[str, ...]] = ("names", "views", "banks", "together", "training", "_means")
 
     names: tuple[str, ...]
     views: tuple[str, ...]
     banks: dict[str, KernelBank]
     together: tuple[tuple[int, ...], ...]
-    _training: Views | None
+    training: Views | None
     _means: dict[str, tuple[Matrix, Vector]]
 
     def __init__(self, banks: Mapping[str, KernelBank], together: Sequence[tuple[int, ...]] = ()) -> None:
@@ -70,7 +73,7 @@ class ViewBank:
         self.names = (
             tuple(f"{view}: {name}" for view, name in zip(self.views, names, strict=True)) if several else names
         )
-        self._training = None
+        self.training = None
         self._means = {}
 
     def __len__(self) -> int:
@@ -96,7 +99,7 @@ class ViewBank:
 
     def fit_grams(self, X: Views) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
-        self._training, self._means = X, {}
+        self.training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
             return bank.stack(bank.fit_pair(Pair(X.tables[0])))
@@ -117,7 +120,7 @@ class ViewBank:
 
         In the sum, views that are compared together have a product too.
         """
-        self._training, self._means = X, {}
+        self.training, self._means = X, {}
         if len(self.banks) == 1:
             (bank,) = self.banks.values()
             return bank.fit_tiles(X.tables[0])
@@ -146,12 +149,18 @@ class ViewBank:
             H[part] = self._view_grams(X, Y, v)
         return H
 
-    def weighted(self, X: Views, training: Views, p: Vector) -> Matrix:
+    def astype(self, dtype: DTypeLike) -> ViewBank:
+        """Return the fitted bank with its training samples in another precision."""
+        bank = copy(self)
+        bank.training = self._fitted().astype(dtype)
+        return bank
+
+    def weighted(self, X: Views, p: Vector) -> Matrix:
         """Return Σ p_i H_i of samples X with the training samples, (n, m), without a stack of the kernels.
 
         Views that are compared together have a product in it, as in `fit_tiles`.
         """
-        parts: list[Matrix] = []
+        training, parts = self._fitted(), list[Matrix]()
         start = 0
         for v, bank in enumerate(self.banks.values()):
             q, x, y = p[start : (start := start + len(bank.names))], X.tables[v], training.tables[v]
@@ -234,10 +243,10 @@ class ViewBank:
         return self._means[name]
 
     def _fitted(self) -> Views:
-        if self._training is None:
+        if self.training is None:
             msg = "This ViewBank is not fitted: call bank.fit(views) on the training samples first."
             raise InvalidInputError(msg)
-        return self._training
+        return self.training
 
 
 class Bank(Protocol):
@@ -254,7 +263,14 @@ class Bank(Protocol):
     def views(self) -> tuple[str, ...]:
         """The view of every kernel."""
 
+    @property
+    def training(self) -> Views | None:
+        """The samples that the kernels were fixed on; None for kernel matrices, which new samples bring along."""
+
     def __len__(self) -> int: ...
+
+    def astype(self, dtype: DTypeLike) -> Bank:
+        """Return the fitted bank with its training samples in another precision."""
 
     def fit_grams(self, X: Any) -> Matrix:
         """Fit on X and return its kernel matrices, (r, n, n)."""
@@ -265,7 +281,7 @@ class Bank(Protocol):
     def grams(self, X: Any, Y: Any = None) -> Matrix:
         """Return the kernel matrices of X with Y, (r, n, m)."""
 
-    def weighted(self, X: Any, training: Any, p: Vector) -> Matrix:
+    def weighted(self, X: Any, p: Vector) -> Matrix:
         """Return Σ p_i H_i of X with the training samples, (n, m)."""
 
 

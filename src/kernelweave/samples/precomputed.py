@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,6 +18,9 @@ from kernelweave.samples.kernel_frames import columns_of_fit, columns_of_rows, i
 from kernelweave.samples.magnitudes import cast, check_kernel
 from kernelweave.samples.numbers import unmasked
 from kernelweave.samples.table import Table, counts_rows, names_of_rows
+
+if TYPE_CHECKING:
+    from kernelweave.samples.scaling import Scaling
 
 __all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_distances"]
 
@@ -84,6 +87,10 @@ class KernelStack:
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
         return replace(self, matrices=cast(self.matrices, dtype, "A kernel matrix", copy=copy))
+
+    def scaled(self, scalings: Mapping[str, Scaling], dtype: DTypeLike | None = None) -> KernelStack:
+        """Return the matrices, which have no scalings, in this precision if it is given."""
+        return self if dtype is None else self.astype(dtype, copy=False)
 
     def select(self, samples: RowsLike) -> KernelStack:
         """Return the rows of some samples, by position or mask."""

@@ -15,7 +15,7 @@ from kernelweave._types import Labels, Matrix, Samples
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.precomputed import KernelStack
-from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin, scaled
+from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin
 from kernelweave.samples.views import Views
 
 __all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "without_structure"]
@@ -63,14 +63,14 @@ def prepare(
     versions = fit_versions(samples, scale)
     if samples.blocks:
         versions = (*versions, replace(versions[0], name=TOGETHER))
-    compared = tuple(Compared(one, scaled(samples, one.scalings)) for one in versions)
+    compared = tuple(Compared(one, samples.scaled(one.scalings)) for one in versions)
     return Prepared(samples, compared, copies, Seen(digests))
 
 
 def compared_again(versions: Iterable[Version], views: Views) -> list[Compared]:
     """Return other samples in the same versions, with constants of their own."""
     refitted = [version.refitted(views) for version in versions]
-    return [Compared(version, scaled(views, version.scalings)) for version in refitted]
+    return [Compared(version, views.scaled(version.scalings)) for version in refitted]
 
 
 def _few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp], Labels]:

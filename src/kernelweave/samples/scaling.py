@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -35,7 +34,6 @@ __all__ = [
     "fit_versions",
     "is_thin",
     "scale_methods",
-    "scaled",
     "scaling_words",
     "shrunk",
 ]
@@ -91,11 +89,13 @@ class Scaling:
     deviation: npt.NDArray[Any] | None = field(default=None, repr=False)
     unit: float | None = field(default=None, repr=False)
 
-    def transform(self, X: Samples, *, clipped: bool = True) -> Samples:
-        """Return scaled samples in the same precision and in memory of their own, which a model may keep.
+    def transform(self, X: Samples, dtype: npt.DTypeLike | None = None, *, clipped: bool = True) -> Samples:
+        """Return scaled samples, in this precision if it is given, and in memory of their own, which a model may keep.
 
         Sparse ones stay sparse, as CSR arrays, but for z-scores.
         """
+        if dtype is not None and X.dtype != dtype:
+            return self._converted(X, np.dtype(dtype))
         if self.unit is not None:
             X = _in_unit(X, self.unit)
         if self.method == "unit":
@@ -108,6 +108,15 @@ class Scaling:
         if sparse.issparse(X):
             return sparse.csr_array(X, copy=self.unit is None)
         return X.copy() if self.unit is None else X
+
+    def _converted(self, X: Samples, dtype: np.dtype[Any]) -> Samples:
+        """Return scaled samples in another precision, converted block by block to save memory."""
+        if sparse.issparse(X):
+            return cast(self.transform(X), dtype, "X", copy=False)
+        rows = np.empty(X.shape, dtype=dtype)
+        for i in range(0, len(X), _BLOCK):
+            rows[i : i + _BLOCK] = cast(self.transform(X[i : i + _BLOCK]), dtype, "X", copy=False)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,23 +341,6 @@ def _check_scalable(views: Views, methods: Mapping[str, Scale]) -> None:
             given = f"scale[{name!r}] = {methods[name]!r}"
             msg = f"{given} scales numbers, but {_SCALED_ALREADY[kind]}: use 'auto' or 'none'."
             raise InvalidInputError(msg)
-
-
-def scaled(views: Views, scalings: Mapping[str, Scaling], dtype: npt.DTypeLike | None = None) -> Views:
-    """Return the views, each scaled, and in this precision if it is given."""
-    if dtype is None or all(X.dtype == dtype for X in views.tables):
-        return views.map({name: one.transform for name, one in scalings.items()})
-    return views.map({name: partial(_converted, one, np.dtype(dtype)) for name, one in scalings.items()})
-
-
-def _converted(scaling: Scaling, dtype: np.dtype[Any], X: Samples) -> Samples:
-    """Return scaled samples in this precision, converted block by block to save memory."""
-    if sparse.issparse(X):
-        return cast(scaling.transform(X), dtype, "X", copy=False)
-    rows = np.empty(X.shape, dtype=dtype)
-    for i in range(0, len(X), _BLOCK):
-        rows[i : i + _BLOCK] = cast(scaling.transform(X[i : i + _BLOCK]), dtype, "X", copy=False)
-    return rows
 
 
 def scaling_words(versions: Sequence[Version]) -> list[str]:

@@ -24,7 +24,7 @@ from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.numbers import as_samples
-from kernelweave.samples.scaling import Scale, Version, fit_by_view, scaled, shrunk
+from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -319,7 +319,7 @@ def sample_of(
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))
-    return Sample(rows[order], scaled(views, version.scalings, precision), version)
+    return Sample(rows[order], views.scaled(version.scalings, precision), version)
 
 
 def _take(source: Source, rows: Rows, run: Run) -> Samples:

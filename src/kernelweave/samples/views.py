@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -21,6 +21,9 @@ from kernelweave.samples.given_gaps import mark_missing
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
 from kernelweave.samples.table import NamedColumns, Table, counts_rows, is_frame, is_table, read_table
+
+if TYPE_CHECKING:
+    from kernelweave.samples.scaling import Scaling
 
 __all__ = ["Choices", "TableReading", "Views", "named_tables"]
 
@@ -222,6 +225,10 @@ class Views:
             readings=self.readings,
             counted=self.counted,
         )
+
+    def scaled(self, scalings: Mapping[str, Scaling], dtype: DTypeLike | None = None) -> Views:
+        """Return the views, each scaled, and in this precision if it is given."""
+        return self.map({name: partial(one.transform, dtype=dtype) for name, one in scalings.items()})
 
     def select(self, samples: RowsLike) -> Views:
         """Return some of the samples, by position or mask."""

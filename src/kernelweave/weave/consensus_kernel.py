@@ -18,12 +18,11 @@ from kernelweave.core.consensus.view_trust import ViewRelations
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import KernelTiles, check_stack, combine_tiles, kernel_moments
 from kernelweave.kernels.base import Pair
-from kernelweave.kernels.precomputed_bank import PrecomputedBank
 from kernelweave.kernels.view_bank import Bank, KernelsLike, ViewBank, bank_of
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared
-from kernelweave.samples.scaling import TOGETHER, Scaling, scaled
+from kernelweave.samples.scaling import TOGETHER, Scaling
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -55,9 +54,7 @@ class VersionKernels:
     Parameters
     ----------
     bank : ViewBank or PrecomputedBank
-        The kernels, fixed on the training samples.
-    training : Views or None
-        The training samples, scaled; None for kernel matrices, which new samples bring along.
+        The kernels, fixed on the training samples, which it holds, scaled, unless kernel matrices were given.
     scalings : dict of view name to Scaling
         How samples are scaled; empty for kernel matrices, and for samples that are not scaled.
     weights : array of shape (n_kernels,)
@@ -65,23 +62,18 @@ class VersionKernels:
     """
 
     bank: Bank
-    training: Views | None
     scalings: Mapping[str, Scaling]
     weights: Vector
 
     def check_loaded(self) -> None:
         """Refuse the parts of a model file that do not belong together."""
-        if (self.training is None) != isinstance(self.bank, PrecomputedBank):
-            msg = f"A Consensus of a {type(self.bank).__name__} has {'no' if self.training is None else 'its'} samples."
+        if isinstance(self.bank, ViewBank) and self.bank.training is None:
+            msg = "The ViewBank of a Consensus has no samples."
             raise TypeError(msg)
 
     def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
         """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
-        if self.scalings and isinstance(new, Views):
-            new = scaled(new, self.scalings, dtype)
-        else:
-            new = new.astype(dtype, copy=False)
-        return self.bank.weighted(new, self.training, self.weights)
+        return self.bank.weighted(new.scaled(self.scalings, dtype), self.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +117,7 @@ class Consensus:
     @property
     def training(self) -> Views | None:
         """The training samples in the first version, or None if there are only kernel matrices."""
-        return self.versions[0].training
+        return self.bank.training
 
     @property
     def weights(self) -> Vector:
@@ -134,17 +126,15 @@ class Consensus:
 
     def astype(self, dtype: np.dtype[Any]) -> Consensus:
         """Return the kernel in another precision, in which it is evaluated for new samples too."""
-        versions = (
-            one if one.training is None else replace(one, training=one.training.astype(dtype)) for one in self.versions
-        )
-        return Consensus(tuple(versions), self.matrix.astype(dtype))
+        versions = tuple(replace(one, bank=one.bank.astype(dtype)) for one in self.versions)
+        return Consensus(versions, self.matrix.astype(dtype))
 
     def training_rows(self, rows: NDArray[np.intp]) -> Matrix:
         """Return the kernel of some training samples with all of them, computed as that of new samples."""
         parts = (
-            one.bank.weighted(one.training.select(rows), one.training, one.weights)
+            one.bank.weighted(one.bank.training.select(rows), one.weights)
             for one in self.versions
-            if one.training is not None  # kernel matrices have no samples
+            if one.bank.training is not None  # kernel matrices have no samples
         )
         return np.asarray(sum(parts))
 
@@ -173,8 +163,7 @@ def combine(
     if say is not None:
         say(f"kernels: {len(p)}, the largest share {p.max():.0%} ({bank.names[p.argmax()]})")
     K = combine_tiles(tiles.of(samples.dtype, p), tiles.n, samples.dtype)
-    training = samples if isinstance(samples, Views) else None
-    return Consensus((VersionKernels(bank, training, version.scalings, p),), K)
+    return Consensus((VersionKernels(bank, version.scalings, p),), K)
 
 
 @overload
@@ -209,7 +198,7 @@ def weigh(
     if not (isinstance(weights, str) and weights == "self"):
         return Weighed(bank, tiles, given_weights(weights, bank.names))
     single = tiles.of(np.dtype(np.float32))  # faster, and accurate enough for the weights
-    if isinstance(samples, KernelStack) or len(samples.names) == 1:
+    if isinstance(samples, KernelStack) or len(samples.names) == 1:  # kernel matrices count as one view
         return Weighed(bank, tiles, median_weights(*kernel_moments(single)))
     view = np.array([samples.names.index(name) for name in bank.views])
     relations = ViewRelations(view, samples.present)

@@ -23,7 +23,7 @@ from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.digests import Seen
-from kernelweave.samples.scaling import Scaling, fit_by_view, scaled
+from kernelweave.samples.scaling import Scaling, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence, candidate_numbers
 from kernelweave.weave.classes import classify_graph
@@ -140,7 +140,7 @@ class Local:
         for name, one in scalings.items():
             plan.say(f"scale of {name}: {one.method}, since {one.reason}")
         drawn = np.sort(rng.choice(n, min(n, _WEIGHED_ON), replace=False))
-        training, sample = scaled(samples, scalings, np.float32), scaled(samples.select(drawn), scalings)
+        training, sample = samples.scaled(scalings, np.float32), samples.select(drawn).scaled(scalings)
         bank, p, consensus = _weighed(plan, sample, None if codes is None else codes[drawn])
         ordered = join and n > _ORDERED_FROM
         order = near_order(training.tables[0]) if ordered else np.arange(n)
@@ -362,11 +362,11 @@ class LocalRows:
         """
         if self.training.n_samples < _NEW_ORDERED_FROM:
             return np.arange(new.n_samples)
-        return near_order(scaled(new, self.scalings, np.float32).tables[0])
+        return near_order(new.scaled(self.scalings, np.float32).tables[0])
 
     def rows(self, new: Views) -> sparse.csr_array:
         """Return the rows of the graph."""
-        tables = scaled(new, self.scalings, np.float32).tables
+        tables = new.scaled(self.scalings, np.float32).tables
         return new_rows(self.training.tables, tables, self.woven, self._searches)
 
     def __getstate__(self) -> dict[str, Any]:
