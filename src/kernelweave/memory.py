@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
@@ -24,8 +26,7 @@ def available_memory(need: float = math.inf) -> int | None:
         return _bytes(given)
     if need <= _SMALL:
         return None
-    known = [value for value in (_machine(), _control_group()) if value is not None]
-    return min(known) if known else None
+    return min(_left(), default=None)
 
 
 def _bytes(given: str) -> int:
@@ -52,28 +53,22 @@ def gib(size: int) -> str:
     return f"{size / 2**30:.3g} GiB" if size >= 2**27 else f"{size / 2**20:.3g} MiB"
 
 
-def _machine() -> int | None:
+def _left() -> Iterator[int]:
+    """Yield the bytes that the machine leaves, and those that the limit of a container leaves, where these are known.
+
+    Pages of files that could be dropped count as free.
+    """
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        yield int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):  # not Linux: all that there is, in use or not
-        try:
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, OSError, ValueError):
-            return None
-
-
-def _control_group() -> int | None:
-    """Return what the limit of a container leaves; pages of files that could be dropped count as free."""
+        with suppress(AttributeError, OSError, ValueError):
+            yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for folder, limit, used, cache in (
         ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
         ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
-        try:
+        with suppress(OSError, ValueError):
             most = int(Path(folder, limit).read_text())  # "max" where there is none
             stat = dict(line.split() for line in Path(folder, "memory.stat").read_text().splitlines())
-            return most - int(Path(folder, used).read_text()) + int(stat.get(cache, 0))
-        except (OSError, ValueError):
-            continue
-    return None
+            yield most - int(Path(folder, used).read_text()) + int(stat.get(cache, 0))

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.memory import available_memory
 from kernelweave.weave import SolverChoice
 from kernelweave.weave.choice import SOLVERS, Size, choose_solver
 from kernelweave.weave.local import inverted_lists
@@ -52,7 +53,7 @@ def classifier(capability, solver):
 
 
 def choose(samples, required=None, solver="auto", n_groups=3):
-    return choose_solver(solver, samples, required or {}, Size(10, n_groups))
+    return choose_solver(solver, samples, required or {}, Size(10, n_groups), available_memory())
 
 
 def rows(n, d=5):
@@ -342,7 +343,6 @@ class Halved:
 
     name: ClassVar[str] = "halved"
     supports: ClassVar[frozenset[str]] = Dense.supports
-    up_to: ClassVar[float] = 10
 
     def unsuited(self, n):
         return None

@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kernelweave import Views, WeaveClustering
+from kernelweave.kernels import recipe
 from kernelweave.kernels.precomputed_bank import PrecomputedBank
+from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.weave import dense
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels, block_shares
 from kernelweave.weave.dense_rows import DenseRows

@@ -14,6 +14,7 @@ from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, 
 from kernelweave.core.graphs.affinity import GraphRule, RowPart
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.kernels import KernelBank, Linear, recipe
+from kernelweave.memory import available_memory
 from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, ColumnChoices, MixedTable
 from kernelweave.samples.prepared import Compared
@@ -64,7 +65,7 @@ def test_a_fit_with_landmarks_takes_the_memory_of_its_landmarks_and_none_if_samp
 
 
 def choose(samples, required=None, solver="auto"):
-    return choose_solver(solver, samples, required or {}, Size(10, 3))
+    return choose_solver(solver, samples, required or {}, Size(10, 3), available_memory())
 
 
 @pytest.mark.parametrize(("extra", "name"), [(0, "dense"), (-1, "local")])

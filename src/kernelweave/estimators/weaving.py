@@ -5,34 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sized
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Dtype, LabelsLike, RandomStateLike, Samples, Vector, WeightsLike
-from kernelweave.core.graphs.affinity import GraphKind, GraphRule
+from kernelweave.core.graphs.affinity import GraphKind
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike
+from kernelweave.memory import available_memory
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels, need_one_order, read_labels
-from kernelweave.samples.reader import SampleSet, SamplesLike
+from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.scaling import SCALES, Scale, Version
 from kernelweave.samples.view_columns import ColumnsLike
 from kernelweave.select import ClusterEvidence
-from kernelweave.weave.choice import SOLVERS, Size, SolverChoice, SolverLike, choose_solver
+from kernelweave.weave.choice import SOLVERS, SolverChoice, SolverLike, plan_fit
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.dense import Dense
-from kernelweave.weave.plan import ClusterTask, EmbeddingKind, LabelTask, Plan, Propagation
+from kernelweave.weave.plan import ClusterTask, EmbeddingKind, LabelTask, Propagation
 from kernelweave.weave.progress import Reporter
 
 __all__ = ["WeaveClassifier", "WeaveClustering"]
-
-_GAMMA, _NEIGHBOURS = 0.1, 10  # what "auto" stands for
-_CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
 
 
 class _SolverObject(HasMethods):  # type: ignore[misc]
@@ -205,10 +202,12 @@ class WeaveClustering(GraphClusterer):
         """
         self._check_parameters()
         samples = self._read(X)
+        say = Reporter(type(self).__name__, self.verbose)
         with threads(self.n_jobs, samples.n_samples):
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
-            choice, plan = _choose(self, samples, n_groups=n_groups, graph="ridge")
+            given, free = self.get_params(deep=False), available_memory()
+            choice, plan = plan_fit(given, samples, free, say, n_groups=n_groups, graph="ridge")
             task = ClusterTask(n_clusters, self.embedding, self.n_components, self.n_init)
             found = choice.solver.cluster(samples, plan, task, check_random_state(self.random_state))
         attributes = {
@@ -358,43 +357,13 @@ class WeaveClassifier(GraphClassifier):
             classes, codes = encode_partial_labels(y, n_samples=len(y) if isinstance(y, Sized) else 0)
         else:
             classes, codes = read_labels(y, samples, X)
+        say = Reporter(type(self).__name__, self.verbose)
         with threads(self.n_jobs, samples.n_samples):
-            choice, plan = _choose(self, samples, n_groups=len(classes), graph="both")
+            given, free = self.get_params(deep=False), available_memory()
+            choice, plan = plan_fit(given, samples, free, say, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), "harmonic" if self.class_mass else self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
         fitted = {"embedding_": found.embedding, "solver_": choice, **found.attributes}
         fitted |= class_attributes(classes, found.scores, found.undecided, found.model)
         self._keep(fitted, samples, found.kernels)
         return self
-
-
-def _choose(
-    model: WeaveClustering | WeaveClassifier, samples: SampleSet, *, n_groups: int, graph: GraphKind
-) -> tuple[SolverChoice, Plan]:
-    """Return the solver for these samples, with its reason, and its plan; `graph` is what "auto" means."""
-    given = model.get_params(deep=False)
-    required = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
-    if given.get("n_clusters") == "auto":
-        required["auto"] = 'n_clusters="auto"'
-    if model.dtype is not None and np.dtype(model.dtype) == np.float64:
-        required["float64"] = 'dtype="float64"'
-    k = _NEIGHBOURS if model.n_neighbors == "auto" else model.n_neighbors
-    choice = choose_solver(model.solver, samples, required, Size(k, n_groups))
-    say = Reporter(type(model).__name__, model.verbose)
-    say(f"solver: {choice.solver.name}, since {choice.reason}")
-    gamma = _GAMMA if model.gamma == "auto" else float(model.gamma)
-    rule = GraphRule(graph if model.graph == "auto" else model.graph, gamma, k)
-    many = model.n_neighbors == "auto" and rule.graph != "both"
-    plan = Plan(
-        model.kernels,
-        model.weights,
-        model.scale,
-        rule,
-        model.graph,
-        many,
-        model.dtype,
-        model.n_jobs,
-        say,
-        counted=model.n_neighbors != "auto",
-    )
-    return choice, plan

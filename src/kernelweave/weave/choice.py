@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import available_memory, gib
+from kernelweave.memory import gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views
@@ -18,7 +19,10 @@ from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.local.local_solver import Local
 from kernelweave.weave.plan import Classes, Clusters, ClusterTask, LabelTask, Plan
 
-__all__ = ["SOLVERS", "Size", "Solver", "SolverChoice", "SolverLike", "choose_solver", "refuse_gaps"]
+__all__ = ["SOLVERS", "Size", "Solver", "SolverChoice", "SolverLike", "choose_solver", "plan_fit", "refuse_gaps"]
+
+_GAMMA, _NEIGHBOURS = 0.1, 10  # what "auto" stands for
+_CHOSEN = ("graph", "gamma", "embedding")  # parameters that "auto" leaves to the solver
 
 
 class Solver(Protocol):
@@ -31,10 +35,9 @@ class Solver(Protocol):
 
     name: ClassVar[str]
     supports: ClassVar[frozenset[str]]
-    up_to: ClassVar[float]  # the largest number of samples for which "auto" chooses it
 
     def unsuited(self, n: int) -> str | None:
-        """Return why "auto" should not choose it for n samples, up to `up_to`; None if it may."""
+        """Return why "auto" should not choose it for n samples; None if it may."""
 
     def memory(self, samples: Any, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples; 0 if their number is not known yet."""
@@ -78,7 +81,50 @@ class Size(NamedTuple):
     n_groups: int
 
 
-def choose_solver(solver: SolverLike, samples: SampleSet, required: Mapping[str, str], size: Size) -> SolverChoice:
+def plan_fit(
+    given: Mapping[str, Any],
+    samples: SampleSet,
+    free: int | None,
+    say: Callable[[str], None],
+    *,
+    n_groups: int,
+    graph: GraphKind,
+) -> tuple[SolverChoice, Plan]:
+    """Return the solver for these samples, with its reason, and its plan.
+
+    Parameters
+    ----------
+    given : mapping of name to value
+        The parameters of the estimator.
+    samples : Views, Chunks or KernelStack
+        The samples.
+    free : int or None
+        The bytes of memory that are available; None where the system does not say.
+    say : callable of str
+        Called with every line of progress.
+    n_groups : int
+        The number of clusters or classes, or a guess.
+    graph : {"ridge", "knn", "both"}
+        What "auto" stands for.
+    """
+    required = {name: f"{name}={given[name]!r}" for name in _CHOSEN if given.get(name, "auto") != "auto"}
+    if given.get("n_clusters") == "auto":
+        required["auto"] = 'n_clusters="auto"'
+    if given["dtype"] is not None and np.dtype(given["dtype"]) == np.float64:
+        required["float64"] = 'dtype="float64"'
+    counted = given["n_neighbors"] != "auto"
+    k = given["n_neighbors"] if counted else _NEIGHBOURS
+    choice = choose_solver(given["solver"], samples, required, Size(k, n_groups), free)
+    say(f"solver: {choice.solver.name}, since {choice.reason}")
+    gamma = _GAMMA if given["gamma"] == "auto" else float(given["gamma"])
+    rule = GraphRule(graph if given["graph"] == "auto" else given["graph"], gamma, k)
+    asked = {name: given[name] for name in ("kernels", "weights", "scale", "graph", "dtype", "n_jobs")}
+    return choice, Plan(**asked, rule=rule, many=not counted and rule.graph != "both", say=say, counted=counted)
+
+
+def choose_solver(
+    solver: SolverLike, samples: SampleSet, required: Mapping[str, str], size: Size, free: int | None
+) -> SolverChoice:
     """Return the requested solver, or the first that supports the samples and parameters and fits in memory.
 
     Parameters
@@ -91,6 +137,8 @@ def choose_solver(solver: SolverLike, samples: SampleSet, required: Mapping[str,
         The parameters that differ from their defaults, such as {"gamma": "gamma=0.5"}.
     size : Size
         What the memory of a solver depends on besides the samples.
+    free : int or None
+        The bytes of memory that are available; None where the system does not say.
     """
     required = {**required, **samples.requirements}
     able = [one for one in SOLVERS.values() if required.keys() <= one.supports]
@@ -98,44 +146,26 @@ def choose_solver(solver: SolverLike, samples: SampleSet, required: Mapping[str,
         given = SOLVERS[solver] if isinstance(solver, str) else solver
         if not required.keys() <= given.supports:
             raise _lacking(given, required, able)
-        need = given.memory(samples, *size)
-        free = available_memory(need)
-        if free is not None and need > free:
-            raise _too_large(given, samples, need, free, _advice(given, samples, required, size))
+        if free is not None and given.memory(samples, *size) > free:
+            raise _too_large(given, samples, required, size, free)
         return SolverChoice(given, "it was asked for")
     if not able:
         msg = f"No solver takes {' and '.join(required.values())} together: leave one of them out{_or_load(required)}."
         raise InvalidInputError(msg)
-    return _automatic(samples, required, able, size)
-
-
-def _automatic(samples: SampleSet, required: Mapping[str, str], able: list[Solver], size: Size) -> SolverChoice:
-    """Return the first solver that is suited to the number of samples and fits in memory."""
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
-    n = samples.n_samples
-    passed: list[str] = []
-    tried: list[tuple[int, Solver]] = []
-    for solver in able:
-        need = solver.memory(samples, *size)
-        free = available_memory(need)
-        tried.append((need, solver))
-        reason = ""
-        if n > solver.up_to:
-            reason = f"{n} samples are more than {int(solver.up_to)}"
-        elif free is not None and need > free:
-            reason = f"{_what(solver, n)} needs {gib(need)}, more than the {gib(free)} available"
-        else:
-            reason = solver.unsuited(n) or ""
-        if not reason:
-            why = passed[-1] if passed else f"{n} samples are few enough to compare each with all others"
-            why = f"it takes {' and '.join(required.values())}" if len(able) == 1 else why
-            return SolverChoice(solver, why)
-        passed.append(reason)
-    need, smallest = min(tried, key=lambda pair: pair[0])
-    free = available_memory(need)
-    if free is not None and need > free:
-        raise _too_large(smallest, samples, need, free, _advice(smallest, samples, required, size))
+    n, why = samples.n_samples, ""
+    for one in able:
+        reason, need = one.unsuited(n), one.memory(samples, *size)
+        if reason is None and free is not None and need > free:
+            reason = f"{_what(one, n)} needs {gib(need)}, more than the {gib(free)} available"
+        if reason is None:
+            why = why or f"{n} samples are few enough to compare each with all others"
+            return SolverChoice(one, f"it takes {' and '.join(required.values())}" if len(able) == 1 else why)
+        why = reason
+    smallest = min(able, key=lambda one: one.memory(samples, *size))
+    if free is not None and smallest.memory(samples, *size) > free:
+        raise _too_large(smallest, samples, required, size, free)
     return SolverChoice(smallest, f"it takes {' and '.join(required.values())}")
 
 
@@ -163,10 +193,13 @@ def _what(solver: Solver, n: int) -> str:
     return f"The {solver.name} graph of {n} samples"
 
 
-def _too_large(solver: Solver, samples: SampleSet, need: int, free: int, advice: str) -> NotEnoughMemoryError:
-    n = samples.n_samples or 0
+def _too_large(
+    solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size, free: int
+) -> NotEnoughMemoryError:
+    need, advice = solver.memory(samples, *size), _advice(solver, samples, required, size, free)
     return NotEnoughMemoryError(
-        f"{_what(solver, n)} needs about {gib(need)} of memory, more than the {gib(free)} available: {advice}."
+        f"{_what(solver, samples.n_samples or 0)} needs about {gib(need)} of memory, more than the {gib(free)} "
+        f"available: {advice}."
     )
 
 
@@ -180,10 +213,9 @@ def _or_load(required: Mapping[str, str]) -> str:
     return f", or load X as a table in memory, of which solver={names} takes {' and '.join(others.values())}"
 
 
-def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size) -> str:
+def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size, free: int) -> str:
     """Return what to do if a solver needs too much memory: a choice that fits, or else fewer samples."""
     need = solver.memory(samples, *size)
-    free = available_memory(need) or 0
     # in single precision arrays take half of the memory
     single = (
         "float64" in solver.supports and "float64" not in required and getattr(samples, "dtype", None) == np.float64

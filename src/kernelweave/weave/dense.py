@@ -57,11 +57,12 @@ class Dense:
     supports: ClassVar[frozenset[str]] = frozenset(
         {"views", "gaps", "mixed", "precomputed", "auto", "graph", "gamma", "embedding", "float64"}
     )
-    up_to: ClassVar[float] = 5000  # samples; for more, local graphs are as good and much faster
+    up_to: ClassVar[int] = 5000  # samples; for more, local graphs are as good and much faster
     matrices: ClassVar[float] = 6.0  # of size n x n that a fit holds at once
 
     def unsuited(self, n: int) -> str | None:
-        """Return None: it is suited to every number of samples up to `up_to`."""
+        """Return that n samples are too many, or None."""
+        return f"{n} samples are more than {self.up_to}" if n > self.up_to else None
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples."""

@@ -63,7 +63,6 @@ class Landmark:
 
     name: ClassVar[str] = "landmark"
     supports: ClassVar[frozenset[str]] = frozenset({"chunks", "float64"})
-    up_to: ClassVar[float] = np.inf
 
     n_landmarks: int | None = None
     landmarks: LandmarksLike = "kmeans"

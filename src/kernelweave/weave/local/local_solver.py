@@ -75,7 +75,7 @@ class Local:
 
     name: ClassVar[str] = "local"
     supports: ClassVar[frozenset[str]] = frozenset({"views", "mixed", "auto", "graph", "gamma", "embedding"})
-    up_to: ClassVar[float] = 2_000_000  # samples; a fit of more would take most of an hour
+    up_to: ClassVar[int] = 2_000_000  # samples; a fit of more would take most of an hour
 
     n_candidates: int | None = None
 
@@ -83,7 +83,9 @@ class Local:
         check_count(self.n_candidates, "n_candidates")
 
     def unsuited(self, n: int) -> str | None:
-        """Return that a search among n samples needs a package that is not installed, or None."""
+        """Return that n samples are too many, or that a search among them needs a package that is absent, or None."""
+        if n > self.up_to:
+            return f"{n} samples are more than {self.up_to}"
         if n > EXACT_UP_TO and not has_faiss():
             return f'{n} samples are many, and faiss-cpu ("kernelweave[large]") is not installed'
         return None
