@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kernelweave.core.algebra.matrices import kth_largest, largest_columns
+from kernelweave.core.algebra.matrices import largest_columns
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(40, 301))
@@ -27,10 +27,6 @@ def test_ties_go_to_the_first_column(k):
 def test_rows_with_entries_that_are_infinite_are_sorted_too():
     values = np.where(RNG.random((20, 301)) < 0.98, -np.inf, WIDE[:20])
     assert_array_equal(largest_columns(values, 10), np.argsort(-values, axis=1, kind="stable")[:, :10])
-
-
-def test_the_kth_largest_entry_is_that_of_a_sort():
-    assert_array_equal(kth_largest(WIDE, 7), np.sort(WIDE, axis=1)[:, -7])
 
 
 def test_no_row_gives_no_columns():

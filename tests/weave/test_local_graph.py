@@ -11,7 +11,7 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.base import Products, row_sqnorms
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel, affinities, gathered, ridge_rows
-from kernelweave.weave.local.local_solver import default_candidates, new_rows, weave_local
+from kernelweave.weave.local.local_solver import Local, new_rows, weave_local
 from kernelweave.weave.local.neighbours import ExactSearch
 
 
@@ -197,6 +197,6 @@ def test_a_singular_neighbourhood_is_said_to_be_one():
 
 
 def test_the_number_of_candidates_is_more_than_the_graph_keeps():
-    assert default_candidates(5000, 10) == 60
-    assert default_candidates(5001, 10) == 15
-    assert default_candidates(5001, 20) == 30
+    assert Local().candidates(5000, 10) == 60
+    assert Local().candidates(5001, 10) == 15
+    assert Local().candidates(5001, 20) == 30

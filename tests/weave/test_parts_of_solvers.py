@@ -29,7 +29,7 @@ from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local import local_solver, locality
-from kernelweave.weave.local.local_solver import LocalRows, default_candidates
+from kernelweave.weave.local.local_solver import LocalRows
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
 from kernelweave.weave.progress import StageProgress
@@ -366,8 +366,8 @@ def test_samples_are_divided_where_they_differ_most(monkeypatch, make):
 
 
 def test_the_number_of_candidates_is_one_and_a_half_times_the_neighbours_at_least():
-    assert [default_candidates(5000, k) for k in (1, 40, 41)] == [60, 60, 62]
-    assert [default_candidates(5001, k) for k in (1, 10, 11)] == [15, 15, 17]
+    assert [Local().candidates(5000, k) for k in (1, 40, 41)] == [60, 60, 62]
+    assert [Local().candidates(5001, k) for k in (1, 10, 11)] == [15, 15, 17]
 
 
 def test_the_rows_of_a_local_model_take_the_memory_of_its_candidates():

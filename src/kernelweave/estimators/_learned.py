@@ -48,6 +48,7 @@ __all__ = [
     "LearnedClassifier",
     "LearnedClusterer",
     "SchemeName",
+    "learnable",
 ]
 
 SchemeName: TypeAlias = Literal["safeguarded", "released", "printed", "exact"]
@@ -116,7 +117,7 @@ class LearnedClusterer(GraphClusterer):
         self
         """
         self._check_parameters()
-        given = self._prepare(X)
+        given = learnable(self, X)
         with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
         return self
@@ -143,15 +144,6 @@ class LearnedClusterer(GraphClusterer):
         rng = check_random_state(random_state)
         rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
         return (scheme.partition or kmeans)(self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
-
-    def _prepare(self, X: SamplesLike, y: object = None) -> Learnable:
-        """Return the samples, their kernels and the problem."""
-        samples, seen, version, training = _read(self, X)
-        with threads(self.n_jobs, samples.n_samples):
-            bank, H = self._build_kernels(training)
-        if not H.any():
-            raise _no_similarity(bank)
-        return Learnable(samples, seen, version, bank, Problem(H, self.n_clusters))
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
@@ -216,21 +208,10 @@ class LearnedClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        given = self._prepare(X, y)
+        given = learnable(self, X, y)
         with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
         return self
-
-    def _prepare(self, X: SamplesLike, y: LabelsLike) -> Learnable:
-        """Return the samples, their kernels and the problem."""
-        samples, seen, version, training = _read(self, X, y)
-        classes, codes = read_labels(y, samples, X)
-        with threads(self.n_jobs, samples.n_samples):
-            bank, H = self._build_kernels(training)
-        if not H.any():
-            raise _no_similarity(bank)
-        problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
-        return Learnable(samples, seen, version, bank, problem, classes)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem and read the classes off the label scores."""
@@ -254,23 +235,30 @@ class LearnedClassifier(GraphClassifier):
 Learner = LearnedClusterer | LearnedClassifier
 
 
-def _read(
-    model: Learner, X: SamplesLike, y: LabelsLike | None = None
-) -> tuple[Views | KernelStack, Seen, Version, Views | KernelStack]:
-    """Return the samples, their digests, how they are scaled, and the scaled samples; kernel matrices never are."""
-    samples = model._read(X, y)
+def learnable(model: Learner, X: SamplesLike, y: LabelsLike | None = None) -> Learnable:
+    """Return the samples, how they are scaled, their kernels and the problem; y are the labels of a classifier."""
+    clusters = isinstance(model, LearnedClusterer)
+    samples = model._read(X, None if clusters else y)
     if isinstance(samples, Chunks):
         raise model._no_chunks()
-    seen = Seen(samples.digests())
-    if isinstance(samples, KernelStack):
-        return samples, seen, Version("given", {}), samples
-    papers = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
-    version = fit_by_view(samples, model.scale, as_they_are=None if VERSIONS[model.scheme].scaled else papers)
+    known = None if clusters else read_labels(y, samples, X)
+    seen, version = Seen(samples.digests()), Version("given", {})  # kernel matrices are not scaled
+    if isinstance(samples, Views):
+        papers = f'scheme="{model.scheme}" takes samples as they are, as the paper does'
+        version = fit_by_view(samples, model.scale, as_they_are=None if VERSIONS[model.scheme].scaled else papers)
     if model.verbose:
         say = Reporter(type(model).__name__, model.verbose)
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
-    return samples, seen, version, samples.scaled(version.scalings)
+    with threads(model.n_jobs, samples.n_samples):
+        bank, H = model._build_kernels(samples.scaled(version.scalings))
+    if not H.any():
+        raise _no_similarity(bank)
+    if known is None:
+        return Learnable(samples, seen, version, bank, Problem(H, model.n_clusters))
+    classes, codes = known
+    problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
+    return Learnable(samples, seen, version, bank, problem, classes)
 
 
 def _no_similarity(bank: Bank) -> InvalidInputError:

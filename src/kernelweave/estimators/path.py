@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
-from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer
+from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer, learnable
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
@@ -64,7 +64,7 @@ def smkl_path(
     settings = _settings(model, grid)
     first = clone(model).set_params(**settings[0])
     first._check_parameters()
-    given = first._prepare(X, y)
+    given = learnable(first, X, y)
     head: Solution | None = None  # of the block before: the same alpha, and the nearest beta and gamma
     for _, block in groupby(settings, key=_without_alpha):
         before = head

@@ -39,10 +39,11 @@ UNLABELLED_WORDS = frozenset(
 _BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
 
 
-def read_labels(y: LabelsLike, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
+def read_labels(y: LabelsLike | None, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
     need_one_order(X, y)
-    return encode_partial_labels(labels_in_order(y, samples), n_samples=samples.n_samples)
+    labels = None if y is None else labels_in_order(y, samples)
+    return encode_partial_labels(labels, n_samples=samples.n_samples)
 
 
 def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:

@@ -193,7 +193,17 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
     """
     open_to_all = scale == "auto" and set(views.kinds) == {"table"} and as_they_are is None
     given = {} if open_to_all else _given(views, scale, as_they_are)
-    scalings = {name: given.get(name) or _by_columns(X) for name, X in zip(views.names, views.tables, strict=True)}
+    scalings = {}
+    for name, X in zip(views.names, views.tables, strict=True):
+        if name in given:
+            scalings[name] = given[name]
+            continue
+        size = _size_of(X)
+        if size.full < _THIN or _evenness(X, size) >= size.full:
+            scalings[name] = _direction(size, "its columns are of similar size, or mostly zero")
+        else:
+            reason = "few columns have most of the size of the rows"
+            scalings[name] = replace(fit_scaling(X, "zscore"), reason=reason)
     return Version("given" if len(given) == len(scalings) else "by view", scalings)
 
 
@@ -207,14 +217,6 @@ def shrunk(version: Version) -> Version:
         for name, one in version.scalings.items()
     }
     return replace(version, scalings=scalings)
-
-
-def _by_columns(X: Samples) -> Scaling:
-    """Return the scaling that the columns of a table suggest."""
-    size = _size_of(X)
-    if size.full < _THIN or _evenness(X, size) >= size.full:
-        return _direction(size, "its columns are of similar size, or mostly zero")
-    return replace(fit_scaling(X, "zscore"), reason="few columns have most of the size of the rows")
 
 
 def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | None = None) -> dict[str, Scaling]:

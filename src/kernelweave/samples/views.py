@@ -351,7 +351,13 @@ def _read_tables(
             found[name], parts = readings[name], readings[name].read(thing, name)
         else:
             own = choices.get(name) if isinstance(choices, Mapping) else choices  # None: it is told whether it is mixed
-            found[name], parts = _fit_reading(thing, name, own)
+            if isinstance(thing, Distances | Graph):
+                found[name], parts = fit_comparison(thing, name)
+            elif is_frame(thing) and (own is not None or is_mixed(thing)):
+                found[name], parts = fit_mixed(thing, name, own)
+            else:
+                parts = {"": read_table(thing, name)}
+                found[name] = NamedColumns(parts[""].columns)
         for part, table in parts.items():
             title = part if name == "X" and part else f"{name}: {part}" if part else name
             if title in blocks:
@@ -359,15 +365,6 @@ def _read_tables(
                 raise InvalidInputError(msg)
             blocks[title], sources[title] = table, name
     return blocks, sources, found
-
-
-def _fit_reading(thing: Any, name: str, choices: ColumnChoices | None) -> tuple[TableReading, dict[str, Table]]:
-    if isinstance(thing, Distances | Graph):
-        return fit_comparison(thing, name)
-    if is_frame(thing) and (choices is not None or is_mixed(thing)):
-        return fit_mixed(thing, name, choices)
-    table = read_table(thing, name)
-    return NamedColumns(table.columns), {"": table}
 
 
 def _same_reading(one: TableReading, other: TableReading | None) -> bool:

@@ -71,10 +71,6 @@ class VersionKernels:
             msg = "The ViewBank of a Consensus has no samples."
             raise TypeError(msg)
 
-    def rows(self, new: Views | KernelStack, dtype: np.dtype[Any]) -> Matrix:
-        """Return the weighted sum of the kernels of new samples with the training samples, (n_new, n)."""
-        return self.bank.weighted(new.scaled(self.scalings, dtype), self.weights)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Consensus:
@@ -140,10 +136,11 @@ class Consensus:
 
     def rows(self, new: Views | KernelStack) -> Matrix:
         """Return K_x (n_new, n), the consensus kernel of new samples with the training samples."""
-        first, *others = self.versions
-        K_x = first.rows(new, self.matrix.dtype)
-        for version in others:
-            K_x += version.rows(new, self.matrix.dtype)
+        dtype = self.matrix.dtype
+        parts = (one.bank.weighted(new.scaled(one.scalings, dtype), one.weights) for one in self.versions)
+        K_x = next(parts)
+        for part in parts:
+            K_x += part
         return K_x
 
 

@@ -40,6 +40,7 @@ __all__ = ["Dense", "row_shares"]
 # only, and be a cluster of its own
 _MOST_COPIES = 4
 _DRAWN = 3  # columns: groups of so few may be of any shape, such as rings and arcs
+_KINDS: dict[str, tuple[Kind, ...]] = {"ridge": ("ridge",), "knn": ("tuned",)}  # of affinities, if they are asked for
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
 
 _Built = tuple[Version, Consensus, list[Family]]
@@ -135,7 +136,9 @@ def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
     built: list[_Built] = []
     for one in compared:
         version, samples = one
-        kinds = _kinds(version, plan)
+        # neighbours are looked for in z-scores, and where columns are few
+        both = version.few_columns or version.name == "zscore"
+        kinds = _KINDS.get(plan.graph, ("ridge", "tuned") if both else ("ridge",))
         any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
         consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
@@ -144,15 +147,6 @@ def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
             families = [one_graph(consensus.matrix, plan.rule)]
         built.append((version, consensus, families))
     return built
-
-
-def _kinds(version: Version, plan: Plan) -> tuple[Kind, ...]:
-    """Return the kinds of affinity of a version: neighbours are looked for in z-scores, and where columns are few."""
-    if plan.graph == "ridge":
-        return ("ridge",)
-    if plan.graph == "knn":
-        return ("tuned",)
-    return ("ridge", "tuned") if version.few_columns or version.name == "zscore" else ("ridge",)
 
 
 def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: sparse.csr_array, plan: Plan) -> WovenGraph:

@@ -16,7 +16,6 @@ __all__ = [
     "definite_inverse",
     "eigenpairs",
     "floor_spectrum",
-    "kth_largest",
     "largest_columns",
     "nearest_psd",
     "norm_exceeds",
@@ -268,9 +267,3 @@ def largest_columns(values: Matrix, k: int) -> Labels:
     some[rows, rank], of[rows, rank] = values.ravel()[places], columns
     order = np.argsort(-some, axis=1, kind="stable")[:, :k]
     return np.asarray(np.take_along_axis(of, order, axis=1))
-
-
-def kth_largest(values: Matrix, k: int) -> Vector:
-    """Return the k-th largest entry of every row."""
-    last = largest_columns(values, k)[:, -1:]
-    return np.asarray(np.take_along_axis(values, last, axis=1)[:, 0])

@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave._types import Labels, Mask, Matrix, Vector
-from kernelweave.core.algebra.matrices import kth_largest, largest_columns, ridge_inverse
+from kernelweave.core.algebra.matrices import largest_columns, ridge_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
@@ -231,8 +231,8 @@ def kernel_sqdist(K: Matrix) -> Matrix:
 
 def neighbour_scales(D: Matrix, others: int) -> Vector:
     """σ_i², the seventh smallest entry of row i of D, or the largest if there are fewer than seven others."""
-    rank = min(SCALE_RANK, others)
-    return np.concatenate([-kth_largest(-D[rows], rank) for rows in row_blocks(len(D))])
+    rank = min(SCALE_RANK, others) - 1
+    return np.concatenate([np.partition(D[rows], rank, axis=1)[:, rank] for rows in row_blocks(len(D))])
 
 
 def self_tuned(D: Matrix, own: Vector, theirs: Vector | Matrix) -> Matrix:

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from kernelweave._types import Graph, Labels, Mask, Matrix, Progress, Vector
-from kernelweave.core.algebra.matrices import eigenpairs, symmetric_part
+from kernelweave.core.algebra.matrices import eigenpairs
 from kernelweave.core.graphs.filtered import Spectrum, filtered_eigenpairs
 from kernelweave.core.graphs.large_spectrum import large_spectrum
 
@@ -52,7 +52,7 @@ def laplacian(S: Graph) -> Graph:
     if sparse.issparse(S):
         W = sparse.csc_array((S + S.T) / 2)
         return sparse.csc_array(sparse.diags_array(W.sum(axis=0)) - W)
-    L = -symmetric_part(S)
+    L = (S + S.T) / -2
     L.flat[:: len(L) + 1] -= L.sum(axis=1)
     return L
 

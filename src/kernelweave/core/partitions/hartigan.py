@@ -28,9 +28,14 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
     X = X.astype(np.float64, copy=False)
     generator = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
     times = int(_EFFORT / (len(X) * c**2))
-    groups = [min(_TOGETHER, n_init - done) for done in range(0, n_init, _TOGETHER)]  # so that memory does not grow
-    found = [_best_runs(X, c, count, times, generator) for count in groups]
-    z, cost = np.vstack([labels for labels, _ in found]), np.concatenate([costs for _, costs in found])
+    fewest, most = _STARTS
+    z, cost = np.empty((0, len(X)), dtype=np.intp), np.empty(0)
+    for done in range(0, n_init, _TOGETHER):  # some at a time, so that memory does not grow
+        runs = min(_TOGETHER, n_init - done)
+        starts = seeds(X, c, runs * min(max(times, fewest), most), generator)
+        begun, costs = descend(X, _distances(_lifted(X), starts).argmin(axis=1), c, max_iter=_COMPARE_AFTER)
+        ended, costs = descend(X, begun[np.argsort(costs, kind="stable")[:runs]], c)
+        z, cost = np.vstack([z, ended]), np.append(cost, costs)
     for _ in range(min(times, _CROSSINGS)):
         _, different = np.unique(np.round(cost / (cost.min() or 1), 9), return_index=True)
         z, cost = z[different[:n_init]], cost[different[:n_init]]
@@ -40,14 +45,6 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
         crossings, costs = descend(X, _distances(_lifted(X), born).argmin(axis=1), c)
         z, cost = np.vstack([z, crossings]), np.append(cost, costs)
     return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))], dtype=np.int32)
-
-
-def _best_runs(X: Matrix, c: int, runs: int, times: int, rng: np.random.Generator) -> tuple[Labels, Vector]:
-    """Return local minima and their sums of squares, from the best of several times as many starts."""
-    fewest, most = _STARTS
-    starts = seeds(X, c, runs * min(max(times, fewest), most), rng)
-    z, cost = descend(X, _distances(_lifted(X), starts).argmin(axis=1), c, max_iter=_COMPARE_AFTER)
-    return descend(X, z[np.argsort(cost, kind="stable")[:runs]], c)
 
 
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:

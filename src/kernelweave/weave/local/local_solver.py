@@ -48,7 +48,7 @@ from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares,
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
-__all__ = ["Local", "LocalRows", "LocalWeave", "default_candidates", "new_rows", "perturbed", "weave_local"]
+__all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
@@ -93,7 +93,7 @@ class Local:
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples: a little more than a million of them took."""
         n, n_features = samples.shape
-        candidates = self.n_candidates or default_candidates(n, n_neighbors)
+        candidates = self.candidates(n, n_neighbors)
         return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
 
     def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
@@ -135,8 +135,15 @@ class Local:
         get several edges, and many samples are in an order in which neighbours are near each other.
         """
         join = codes is None
-        n_candidates = self._number(samples.n_samples, plan)
-        n, seen = samples.n_samples, Seen(samples.digests())
+        n, n_neighbors = samples.n_samples, plan.rule.n_neighbors
+        n_candidates = self.candidates(n, n_neighbors)
+        if plan.counted and n_candidates < min(n_neighbors, n - 1):
+            msg = (
+                f"Local(n_candidates={n_candidates}) compares each sample with fewer others than the "
+                f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
+            )
+            raise InvalidInputError(msg)
+        seen = Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
         scalings = version.scalings
         for name, one in scalings.items():
@@ -172,16 +179,12 @@ class Local:
         attributes = {"graph_": graph, "neighbor_recall_": found.recall}
         return WovenGraph(found.graph, joiner, seen, weighed, attributes), others, place
 
-    def _number(self, n: int, plan: Plan) -> int:
-        """Return the number of candidates of each of n samples, checked to hold the neighbours that are asked for."""
-        n_neighbors = plan.rule.n_neighbors
-        if plan.counted and self.n_candidates is not None and self.n_candidates < min(n_neighbors, n - 1):
-            msg = (
-                f"Local(n_candidates={self.n_candidates}) compares each sample with fewer others than the "
-                f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
-            )
-            raise InvalidInputError(msg)
-        return self.n_candidates or default_candidates(n, n_neighbors)
+    def candidates(self, n_samples: int, n_neighbors: int) -> int:
+        """Return the number of candidates of each sample.
+
+        By default 60 up to 5000 samples, 15 for more, at least 1.5 n_neighbors.
+        """
+        return self.n_candidates or max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
 def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> ClusterEvidence | None:
@@ -190,11 +193,6 @@ def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.Rando
     drawn = np.sort(rng.choice(n, min(n, _COUNTED_ON), replace=False))
     found = Dense().cluster(samples.select(drawn), plan.silent(), task, rng).evidence
     return found if found is None or len(drawn) == n else replace(found, n_counted=len(drawn))
-
-
-def default_candidates(n_samples: int, n_neighbors: int) -> int:
-    """Return the number of candidates of each sample: 60 up to 5000 samples, 15 for more, at least 1.5 n_neighbors."""
-    return max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
 
 
 def _weighed(plan: Plan, sample: Views, codes: Labels | None) -> tuple[ViewBank, Vector, LocalConsensus]:
