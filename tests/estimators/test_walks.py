@@ -32,12 +32,12 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (133, 28, 16),
-    "local": (142, 32, 18),
-    "landmark": (108, 24, 15),
-    "predict": (141, 29, 23),
-    "smkl": (128, 24, 18),
-    "classify": (165, 30, 28),
+    "weave": (130, 28, 14),
+    "local": (140, 32, 16),
+    "landmark": (108, 24, 13),
+    "predict": (139, 29, 21),
+    "smkl": (124, 24, 18),
+    "classify": (161, 30, 28),
 }
 
 
@@ -62,7 +62,8 @@ def walk(job):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", JOBS)
-def test_the_way_of_a_fit_is_not_longer_than_it_was(name):
+def test_the_way_of_a_fit_is_not_longer_than_it_was(name, monkeypatch):
+    monkeypatch.delitem(sys.modules, "distributed", raising=False)  # a fit with landmarks would look for its workers
     files = walk(JOBS[name])
     changes = sum(one.parts[0] != other.parts[0] for one, other in pairwise(files))
     found = len(files), len(set(files)), changes
