@@ -55,6 +55,36 @@ def test_every_classifier_is_scored_on_the_samples_without_labels(method):
     assert row["nmi"] is None
 
 
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ("raise InvalidInputError('one table only')", "REFUSED"),
+        ("raise ValueError('no')", "FAILED"),
+        ("self.labels_ = [0, 1]", "FAILED"),
+    ],
+)
+def test_only_a_fit_refuses_samples_and_wrong_labels_are_a_failure(body, outcome, tmp_path, monkeypatch):
+    name = f"method_{len(body)}"
+    (tmp_path / f"{name}.py").write_text(
+        textwrap.dedent(f"""
+            from sklearn.base import BaseEstimator, ClusterMixin
+            from kernelweave.errors import InvalidInputError
+
+            class Own(ClusterMixin, BaseEstimator):
+                def __init__(self, n_clusters=3):
+                    self.n_clusters = n_clusters
+
+                def fit(self, X, y=None):
+                    {body}
+                    return self
+            """)
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    (row,) = play(trial(f"{name}:Own"))
+    assert row["outcome"] == outcome
+    assert row["acc"] is None
+
+
 def test_a_method_that_finds_the_number_of_clusters_is_not_told_it():
     (row,) = play(trial("NEMO", "unknown"))
     assert row["n_found"] >= 1

@@ -13,7 +13,7 @@ from kernelweave.errors import ResultsError
 from kernelweave.leaderboard import standings
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
 from kernelweave.leaderboard.leaderboard_tables import leaderboard_markdown, read_rows, write_leaderboard
-from kernelweave.leaderboard.verdicts import protocol_of
+from kernelweave.leaderboard.verdicts import protocol_words
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
@@ -48,7 +48,30 @@ def test_the_first_lines_tell_the_place_of_weave_and_where_it_loses(rows):
 def test_rows_of_two_protocols_are_not_compared(made_up):
     rows = pd.concat([made_up(SCORES), made_up(SCORES, protocol='{"max_seconds": 50}')])
     with pytest.raises(ResultsError, match="computed under 2 protocols, which cannot be compared"):
-        protocol_of(rows)
+        protocol_words(rows)
+
+
+def test_the_protocol_is_told_as_far_as_the_rows_need_it(made_up):
+    plain = " ".join(protocol_words(made_up({"WeaveClustering": [0.9], "KMeans": [0.8]})))
+    assert "cannot be told" not in plain
+    assert "Under '" not in plain
+    one = " ".join(protocol_words(made_up({"WeaveClustering": [0.9], "Leiden": [0.8]}, condition="gaps")))
+    assert "Leiden cannot be told the number of clusters: it finds its own" in one
+    assert one.endswith("Under 'gaps', 30% of the samples lack one view each.")
+    both = protocol_words(made_up({"HDBSCAN": [0.9], "Leiden": [0.8]}, condition="labels"))
+    assert "HDBSCAN and Leiden cannot be told the number of clusters: they find their own" in both[1]
+    assert both[-1].startswith("Under 'labels', 5% of each class")
+
+
+def test_samples_are_said_to_be_drawn_only_where_they_were(short_run, made_up):
+    words = " ".join(protocol_words(short_run[0]))
+    assert "At most 120 samples of a data set are used, drawn at random" in words
+    assert "All samples of the data sets are used." in protocol_words(made_up({"WeaveClustering": [0.9]}))
+
+
+def test_a_method_that_never_finished_has_no_time_and_no_memory(made_up):
+    text = leaderboard_markdown(made_up({"WeaveClustering": [0.9, 0.8], "GMC": [None, None]}))
+    assert "| GMC | 2.00 | – | 0, 0, 2 | 0 of 2 | – | – |" in text
 
 
 def test_a_folder_without_rows_is_reported(tmp_path):
@@ -141,6 +164,7 @@ def test_the_browser_computes_the_same_standings(visit, rows):
     for got, row in zip(cells(page), expected.rows, strict=True):
         assert got[:3] == [row.method, f"{row.rank:.2f}", f"{row.mean:.3f}"]
         assert list(map(int, got[3:7])) == [row.wins, row.ties, row.losses, row.finished]
+        assert got[8] == ("–" if row.mib is None else f"{row.mib:.0f}")
     assert cells(page, "cells")[1][0] == expected.rows[1].method
 
 

@@ -17,7 +17,7 @@ from kernelweave.leaderboard.standings import TIE, Metric, Standings, comparable
 from kernelweave.leaderboard.verdicts import (
     data_table,
     given_to,
-    protocol_of,
+    protocol_words,
     provenance,
     reference_of,
     summary,
@@ -63,7 +63,7 @@ def leaderboard_html(
         title=title,
         summary=summary(rows, held_out),
         diagrams=[{"condition": c, "svg": Markup(draw_ranks(one))} for c, one in found.items()],
-        protocol=protocol_of(rows).sentences(),
+        protocol=protocol_words(rows),
         prepared=_prepared(rows),
         sets=data_table(rows),
         unfinished=unfinished(rows),
@@ -93,7 +93,8 @@ def _json(rows: pd.DataFrame, found: Mapping[Condition, Standings], held_out: Se
 def _table(rows: pd.DataFrame, condition: Condition, one: Standings) -> dict[str, Any]:
     methods = [row.method for row in one.rows]
     some = rows[(rows["condition"] == one.condition) & rows["outcome"].isin(("FINISHED", "MAX_ITER"))]
-    means = some.groupby(["method", "dataset"])[[*_METRICS, "seconds", "mib"]].mean()
+    cell = some.groupby(["method", "dataset"])
+    means = cell[[*_METRICS, "seconds"]].mean().assign(mib=cell["mib"].max())  # a peak, as in the tables
 
     def cells(column: str) -> list[list[float | None]]:
         return [[_number(means[column].get((m, d))) for d in one.datasets] for m in methods]

@@ -14,7 +14,7 @@ from kernelweave.leaderboard.standings import Standings, comparable, standings
 from kernelweave.leaderboard.verdicts import (
     data_table,
     given_to,
-    protocol_of,
+    protocol_words,
     provenance,
     reference_of,
     summary,
@@ -53,7 +53,7 @@ def leaderboard_markdown(rows: pd.DataFrame, *, held_out: Sequence[str] = (), pa
     lines = [_HEAD, *(f"- {sentence}" for sentence in summary(rows, held_out)), ""]
     if page is not None:
         lines += [f'The <a href="{page}">page that can be sorted and filtered</a> shows the same rows.', ""]
-    lines += ["## Protocol", "", *(f"- {sentence}" for sentence in protocol_of(rows).sentences()), ""]
+    lines += ["## Protocol", "", *(f"- {sentence}" for sentence in protocol_words(rows)), ""]
     known = [name for name in dict.fromkeys(rows["dataset"]) if name not in held_out]
     for condition in CONDITIONS:
         for datasets, where in ((known, ""), (list(held_out), ", held-out data sets")):
@@ -85,11 +85,12 @@ def _standings_table(one: Standings) -> list[str]:
     lines = [head, "|---|--:|--:|:-:|--:|--:|--:|"]
     for row in one.rows:
         name = f"**{row.method}**" if row.method == one.reference else row.method
+        seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
         memory = "–" if row.mib is None else f"{row.mib:.0f}"
         score = f"{row.wins}, {row.ties}, {row.losses}" if row.method != one.reference else "–"
         lines.append(
             f"| {name} | {row.rank:.2f} | {_figure(row.mean)} | {score} | {row.finished} of {len(one.datasets)} | "
-            f"{row.seconds:.2f} | {memory} |"
+            f"{seconds} | {memory} |"
         )
     return lines
 

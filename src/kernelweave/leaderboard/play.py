@@ -53,14 +53,14 @@ def play(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[
 
 
 def _run(trial: Trial, model: BaseEstimator, X: object, data: TrialData) -> Row:
-    peak, limits = PeakMemory(), trial.protocol
+    peak, limits, fitted = PeakMemory(), trial.protocol, False
     begun = process_time()
     try:
         with threadpool_limits(1), warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             with limited(limits.max_seconds, limits.max_gib):
                 model.fit(X, data.known)
-        seconds = process_time() - begun
+        seconds, fitted = process_time() - begun, True
         found = _scores(model, data)
         short = any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
         found |= {"outcome": "MAX_ITER" if short else "FINISHED", "error": ""}
@@ -72,7 +72,7 @@ def _run(trial: Trial, model: BaseEstimator, X: object, data: TrialData) -> Row:
         found = {"outcome": "NOT FINISHED", "error": f"needs more than {limits.max_gib:g} GiB: {error}"}
     except Exception as error:  # any error becomes a row, so that the other trials still run
         seconds = process_time() - begun
-        outcome = "REFUSED" if isinstance(error, InvalidInputError) else "FAILED"
+        outcome = "REFUSED" if isinstance(error, InvalidInputError) and not fitted else "FAILED"
         found = {"outcome": outcome, "error": f"{type(error).__name__}: {error}"}
     return {**found, "seconds": seconds, "mib": peak.mib()}
 

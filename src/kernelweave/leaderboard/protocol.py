@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias, get_args
 
@@ -22,6 +23,8 @@ CONDITION_WORDS: dict[Condition, str] = {
     "noise": "a real view with its rows permuted is added",
     "labels": "a few samples of each class are labelled",
 }
+
+_OWN_NUMBER = ("HDBSCAN", "Leiden")  # methods that find a number of clusters of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +95,31 @@ class Protocol:
         told = {f.name: float(getattr(self, f.name)) for f in fields(self) if f.name not in ("seeds", "max_samples")}
         return json.dumps(told, sort_keys=True)
 
-    def sentences(self) -> list[str]:
-        """Return the protocol in words."""
-        return [
-            "Every method has one default setting for all data sets. Labels score the results and choose nothing.",
-            "HDBSCAN and Leiden cannot be told the number of clusters: they find their own under every condition.",
+    def sentences(self, methods: Collection[str], conditions: Collection[str], *, drawn: bool) -> list[str]:
+        """Return the protocol in words, as far as it concerns these methods and conditions.
+
+        `drawn` is whether a data set had more than `max_samples` samples.
+        """
+        part = (
             f"At most {self.max_samples} samples of a data set are used, drawn at random and the same for all methods: "
-            "see the table of data sets.",
+            "see the table of data sets."
+        )
+        free = [name for name in _OWN_NUMBER if name in methods]
+        shares = {
+            "gaps": f"{self.gap_share:.0%} of the samples lack one view each",
+            "labels": f"{self.label_share:.0%} of each class are labelled, at least one sample, and the others are "
+            "scored",
+        }
+        told = [f"under '{condition}', {words}" for condition, words in shares.items() if condition in conditions]
+        found = ["Every method has one default setting for all data sets. Labels score the results and choose nothing."]
+        if free:
+            own = "they find their own" if len(free) > 1 else "it finds its own"
+            found.append(f"{' and '.join(free)} cannot be told the number of clusters: {own} under every condition.")
+        found += [
+            part if drawn else "All samples of the data sets are used.",
             f"Every method runs with at most {counted(self.seeds, 'seed')}, and scores are means over them; a method "
             "without a random part runs once where the seed changes nothing.",
             f"A fit is stopped after {self.max_seconds:g} s of CPU time on one thread, or when it needs more than "
             f"{self.max_gib:g} GiB: it is then not finished, and counts as the last in the ranks.",
-            f"Under 'gaps', {self.gap_share:.0%} of the samples lack one view each; under 'labels', "
-            f"{self.label_share:.0%} of each class are labelled, at least one sample, and the others are scored.",
         ]
+        return [*found, f"{'; '.join(told).capitalize()}."] if told else found

@@ -42,7 +42,7 @@ class Standing:
         On how many data sets it scores better than, like, and worse than the reference.
     finished : int
         On how many data sets it finished.
-    seconds : float
+    seconds : float or None
         The median of its CPU time over the data sets on which it finished.
     mib : float or None
         Its largest peak of memory.
@@ -57,7 +57,7 @@ class Standing:
     ties: int
     losses: int
     finished: int
-    seconds: float
+    seconds: float | None
     mib: float | None
     prepared: str
 
@@ -258,7 +258,7 @@ def _standing(rows: pd.DataFrame, method: str, scores: Vector, rank: float, own:
         ties=int((np.abs(lead) <= TIE + _ROUNDING).sum()),
         losses=int((lead < -TIE - _ROUNDING).sum()),
         finished=int((~np.isnan(scores)).sum()),
-        seconds=float(done.groupby("dataset")["seconds"].mean().median()) if len(done) else float("nan"),
+        seconds=float(done.groupby("dataset")["seconds"].mean().median()) if len(done) else None,
         mib=float(memory.max()) if len(memory) else None,
         prepared=str(mine["prepared"].iloc[0]),
     )

@@ -20,7 +20,7 @@ __all__ = [
     "data_table",
     "given_to",
     "place_words",
-    "protocol_of",
+    "protocol_words",
     "provenance",
     "reference_of",
     "summary",
@@ -129,14 +129,17 @@ def _registered(name: str) -> int | None:
     return dataset_info(name).n_samples if name in list_datasets() else None
 
 
-def protocol_of(rows: pd.DataFrame) -> Protocol:
-    """Return the protocol that rows were computed under; raise if they have several."""
+def protocol_words(rows: pd.DataFrame) -> list[str]:
+    """Return the protocol that rows were computed under, in words; raise if they have several."""
     told = sorted(set(rows["protocol"]))
     if len(told) != 1:
         msg = f"The rows were computed under {len(told)} protocols, which cannot be compared: {'; '.join(told)}."
         raise ResultsError(msg)
     most = int(rows["n_samples"].max())
-    return Protocol(seeds=int(rows["seed"].max()) + 1, max_samples=most, **json.loads(told[0]))
+    protocol = Protocol(seeds=int(rows["seed"].max()) + 1, max_samples=most, **json.loads(told[0]))
+    sizes = rows.groupby("dataset")["n_samples"].max().items()
+    drawn = any(n < (_registered(str(name)) or n) for name, n in sizes)
+    return protocol.sentences(set(rows["method"]), set(rows["condition"]), drawn=drawn)
 
 
 def unfinished(rows: pd.DataFrame) -> list[dict[str, str]]:
