@@ -187,6 +187,11 @@ def test_an_experiment_is_narrowed_by_names_in_any_case_and_order(write):
         load_spec(str(write())).narrowed(None, ["KGL"])
 
 
+def test_methods_of_an_experiment_without_any_are_refused():
+    with pytest.raises(InvalidInputError, match="'KGL' under this preset: it has no method at all, so give none"):
+        load_spec("table1").narrowed(None, ["KGL"])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

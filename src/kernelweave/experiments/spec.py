@@ -373,7 +373,8 @@ def _chosen(path: Path, what: str, wanted: Iterable[str] | None, known: tuple[st
     folded = {name.casefold(): name for name in known}
     unknown = [name for name in wanted if name.casefold() not in folded]
     if unknown:
-        msg = f"{path} has no {what} {unknown[0]!r} under this preset: choose of {', '.join(known)}."
+        cure = f"choose of {', '.join(known)}" if known else f"it has no {what} at all, so give none"
+        msg = f"{path} has no {what} {unknown[0]!r} under this preset: {cure}."
         raise InvalidInputError(msg)
     kept = {folded[name.casefold()] for name in wanted}
     return tuple(name for name in known if name in kept)
