@@ -77,6 +77,20 @@ def test_the_machine_has_some_memory():
     assert available_memory() > 2**20
 
 
+def test_a_small_fit_is_not_refused_where_the_machine_reports_hardly_any_memory(monkeypatch):
+    monkeypatch.delenv("KERNELWEAVE_MEMORY", raising=False)
+    monkeypatch.setattr("kernelweave.memory._left", lambda: iter([10**9, -5]))
+    assert available_memory() == 2**28
+    assert (
+        WeaveClustering(2, random_state=0).fit(X).solver_.reason.endswith("few enough to compare each with all others")
+    )
+    assert check_memory(2**28, what="A kernel", advice="relax") is None
+    with pytest.raises(NotEnoughMemoryError, match=r"more than the 0\.25 GiB available: relax"):
+        check_memory(2**28 + 1, what="A kernel", advice="relax")
+    monkeypatch.setattr("kernelweave.memory._left", lambda: iter([]))
+    assert available_memory() is None
+
+
 def test_the_limit_can_be_given(monkeypatch):
     monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
     assert available_memory() == 1_000_000

@@ -13,20 +13,21 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 __all__ = ["LIMIT", "available_memory", "check_memory", "gib"]
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
-_SMALL = 2**28  # bytes: the machine is not asked for less
+_SMALL = 2**28  # bytes that are taken to be there: what the machine says is too rough to refuse less
 
 
 def available_memory(need: float = math.inf) -> int | None:
     """Return the bytes that can still be allocated, None where the system does not say, or for a small need.
 
-    The least of what the machine and its control group leave; the environment variable KERNELWEAVE_MEMORY, in bytes,
-    takes their place.
+    The least of what the machine and its control group leave, but 256 MiB at least, since caches may count as used; the
+    environment variable KERNELWEAVE_MEMORY, in bytes, takes their place.
     """
     if given := os.environ.get(LIMIT):
         return _bytes(given)
     if need <= _SMALL:
         return None
-    return min(_left(), default=None)
+    left = min(_left(), default=None)
+    return None if left is None else max(left, _SMALL)
 
 
 def _bytes(given: str) -> int:
