@@ -1,11 +1,14 @@
 """The command line answers at once."""
 
+import inspect
 import subprocess
 import sys
 
 import pytest
+import typer
 
 from kernelweave.cli import COMMANDS
+from kernelweave.kernels import RECIPES
 
 HEAVY = ("sklearn", "scipy", "pandas", "matplotlib", "numpy", "jinja2")
 
@@ -26,6 +29,26 @@ except SystemExit as left:
     assert not left.code
 """
     assert imported(program).endswith("[]\n")
+
+
+def functions():
+    """Return every function that runs a command, with the words that call it."""
+    for name, command in COMMANDS.items():
+        if isinstance(command, typer.Typer):
+            for one in command.registered_commands:
+                yield f"{name} {one.name or one.callback.__name__}", one.callback
+        else:
+            yield name, command
+
+
+@pytest.mark.parametrize(("words", "function"), [pytest.param(*pair, id=pair[0]) for pair in functions()])
+def test_the_help_ends_with_an_example(words, function):
+    assert inspect.getdoc(function).split("\n\n")[-1].startswith(f"kernelweave {words}")
+
+
+def test_the_recipes_of_kernels_are_listed_in_the_help(run):
+    listed = " ".join(run("cluster", "--help")[1].replace("│", " ").split())
+    assert all(recipe in listed for recipe in (*RECIPES, "mixed"))
 
 
 def test_the_package_itself_imports_nothing_heavy():

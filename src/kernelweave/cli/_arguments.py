@@ -146,7 +146,8 @@ Kernels = Annotated[
     str | None,
     typer.Option(
         metavar="RECIPE",
-        help="released-12, released-7, printed-12, printed-7, or mixed, which fills missing cells too.",
+        help="released-12, released-7, printed-12, printed-7, gaussian-4, or mixed, which also fills missing cells; "
+        "chosen by the columns if not given.",
     ),
 ]
 Method = Annotated[str, typer.Option(help="weave, the practical default, smkl, the paper's method, or a plugin.")]

@@ -61,7 +61,10 @@ def _limits(option: str, text: str | None, least: int) -> tuple[int, int | None]
 
 @app.command()
 def fetch(names: _Names = None, data_dir: _DataDir = None) -> None:
-    """Download data sets, or verify the checksums of files in your folder."""
+    """Download data sets, or verify the checksums of files in your folder.
+
+    kernelweave datasets fetch msrcv1
+    """
     from kernelweave.datasets import dataset_info, list_datasets
 
     for name in names or list_datasets()[:_PAPER]:
@@ -81,7 +84,10 @@ def _place(info: DatasetInfo, data_dir: Path | None) -> str:
 
 @app.command()
 def info(name: _Name) -> None:
-    """Show the shape, source, licence, preprocessing and citation of a data set."""
+    """Show the shape, source, licence, preprocessing and citation of a data set.
+
+    kernelweave datasets info msrcv1
+    """
     from kernelweave.datasets import dataset_info
 
     found = dataset_info(name)

@@ -27,7 +27,10 @@ def demo(
     force: option.Force = False,
     quiet: option.Quiet = False,
 ) -> None:
-    """Cluster scikit-learn's digits with twelve kernels, then classify them from a few labels; write two reports."""
+    """Cluster scikit-learn's digits with twelve kernels, then classify them from a few labels; write two reports.
+
+    kernelweave demo --out demo
+    """
     from kernelweave.cli._report_content import need_report_packages
 
     need_report_packages()

@@ -40,6 +40,8 @@ def reproduce(
     """Run an experiment of the paper, or your own, and write its rows and tables.
 
     Finished tasks are kept: after a crash or Ctrl-C, the same command resumes the run.
+
+    kernelweave reproduce table2 --preset quick
     """
     from kernelweave.cli._ending import INTERRUPTED, TERMINATED, Terminated
     from kernelweave.cli._progress_bar import ProgressBar
