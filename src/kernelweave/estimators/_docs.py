@@ -132,6 +132,8 @@ kernel_names_ : tuple of str
 view_names_, view_shares_, kernel_views_
     The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
+sample_names_ : array of shape (n_samples,) or None
+    The names of the samples, from the index of the tables; None if no table has an index that names them.
 readings_ : dict
     How each table was read, by its name: columns, categories, missing cells, what was left out. One table is
     called "X"; one that is not mixed is not listed.
@@ -207,6 +209,8 @@ kernel_names_ : tuple of str
 view_names_, view_shares_, kernel_views_
     The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
+sample_names_ : array of shape (n_samples,) or None
+    The names of the samples, from the index of the tables; None if no table has an index that names them.
 readings_ : dict
     How each table was read, by its name: columns, categories, missing cells, what was left out. One table is
     called "X"; one that is not mixed is not listed.
