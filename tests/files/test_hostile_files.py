@@ -252,11 +252,11 @@ def test_names_and_widths_of_views_must_be_as_many(saved, tmp_path):
     [
         ({"sep": "::"}, "the separator of its files is '::', which is not one character"),
         ({"decimal": ",", "thousands": ","}, "are both ','"),
-        ({"decimal": "x"}, "'decimal' of its FileReading is of type str, which it cannot be"),
-        ({"types": ".csv"}, "'types' of its FileReading is of type str, which it cannot be"),
-        ({"drop": {"$tuple": [1]}}, "'drop' of its FileReading is of type tuple, which it cannot be"),
-        ({"transpose": "yes"}, "'transpose' of its FileReading is of type str, which it cannot be"),
-        ({"limits": "any"}, "'limits' of its FileReading is of type str, which it cannot be"),
+        ({"decimal": "x"}, "'decimal' of its FileReading is of type str, which is not allowed"),
+        ({"types": ".csv"}, "'types' of its FileReading is of type str, which is not allowed"),
+        ({"drop": {"$tuple": [1]}}, "'drop' of its FileReading is of type tuple, which is not allowed"),
+        ({"transpose": "yes"}, "'transpose' of its FileReading is of type str, which is not allowed"),
+        ({"limits": "any"}, "'limits' of its FileReading is of type str, which is not allowed"),
         ({"path": "/etc/passwd"}, "'path' is not an attribute of a FileReading"),
     ],
 )

@@ -174,7 +174,7 @@ def _decode_texts(value: _Tree, arrays: list[Array]) -> Array:
         raise BadFileError(msg)
     data, steps = letters.tobytes(), [0, *ends.tolist()]
     if steps[-1] != len(data) or any(a > b for a, b in pairwise(steps)):
-        msg = "the texts of an array are not as long as it says."
+        msg = "the positions where the texts of an array end do not fit its bytes."
         raise BadFileError(msg)
     texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(steps)]
     return np.array([*texts, None], dtype=object)[:-1].reshape(value["shape"])
@@ -226,8 +226,10 @@ def _decode_object(value: _Tree, arrays: list[Array]) -> Any:
     name = value["$object"]
     cls = _exported(name)
     given = {field: decode(part, arrays) for field, part in value["fields"].items()}
-    if hasattr(cls, "__saved__") and set(given) != set(_saved_attributes(cls)):
-        msg = f"a {name} in it does not have the attributes of one."
+    if hasattr(cls, "__saved__") and (odd := set(given) ^ set(_saved_attributes(cls))):
+        first = min(odd)
+        problem = "has an unknown attribute" if first in given else "lacks the attribute"
+        msg = f"a {name} in it {problem} {first!r}."
         raise BadFileError(msg)
     check_declared(cls, given)
     if not hasattr(cls, "__saved__"):

@@ -38,7 +38,7 @@ def check_declared(cls: type, values: Mapping[str, object]) -> None:
             msg = f"{name!r} is not an attribute of a {cls.__name__}."
             raise BadFileError(msg)
         if not _fits(value, hints[name]):
-            msg = f"{name!r} of its {cls.__name__} is {_kind(value)}, which it cannot be."
+            msg = f"{name!r} of its {cls.__name__} is {_kind(value)}, which is not allowed."
             raise BadFileError(msg)
 
 

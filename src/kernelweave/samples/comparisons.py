@@ -206,7 +206,7 @@ def _fit_distances(table: Table, view: str) -> tuple[Placement, dict[str, Table]
     values, vectors = linalg.eigh(B)
     keep = values > max(_RANK * values[-1], -values[0], 0.0)
     if not keep.any():
-        msg = f"The distances of view {view!r} are all 0, or not like any distances between points: leave it out."
+        msg = f"The distances of view {view!r} are all 0, or no points have distances like these: leave it out."
         raise InvalidInputError(msg)
     left_out = float(np.abs(values[~keep]).sum() / np.abs(values).sum())
     roots = np.sqrt(values[keep])[::-1]
