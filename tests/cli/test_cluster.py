@@ -78,7 +78,7 @@ def test_why_a_number_was_chosen_is_in_the_json_too(run, csv):
 
 def test_clusters_that_do_not_stand_out_are_doubted_where_they_are_printed(run, csv, tmp_path):
     pd.DataFrame(np.random.default_rng(0).normal(size=(150, 6))).to_csv(tmp_path / "noise.csv", index=False)
-    doubt = "The clusters hardly stand out from what samples without any structure give"
+    doubt = "The clusters hardly stand out from those of samples without structure"
     code, out, _ = run("cluster", tmp_path / "noise.csv", "-k", 3)
     assert code == 0
     assert doubt in out

@@ -28,7 +28,7 @@ def generator(random_state: np.random.RandomState) -> np.random.Generator:
 
 
 class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
-    """Clusters the samples that it sees through one kernel or several."""
+    """Clusters samples that are compared by one kernel or several."""
 
     _fitted_always = (*KernelModel._fitted_always, "labels_")
 

@@ -82,11 +82,11 @@ class AASC(SpectralClusterer):
 
     Notes
     -----
-    An affinity that is nearly the identity has the Laplacian 0, so it wins all weight and its eigenvectors are noise:
-    on the twelve kernels of "released-12" the positive scheme ends there. Its clusters then change with rounding: with
-    the order of the samples, their unit and their precision. Leave out Gaussians with t <= 0.1, and nothing of this
-    changes them. The published figures are those of the released program, and depend on the start of its root finder;
-    they are not reached on every data set.
+    An affinity that is nearly the identity has the Laplacian 0, so it gets all the weight, and its eigenvectors are
+    noise: on the twelve kernels of "released-12" the positive scheme ends there. Its clusters then change with
+    rounding: with the order of the samples, their unit and their precision. Leave out Gaussians with t <= 0.1, and
+    nothing of this changes them. The published figures are those of the released program, and depend on the start of
+    its root finder; they are not reached on every data set.
 
     References
     ----------

@@ -23,7 +23,7 @@ def neighbour_ridge(D: Matrix, k: int) -> float:
     """γ = mean_i (k d_{i,k+1} - Σ_{h<=k} d_ih)/2, with which a sample has about k neighbours; positive."""
     gaps, _, _ = neighbour_gaps(D, k)
     gamma = float(gaps.mean()) / 2
-    # equal distances have no gap to measure: any ridge that is small compared with them will do
+    # if all distances are equal, there is no gap, and any ridge that is small compared with them can be used
     return gamma if gamma > 0 else float(D.mean() * np.finfo(D.dtype).eps) or 1.0
 
 
@@ -53,7 +53,7 @@ def view_weights(D: Matrix, S: Matrix) -> Vector:
     if len(D) == 1:
         return np.ones(1, dtype=D.dtype)
     costs = np.einsum("vij,ij->v", D, S)
-    # a view in which neighbours coincide costs nothing: without a floor its weight would be infinite
+    # a view in which neighbours coincide has cost 0, and without a lower bound an infinite weight
     floor = np.finfo(D.dtype).eps * D.sum(axis=(1, 2)).max() or np.finfo(D.dtype).tiny  # all samples may coincide
     return np.asarray(1 / (2 * np.sqrt(np.maximum(costs, floor))))
 

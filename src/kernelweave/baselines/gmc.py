@@ -226,8 +226,8 @@ def unified_graph(D: Matrix, c: int, *, k: int, max_iter: int) -> UnifiedGraph:
 def graph_start(D: Matrix, k: int) -> Matrix:
     """Return the mean over the views of s_ij = (d_{i,k+1} - d_ij) / (k d_{i,k+1} - Σ_{h<=k} d_ih), the k nearest of i.
 
-    A view in which the nearest samples of i are equally near tells nothing of i and is left out for it, unless every
-    view is like that: then it is the first view that counts.
+    A view in which the nearest samples of i are equally near has no information about i and is left out for it. If this
+    holds for every view, the first one is used.
     """
     U = np.zeros(D.shape[1:])
     told = np.zeros(len(U))

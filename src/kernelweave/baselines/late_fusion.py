@@ -19,7 +19,7 @@ __all__ = ["Fused", "LateFusion", "fuse_partitions", "fused_rows", "fusion_weigh
 
 
 class LateFusion(UnitKernelClusterer):
-    r"""Clusters from the partitions of single kernels, which are rotated, weighted and turned into labels in one go.
+    r"""Clusters from the partitions of single kernels, which are rotated, weighted and turned into labels jointly.
 
     .. math:: \max_{Y, C, W, \beta}\ \mathrm{Tr}\left( C^\top Y^\top \sum_m \beta_m H_m W_m \right)
 
@@ -32,7 +32,7 @@ class LateFusion(UnitKernelClusterer):
 
     It is good for many kernels or views of moderate size: after one partial eigendecomposition per kernel,
     :math:`O(n^3)` in dense algebra, an iteration costs :math:`O(n c^2)` per kernel only, and there is nothing to tune.
-    It sees only the leading eigenvectors of every kernel: what no single kernel shows, it cannot find.
+    It uses only the leading eigenvectors of every kernel, so it cannot find clusters that no single kernel shows.
 
     Parameters
     ----------

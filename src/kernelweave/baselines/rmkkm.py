@@ -34,7 +34,7 @@ class RMKKM(KernelClusterer):
     .. math:: \min_{z, m, w}\ \sum_i \sqrt{ \sum_m w_m \| \phi_m(x_i) - m_{z_i}^{(m)} \|^2 }
               \quad \text{s.t. } \sum_m w_m^\gamma = 1,\ w \ge 0.
 
-    Distances are not squared, so that a sample far from every centre pulls no harder than others (the l2,1 norm).
+    Distances are not squared, so that a sample far from every centre has no more influence than others (the l2,1 norm).
     Centres are weighted means of their samples; weights and centres both minimise a majoriser of the objective.
 
     Parameters

@@ -20,7 +20,7 @@ _ROUNDING = 0.01  # of λG in float32: the nuclear norm of the codes has weight 
 
 
 class S2LRR(SelfExpressiveClassifier):
-    r"""Classes from a few labels and a graph of low-rank codes: who helps to express whom, learned with the labels.
+    r"""Classes from a few labels and a graph of low-rank codes, which are learned together with the labels.
 
     .. math:: \min_{C, F}\ \|C\|_* + \alpha \sum_{ij} |C_{ij}| \tfrac{1}{2} \|f_i - f_j\|^2
               + \tfrac{\lambda}{2} \|X - XC\|_F^2 \quad \text{s.t. } \mathrm{diag}\, C = 0,\ F_l = Y_l,

@@ -13,7 +13,7 @@ __all__ = ["S3R"]
 
 
 class S3R(SelfExpressiveClassifier):
-    r"""Classes from a few labels and a graph of sparse codes: who helps to express whom, learned with the labels.
+    r"""Classes from a few labels and a graph of sparse codes, which are learned together with the labels.
 
     .. math:: \min_{C, F}\ \|C\|_1 + \alpha \sum_{ij} |C_{ij}| \tfrac{1}{2} \|f_i - f_j\|^2
               + \tfrac{\lambda}{2} \|X - XC\|_F^2 \quad \text{s.t. } \mathrm{diag}\, C = 0,\ F_l = Y_l,

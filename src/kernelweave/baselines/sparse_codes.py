@@ -190,7 +190,7 @@ def _active_set(lassos: _Lassos, c: Matrix, slack: float, max_iter: int) -> tupl
             return solution, n_iter
         lassos, c, E, V, left = lassos.take(unsolved), c[unsolved], E[unsolved], V[unsolved], left[unsolved]
         sign = np.sign(c)
-        # where the support has its values, the entry outside that violates optimality most joins it
+        # once the values on the support are optimal, the entry outside it that violates optimality most is added
         ready = np.flatnonzero(np.where(sign != 0, V, 0).max(axis=1) <= slack)
         joins = np.where(sign[ready] == 0, V[ready], -1).argmax(axis=1)
         sign[ready, joins] = np.sign(E[ready, joins])

@@ -67,7 +67,7 @@ def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
 
 
 def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside: Beside) -> None:
-    """Print the sizes of the clusters or classes, how far classes can be trusted, and the paths of the files."""
+    """Print the sizes of the clusters or classes, the accuracy on hidden labels, and the paths of the files."""
     import numpy as np
 
     labels = labels_of(model).astype(str)
@@ -107,7 +107,7 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
 
 
 def _sentences(model: BaseEstimator) -> list[str]:
-    """Return why there are so many clusters, whether to doubt them, and how the samples were scaled."""
+    """Return why there are so many clusters, a warning if they are not clear, and how the samples were scaled."""
     from kernelweave.report._words import clarity_words
     from kernelweave.samples.scaling import scaling_words
 

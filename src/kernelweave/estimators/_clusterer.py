@@ -53,7 +53,7 @@ class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return self._labels_of(self._answers(X))
 
     def predict_proba(self, X: SamplesLike) -> Matrix:
-        """Return how far every sample belongs to every cluster: `membership_` of training samples, votes for new ones.
+        """Return how far every sample belongs to every cluster: `membership_` of training samples, else by neighbours.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ kernel : kernel, str or callable, default=None
 """,
     "scale": """
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
-    What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
+    How the samples are scaled before the kernels are computed: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" takes the
     directions of the rows (rows keep their length where a table has fewer than ten columns), or the z-scores of the
     columns where few of them have most of the size of the rows, and `scaling_` says what it took and why; with the
@@ -44,7 +44,7 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     "n_neighbors": """
 n_neighbors : int, "auto" or "all", default="auto"
     How many entries each row of the last graph keeps before it is made symmetric: the strongest, compared as
-    cosines S_ij / √(S_ii S_jj), and those that hold its parts together. Labels are inferred on these. "all" keeps
+    cosines S_ij / √(S_ii S_jj), and those that connect its parts. Labels are inferred on these. "all" keeps
     every entry, as the paper does: half of all pairs are then joined, and with few labels every sample gets nearly
     the same scores. "auto" is 15, and "all" with the schemes "released" and "printed".
 """,
@@ -57,9 +57,9 @@ beta : float, default=None
     Weight of the distance between the kernels and their consensus, as the paper defines it. What a value means
     depends on n_samples: prefer `relative_beta`.
 relative_beta : float, default=None
-    The same weight free of scale: `beta` times the sum of the weights w at the mean of the kernels. K then moves
-    from the weighted mean of the kernels by about 1 / (2 relative_beta) times the residual of the graph. Give
-    `beta` or `relative_beta`, not both; with neither it is 30.
+    The same weight in a unit that does not depend on n_samples: `beta` times the sum of the weights w at the mean of
+    the kernels. K then moves from the weighted mean of the kernels by about 1 / (2 relative_beta) times the residual of
+    the graph. Give `beta` or `relative_beta`, not both; with neither it is 30.
 """,
     "gamma": """
 gamma : float, default={gamma}
@@ -97,8 +97,8 @@ random_state : int, RandomState or None, default=None
 """,
     "run": """
 n_jobs : int or None, default=None
-    Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples, where more would mostly wait for each
-    other, and else leaves them as they are; -1 takes every core.
+    Threads of BLAS and OpenMP during `fit`: None takes one below 2000 samples, where more are no faster, and
+    does not change them otherwise; -1 takes every core.
 verbose : int, default=0
     1 writes the scaling and a line per iteration to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None
@@ -112,7 +112,7 @@ membership_ : array of shape (n_samples, n_clusters)
 confidence_ : array of shape (n_samples,)
     The membership of every sample in its own cluster.
 margin_ : array of shape (n_samples,)
-    The same less the largest membership in another cluster.
+    `confidence_` minus the largest membership in another cluster.
 """,
     "classes": """
 classes_ : array of shape (n_classes,)
@@ -160,7 +160,7 @@ n_features_in_ : int
 """,
     "weave_samples": """
 scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
-    What happens to the samples before the kernels see them: rows at unit length ("unit"), columns standardised and
+    How the samples are scaled before the kernels are computed: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" compares
     samples in two versions, their directions and their z-scores, {versions} The solvers "local" and "landmark"
     take directions, or z-scores where few columns have most of the size of the rows. Rows keep their length where
@@ -183,8 +183,8 @@ n_neighbors : int or "auto", default="auto"
 """,
     "solver": """
 solver : {{"auto", "dense", "local", "landmark"}} or solver, default="auto"
-    How the graph is woven. "dense": from n x n kernels, up to some thousand samples. "local": every
-    sample against its nearest neighbours only, up to about a million samples. "landmark": through a few
+    How the graph is built. "dense": from n x n kernels, up to some thousand samples. "local": every
+    sample is compared with its nearest neighbours only, up to about a million samples. "landmark": through a few
     landmarks, linear in n and in one pass over the data. "auto" takes the first of these that fits the samples,
     the other parameters and the memory; `solver_` says which, and why. A solver object sets parameters of its own:
     ``Local(n_candidates=30)``, ``Landmark(n_landmarks=500)`` from `kernelweave`. What a solver does not support
@@ -192,8 +192,8 @@ solver : {{"auto", "dense", "local", "landmark"}} or solver, default="auto"
 """,
     "weave_run": """
 n_jobs : int or None, default=None
-    Threads of BLAS and OpenMP during `fit`{processes}: None takes one below 2000 samples, where more would mostly
-    wait for each other, and else leaves them as they are; -1 takes every core.
+    Threads of BLAS and OpenMP during `fit`{processes}: None takes one below 2000 samples, where more are no faster, and
+    does not change them otherwise; -1 takes every core.
 verbose : int, default=0
     1 writes what was chosen and found to the standard error stream.
 dtype : {{None, "float32", "float64"}}, default=None
@@ -235,7 +235,7 @@ n_features_in_ : int
 _TASKS = {
     "clusters": {
         "graph": '"ridge", and neighbours as well in z-scores and where columns are few',
-        "versions": "and trusts the one more whose clusters are more stable.",
+        "versions": "and gives more weight to the one whose clusters are more stable.",
         "neighbors": '10 and 15, and 10 and 30 with weights by shared neighbours; 5 and 15 for "knn", and 10 and\n'
         '    20 with such weights for two or three columns; 10 for "both" and for the solver "local".',
     },

@@ -70,7 +70,7 @@ RIDGE = Number(Real, 0, 1e15, closed="right")  # added to kernels, in single pre
 
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]
-    """A model that sees its samples through one kernel (`kernel`) or several (`kernels`)."""
+    """A model of samples that are compared by one kernel (`kernel`) or several (`kernels`)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [AT_LEAST_ONE],

@@ -158,7 +158,7 @@ class LearnedClusterer(GraphClusterer):
         model = GraphModel(
             joiner,
             coordinates,
-            # no votes: on a dense graph every sample has one, and large clusters would win
+            # not by neighbours: on a dense graph these are all samples, and most of them are in large clusters
             centres=Centres(means, sizes),
             seen=given.seen,
             distributions=M,

@@ -42,7 +42,7 @@ class SMKLClustering(LearnedClusterer):
 
     Attributes
     ----------
-    %(memberships: how=by the votes of its neighbours and by its place in the embedding.)
+    %(memberships: how=by the clusters of its neighbours and by its place in the embedding.)
     %(weights_of_the_model: weights=w of the paper; `kernel_shares_` is the same scaled to sum to one.)
     %(solution: width=n_clusters | embedding=The eigenvectors P that k-means clustered.)
 
@@ -133,7 +133,7 @@ class KGLClustering(LearnedClusterer):
 
     Attributes
     ----------
-    %(memberships: how=by the votes of its neighbours and by its place in the embedding.)
+    %(memberships: how=by the clusters of its neighbours and by its place in the embedding.)
     %(weights_of_the_model: weights=of the kernel, which is one.)
     %(solution: width=n_clusters | embedding=The eigenvectors P that k-means clustered.)
 
@@ -210,7 +210,7 @@ class PMKLClustering(LearnedClusterer):
 
     Attributes
     ----------
-    %(memberships: how=by the votes of its neighbours and by its place in the embedding.)
+    %(memberships: how=by the clusters of its neighbours and by its place in the embedding.)
     %(weights_of_the_model: weights=θ of the paper, whose roots sum to one; `kernel_shares_` is θ scaled to sum to one.)
     %(solution: width=n_clusters | embedding=The eigenvectors P that k-means clustered.)
 

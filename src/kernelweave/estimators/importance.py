@@ -102,9 +102,9 @@ def view_importance(
     fraction: float = 0.8,
     random_state: RandomStateLike = None,
 ) -> ViewImportance:
-    """Tell which views a model relies on, how sure that is, and what happens without each.
+    """Measure how much a model depends on each view, and how much this varies over subsets of the samples.
 
-    A share says how near the kernels of a view are to the consensus, not how useful the view is: read it beside what
+    A share says how near the kernels of a view are to the consensus, not how useful the view is: compare it with the
     changes when the view is left out. The model is fitted `1 + n_resamples + n_views` times.
 
     Parameters
@@ -114,8 +114,8 @@ def view_importance(
     X : Views, dict or list of tables, or one table if the model has the parameter `views`
         As in the model's `fit`.
     y : array of shape (n_samples,), optional
-        For a classifier the labels that it is fitted on. For a clusterer classes to score by, which it does not see;
-        samples whose label is missing (-1, None, NaN or an empty text) do not count.
+        For a classifier the labels that it is fitted on. For a clusterer, classes to score by, which are not used in
+        the fit; samples whose label is missing (-1, None, NaN or an empty text) do not count.
     n_resamples : int, default=10
         How many random parts of the samples the shares are learned on again.
     fraction : float, default=0.8

@@ -23,7 +23,7 @@ __all__ = ["smkl_path"]
 
 _Model = TypeVar("_Model", bound=LearnedClusterer | LearnedClassifier)
 
-# outermost first; from stiff to loose, so that a solution is always a sound start for the next setting
+# outermost first; from strong to weak regularisation, so that each solution is a good start for the next setting
 _ORDER = {"gamma": -1, "beta": -1, "relative_beta": -1, "alpha": 1}
 
 
@@ -32,9 +32,8 @@ def smkl_path(
 ) -> Iterator[_Model]:
     """Yield the model fitted with every combination of parameters, the kernels built once and starts warm.
 
-    The settings come in the order in which neighbours help each other: gamma and beta from large to small, alpha from
-    small to large. A setting whose warm start fails or does not converge is solved again from a cold start, so that no
-    setting is lost for being on a path.
+    The settings come in the order that makes warm starts most useful: gamma and beta from large to small, alpha from
+    small to large. A setting whose warm start fails or does not converge is solved again from a cold start.
 
     Parameters
     ----------

@@ -66,9 +66,9 @@ class WeaveClustering(GraphClusterer):
 
     with :math:`g = \gamma\,\mathrm{Tr}(K)/n`. These are the steps of SMKL without their loop. It is not known which
     scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
-    versions of the samples are compared, with four to eight graphs each, and every graph is clustered in five ways. A
-    graph counts by how well its five partitions agree (the eighth power of their mean adjusted Rand index), and the
-    clusters are what all partitions agree on, by average linkage of their weighted co-association.
+    versions of the samples are compared, with four to eight graphs each, and every graph is clustered in five ways. The
+    weight of a graph is the share of its version times the eighth power of the mean adjusted Rand index of its five
+    partitions. All partitions are merged by average linkage of their weighted co-association.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class WeaveClustering(GraphClusterer):
         samples without structure, or the number that different graphs agree on, up to 50 and n_samples / 8. With one to
         nine columns, it is the largest number of clusters that have valleys of density between them, or the number of
         Gaussian clusters of one shape, if these describe the samples better than clusters of different shapes. It is 1
-        if no structure is found. `cluster_evidence_` shows what spoke for each number; `docs/label-free.md` how far off
-        to expect it.
+        if no structure is found. `cluster_evidence_` has the evidence for each number; `docs/label-free.md` tells how
+        far off the number is on known data sets.
     %(kernels: default=auto)
     %(weave_samples: task=clusters)
     embedding : {"auto", "merged", "raw", "soft", "unit", "commute"}, default="auto"
@@ -106,7 +106,7 @@ class WeaveClustering(GraphClusterer):
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence
-        If n_clusters is "auto": what spoke for each number.
+        If n_clusters is "auto": the evidence for each number.
     %(woven: pieces=: the sum of all graphs by their weights)
     embedding_ : array of shape (n_samples, n_components)
         Eigenvectors of `graph_`, as `embedding` says; as they are if several embeddings were merged.
@@ -262,8 +262,8 @@ class WeaveClassifier(GraphClassifier):
         above), or by local and global consistency ("lgc", after Zhou et al., 2004),
         :math:`(I - 0.99 D^{-1/2} S D^{-1/2}) P = Y`, the labels of all classes with the same mass, which holds up
         better with a handful of labels among many samples. "auto": harmonic scores, balanced so that with few labels
-        their number and position do not decide between the classes; "lgc" with the solver "landmark", and with "local"
-        if fewer than one sample in 50 is labelled.
+        the classes depend less on the number and position of the labels; "lgc" with the solver "landmark", and with
+        "local" if fewer than one sample in 50 is labelled.
     %(solver)
     random_state : int, RandomState or None, default=None
         With "local" and "landmark": seed of the rows that kernels are weighed on, of neighbours and landmarks.

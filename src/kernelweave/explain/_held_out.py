@@ -49,9 +49,9 @@ def held_out_test(
 ) -> HeldOut:
     """Fit the model without a part of the columns, and test these columns against the groups it finds, for all parts.
 
-    The groups that a column is tested against did not see it, so that under the hypothesis that the column is
-    independent of all others its ranks are exchangeable. The clusters of a fit are matched to the reported ones, whose
-    choice has seen the column: the p-values are multiplied by the number of clusters to allow for any choice.
+    A column is tested against groups that were found without it. So if the column is independent of all others, its
+    ranks are exchangeable. The clusters of a fit are matched to the reported ones, which do depend on the column: the
+    p-values are multiplied by the number of clusters to allow for any match.
     """
     names, codes = groups
     parts = _parts(columns, n_splits, rng)

@@ -1,4 +1,4 @@
-"""How far the classes of a classifier can be trusted: cross-validation over the labels that were given."""
+"""The accuracy of a classifier: cross-validation over the labels that were given."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def read_archive(path: Path) -> tuple[dict[str, Any], list[Array]]:
         msg = f"{path.name} cannot be loaded: {error}"
         raise BadFileError(msg) from None
     except (OSError, MemoryError) as error:
-        # of the file system: not permitted, a disk that fails; but a position that cannot be is the file's
+        # an error of the file system, such as no permission, is raised; EINVAL is a position that a damaged file gives
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise _broken(path, error) from error

@@ -19,9 +19,9 @@ __all__ = ["replacing"]
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file in the folder of `path`, which replaces `path` when the block ends without an error.
 
-    Several threads or processes may write to one path: each has a temporary file of its own, and the last one to
-    finish wins. A file that is replaced keeps its mode; a new one has that of the umask. What was written is on the
-    disk before it gets its name, and so is the name when the block has ended.
+    Several threads or processes may write to one path: each has a temporary file of its own, and the file of
+    the last one to finish is kept. A file that is replaced keeps its mode; a new one has that of the umask. The
+    contents are synced to the disk before the file is renamed, and so is the new name at the end of the block.
     """
     mode = _mode(path)
     if not path.parent.is_dir():

@@ -77,7 +77,8 @@ def recipe(name: str, n_columns: int | None = None) -> KernelBank:
         paper's text: Gaussians exp(-d²/(t d_max²)) and polynomials, divided by d_max², the largest squared
         distance between two samples. Twelve kernels are the clustering set, seven the classification set.
         "gaussian-4" has the released Gaussians with t = 0.01, 0.05, 0.1 and 1 only. "auto" is "gaussian-4" for fewer
-        than ten columns, whose directions say little, and "released-12" for more, and for tables with categories.
+        than ten columns, whose directions carry little information, and "released-12" for more, and for tables with
+        categories.
     n_columns : int, optional
         The number of columns of the samples, which "auto" needs.
 
@@ -120,7 +121,7 @@ class Mixed:
     """Kernels for mixed tables: ``kernels=Mixed(...)``, or ``kernels="mixed"`` for the defaults.
 
     Every data frame is read as a mixed table, also one of numbers only: columns are told apart by kind, missing cells
-    are filled, columns of numbers are standardised, and columns that tell nothing (constants, ids, free text, and
+    are filled, columns of numbers are standardised, and columns without information (constants, ids, free text, and
     categories that are related to no other column) are left out with a warning. The numbers and the categories are two
     views, each with its own kernels and its own share.
 
@@ -129,10 +130,10 @@ class Mixed:
     numbers : str, KernelBank, kernel, list or dict of kernels, default="auto"
         The kernels of the numbers, and of tables that are not data frames; "auto" as in `recipe`.
     categories : str, KernelBank, kernel, list or dict of kernels, default=None
-        The kernels of the categories, which they see as columns of 0 and 1. None is eight kernels: `Overlap` and
+        The kernels of the categories, which are columns of 0 and 1. None is eight kernels: `Overlap` and
         `RareOverlap` to several powers, and Gaussians of the number of columns in which two samples differ.
     kinds : dict of column name to kind, default=None
-        The kinds of columns that are not told rightly by themselves: "number", "boolean", "category", "date",
+        The kinds of columns whose kind is not recognised correctly: "number", "boolean", "category", "date",
         "duration", "left out", "ordered" (of a type with an order), or a list of ordered categories, lowest first.
         A column of a given kind is never left out for being related to no other.
     standardize : bool, default=True

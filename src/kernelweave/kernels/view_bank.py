@@ -168,7 +168,8 @@ class ViewBank:
             if not (X.complete and training.complete):
                 a, (means, mean) = known.mean(axis=1, dtype=np.float64), self._training_means(v)
                 t, u = knowledge(X.present)[v], knowledge(training.present)[v]
-                # the values of samples that lack the view are linear in those of the kernels: sums can be spread
+                # filling in samples that lack the view is linear in the kernels, so the weighted sum can be filled in
+                # directly
                 sums = a[None], (q @ means)[None], np.atleast_1d(q @ mean)
                 known = np.asarray(spread(known[None], t, u, sums, known.dtype)[0])
             parts.append(known)

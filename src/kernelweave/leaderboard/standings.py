@@ -1,4 +1,4 @@
-"""Who stands where: means, ranks, wins and losses, and how far apart ranks must be to differ."""
+"""The ranking of methods: means, ranks, wins and losses, and how far apart ranks must be to differ."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
 
 
 def clarity_words(model: BaseEstimator) -> list[str]:
-    """Return a sentence that doubts the clusters as a whole, if they do not stand out."""
+    """Return a sentence that warns of clusters that do not stand out."""
     if getattr(model, "n_clusters_", 2) == 1 or getattr(model, "clarity_", 1.0) >= _CLEAR:
         return []  # of a single cluster, the evidence says why
     return [
-        "The clusters hardly stand out from what samples without any structure give: there may be no such groups, and "
-        "every confidence is low for this reason."
+        "The clusters hardly stand out from those of samples without structure: there may be no such groups. For this "
+        "reason every confidence is low."
     ]
 
 

@@ -51,7 +51,7 @@ SampleSet: TypeAlias = Views | Chunks | KernelStack
 
 _ONE_VIEW = ("X",)  # the name that `Views.of_table` gives
 _FEATURES = ("n_features_in_", "feature_names_in_", "column_names_")
-# by the bytes of a number: kernels are squares of samples, unless a model scales these first
+# the largest values allowed, by the bytes of a number: kernels square the samples, unless a model scales them first
 _LARGEST = {4: 1e9, 8: 1e75}
 _LARGEST_TO_SCALE = {4: 1e30, 8: 1e200}
 

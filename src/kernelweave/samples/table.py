@@ -138,7 +138,7 @@ def _as_array(thing: Any, name: str) -> Array:
 
 def is_frame(thing: object) -> bool:
     """Return whether this is a data frame in memory."""
-    # of the type: a lazy frame would have to find its columns first
+    # asked of the type, since a lazy frame would have to compute its columns
     return hasattr(type(thing), "columns") and not is_lazy(thing) and not sparse.issparse(thing)
 
 

@@ -35,16 +35,16 @@ __all__ = [
 Start: TypeAlias = Callable[[Problem, np.random.Generator, Workspace], State]
 Step: TypeAlias = Callable[[Problem, State, Workspace], State]
 Finish: TypeAlias = Callable[[Problem, State], State]
-# the change from one state to the next: 0 if S (and K) are the same arrays, nan if a new array is not finite
+# returns the change from one state to the next: 0 if S (and K) are the same arrays, nan if a new array is not finite
 Change: TypeAlias = Callable[[State, State], float]
-# of the iterations so far, the tolerance and the machine epsilon of the kernels: why to stop, or None to continue
+# takes the iterations so far, the tolerance and the machine epsilon of the kernels; returns why to stop, or None
 StopRule: TypeAlias = Callable[[Sequence[Record], float, float], Outcome | None]
 NeighborsLike: TypeAlias = int | Literal["auto", "all"]  # entries of a row of the last graph; "auto" is the version's
 GammaLike: TypeAlias = float | Literal["auto"]
 
 
 class Partition(Protocol):
-    """A k-means that reads the clusters off P."""
+    """A k-means that clusters the rows of P."""
 
     def __call__(self, P: Matrix, c: int, /, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:
         """Return the labels of the best of `n_init` partitions of the rows of P into c clusters."""
@@ -67,7 +67,7 @@ def unchanged(problem: Problem, state: State) -> State:
 
 
 def still_changing(state: State) -> Outcome:
-    """Return the outcome at max_iter of a scheme that can say no more about it."""
+    """Return the outcome at max_iter of a scheme that has no more specific one."""
     return Outcome.MAX_ITER
 
 

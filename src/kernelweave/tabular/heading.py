@@ -112,7 +112,7 @@ def _are_units(names: Sequence[str], own: Sequence[str]) -> bool:
 
 
 def _is_time(name: str, cell: str) -> bool:
-    """Return whether s or d below a name is a unit, since the name speaks of times."""
+    """Return whether s or d below a name is a unit, since the name is one of a time."""
     return cell in _OF_TIME and _TIME.search(name.lower()) is not None
 
 

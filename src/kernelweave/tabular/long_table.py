@@ -59,7 +59,7 @@ def widened(frame: pd.DataFrame, path: Path, options: ReadOptions) -> Widened | 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Id, variable and value of what may be a long table, and what speaks for it.
+    """Id, variable and value of what may be a long table, and the evidence for it.
 
     `share` is that of the pairs of id and variable which are there, `certain` tells whether the names say so, and
     `again` are the rows whose pair occurs before.
@@ -73,7 +73,7 @@ class _Found:
 
 
 def _as_long(frame: pd.DataFrame, names: list[str]) -> _Found | None:
-    """Return what speaks for a long table; None if it cannot be one."""
+    """Return the evidence for a long table; None if it cannot be one."""
     id, variable, value = names
     if frame[value].dtype.kind not in "iuf" or frame[variable].dtype.kind in "biufcmM" or frame[id].dtype.kind == "f":
         return None

@@ -38,7 +38,7 @@ class _Marks:
     point: str | None
     comma: str | None
     marked: tuple[str, ...]
-    grouped: bool = False  # whether only thousands, such as 5,040 beside 3,5, speak for the point
+    grouped: bool = False  # whether only thousands, such as 5,040 beside 3,5, are evidence for the point
 
 
 def file_style(

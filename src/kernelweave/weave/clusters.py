@@ -1,7 +1,7 @@
-"""From several graphs to clusters: the partitions of each, and what they agree on.
+"""From several graphs to clusters: the partitions of each, and the clusters of all partitions merged.
 
-A graph whose clusters depend on how they are read from it is not trusted: the weight of a graph is a power of the mean
-adjusted Rand index of its partitions. Letters: P the embedding, M memberships.
+Every graph is clustered in several ways. Its weight is a power of the mean adjusted Rand index of these partitions, so
+it is small if they differ. Letters: P the embedding, M memberships.
 """
 
 from __future__ import annotations

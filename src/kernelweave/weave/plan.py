@@ -131,7 +131,7 @@ class Clusters:
     eigenvalues : array
         The smallest ones of the Laplacian of the graph.
     evidence : ClusterEvidence or None
-        What spoke for each number of clusters, if it was chosen.
+        The evidence for each number of clusters, if it was chosen.
     clarity : Clarity or None
         How far the clusters stand out; None if the solver cannot tell.
     kernels : KernelShares

@@ -12,7 +12,8 @@ __all__ = ["centre"]
 def centre(K: Matrix) -> Matrix:
     """(I - 11'/n) K (I - 11'/n) for a symmetric K, in place; distances in the feature space do not change.
 
-    It keeps digits: a kernel 1 - d with small d has four digits of d in single precision, and all of them when centred.
+    This reduces rounding: a kernel 1 - d with small d has four digits of d in single precision, but all of them when
+    it is centred.
     """
     means = K.mean(axis=1, dtype=np.float64)
     K -= means[:, None].astype(K.dtype)

@@ -1,4 +1,4 @@
-"""How well the nearest samples predict labels, by which the parts of a consensus count where labels are known."""
+"""How well the nearest samples predict labels: with labels, the parts of a consensus are weighted by it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["nearest_agreement"]
 def nearest_agreement(D: Matrix, codes: Labels) -> float:
     """(a + 1) / (m + 2), a the number of the m samples whose nearest other one, by distances D, has the same code.
 
-    Samples that are the only one with their code tell nothing and do not count. Of several that are equally near, the
-    share that has the code counts. One right and one wrong sample are added, since few labels say little.
+    Samples that are the only one with their code are left out. Of several that are equally near, the share that has the
+    code counts. One right and one wrong sample are added, since the share is uncertain if there are few labels.
     """
     D = D.copy()
     np.fill_diagonal(D, np.inf)

@@ -1,4 +1,4 @@
-"""Trust in views: one whose kernels are related to those of no other view is noise as far as anyone can tell."""
+"""Trust in views: near 0 for a view whose kernels are related to those of no other view, which is probably noise."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kernelweave._types import Mask, Matrix, Tile, Vector
 __all__ = ["ViewRelations", "related", "standard_relation", "view_trust"]
 
 # In standard deviations of permuted samples, whose z is rarely above 3:
-_BELIEVED = 4.0  # a view is believed by half at this relation to another
-_EVIDENT = 6.0  # views are doubted by half if others are related by this much
+_BELIEVED = 4.0  # at this relation to another view, a view keeps at least half of its weight
+_EVIDENT = 6.0  # if others are related by this much, an unrelated view loses half of its weight
 _FLAT = 1e-10  # share of the second moment: less variance off the diagonal is rounding in single precision
 _LEAST_VIEWS = 3  # with two views that differ, it cannot be told which is noise
 

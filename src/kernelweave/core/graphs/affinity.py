@@ -50,8 +50,8 @@ GraphKind: TypeAlias = Literal["ridge", "knn", "both"]
 Kind: TypeAlias = Literal["ridge", "tuned"]
 
 SCALE_RANK = 7  # of the neighbour whose distance is a sample's own scale (Zelnik-Manor and Perona, 2004)
-# digits of norms, and relative difference below which the column decides: affinities are accurate to about 1e-12 in
-# double precision, and 1e-6 in single precision
+# by the bytes of a number: the digits to which norms are compared, and the relative difference below which affinities
+# are ties, broken by the column; affinities are accurate to about 1e-12 in double and 1e-6 in single precision
 _DIGITS_AND_TIE = {8: (9, 1e-7), 4: (5, 1e-5)}
 _BLOCK = 256  # rows at a time, so that no temporary array has the size of all affinities
 

@@ -42,7 +42,7 @@ TOL, _MAX_ITER = 1e-4, 30  # of filters that can be replaced by a factorisation
 _MAX_DEGREE = 60  # of such filters; graphs that need more, as those of few columns, have sparse factors
 _ARPACK_TOL = 1e-9
 _POWERS: dict[EmbeddingKind, float] = {"unit": 1.0, "soft": 0.5}  # of the norms that rows are divided by
-_QUANTILE = 0.8  # of the graphs: a gap that a fifth of them sees counts, since not every graph suits the data
+_QUANTILE = 0.8  # of the graphs: a gap in a fifth of them is enough, since not every graph suits the data
 _UNCONNECTED = 1e-6  # eigenvalue below which two parts are not connected at all, in units of the mean degree
 _SHIFT = 1e-4  # of the mean degree: large enough for a stable factorisation, small enough for fast convergence
 
@@ -175,7 +175,7 @@ def _ratios(values: Vector, numbers: Labels) -> Vector:
 def votes(S: Graph, labels: Labels, c: int) -> Matrix:
     """F = diag(d)^-1 W Y, W = S without its diagonal, d = W1: the share of each cluster in a sample's edge weights.
 
-    A sample without neighbours votes for its own cluster.
+    For a sample without neighbours it is 1 for its own cluster.
     """
     Y = np.eye(c, dtype=S.dtype)[labels]
     loops = S.diagonal()

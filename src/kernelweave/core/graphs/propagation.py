@@ -102,7 +102,7 @@ def consistent_scores(S: Graph, Y: Matrix, labelled: Mask) -> LabelScores:
     """F = (I - aN)^-1 Y diag(m)^-1, m_k ∝ Σ_i √d_i Y_ik, on the graph without its diagonal; known labels are kept.
 
     Far from all labels F_ik is √d_i times Σ_j √d_j Y_jk / m_k, up to a factor. Without m this is larger for a class
-    with more labels, which would win most samples where labels were drawn at random; with it all classes are alike.
+    with more labels, and most samples would get that class; with m it is the same for all classes.
     """
     known = np.where(labelled[:, None], Y, 0).astype(S.dtype)
     W = without_loops(S)
@@ -230,8 +230,8 @@ def balance(F: Matrix, of: Mask, n_labels: int) -> tuple[Vector, Vector]:
     """Return b and f of the balanced scores (F_ik - b_k) f_k, with b_k = min_i F_ik and f_k = m_k^-t.
 
     m_k is the mean of F_ik - b_k, t = 5 / (5 + labels per class), and i is one of the samples `of`. Harmonic functions
-    of few labels are nearly constant but close to the labels (Nadler, Srebro and Zhou, 2009), and without b and f the
-    class with the largest constant would win everywhere. The more labels there are, the more the scores themselves say.
+    of few labels are nearly constant but close to the labels (Nadler, Srebro and Zhou, 2009), and without b and f
+    nearly all samples would get the class with the largest constant. With more labels the scores are changed less.
     """
     least = F[of].min(axis=0) if of.any() else np.zeros(F.shape[1], dtype=F.dtype)
     b = least * (1 - np.sqrt(np.finfo(F.dtype).eps))  # functions that are constant keep some of their scores

@@ -58,7 +58,7 @@ def _pivot(Q: Matrix, B: Matrix, F: Mask, slack: float) -> Matrix | None:
         now = F[:, left]
         found = _on_supports(Q, B[:, left], now)
         X[:, left] = np.maximum(found, 0)
-        # an entry that leaves for a rounding error must not come back for one: the second threshold is wider
+        # the second threshold is larger, so that rounding errors do not remove and add an entry again and again
         wrong = np.where(now, found < -slack / 1000, Q @ found - B[:, left] < -slack / 2)
         count = wrong.sum(axis=0)
         better = count < fewest[left]

@@ -65,7 +65,7 @@ def mean_agreement(z: Partitions) -> float:
 
 
 def trusted(agreement: float, *, few_columns: bool = False) -> float:
-    """Return how much a graph counts whose partitions agree this well: a power of the mean adjusted Rand index."""
+    """Return the weight of a graph from the mean adjusted Rand index of its partitions: a power of it."""
     return float(max(agreement, _LEAST_AGREEMENT) ** (_POWER_OF_FEW if few_columns else _POWER))
 
 

@@ -1,8 +1,8 @@
 """Clusters of one shape: mixtures of Gaussians with a common covariance, compared with those of any shapes.
 
-With few samples in each cluster, neighbours say little about valleys between them. If all clusters have the same shape,
-all samples tell it together. Letters: X samples, R shares of the samples in the components, r squared Mahalanobis
-distances (n, k), w weights, M means, C covariances.
+With few samples in each cluster, valleys between clusters cannot be measured by neighbours. If all clusters have the
+same shape, it is estimated from all samples. Letters: X samples, R shares of the samples in the components, r squared
+Mahalanobis distances (n, k), w weights, M means, C covariances.
 """
 
 from __future__ import annotations
