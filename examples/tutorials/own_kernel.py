@@ -65,5 +65,5 @@ plt.show()
 
 # %%
 # Sums and products of kernels are kernels: ``2 * SharedInk() + Gaussian(t=1)``. A kernel with constants that depend on
-# the data, such as a bandwidth in units of the diameter, also implements ``fix``: see "How to add a kernel" in
+# the data, such as a bandwidth in units of the diameter, also implements ``fix``: see "Add a kernel" in
 # :doc:`/contributing`.

@@ -37,8 +37,8 @@ class AASC(SpectralClusterer):
     n_clusters : int, default=8
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
-        The affinities: a recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or
-        "precomputed": then `fit` takes matrices.
+        The affinities: a recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your
+        own, or "precomputed": then `fit` takes matrices.
     scheme : {"positive", "released"}, default="positive"
         Which version runs: the problem above, with v >= 0 and negative similarities set to 0; or the released
         program, which takes eigenvectors of the unnormalised Laplacian, reads the weights from the second one alone,

@@ -39,8 +39,8 @@ class LateFusion(UnitKernelClusterer):
     n_clusters : int, default=8
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
-        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices. Every kernel is first centred and scaled to a unit diagonal.
+        A recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your own, or
+        "precomputed": then `fit` takes kernel matrices. Every kernel is first centred and scaled to a unit diagonal.
     max_iter : int, default=100
         The most iterations of one start.
     tol : float, default=1e-6

@@ -39,8 +39,8 @@ class MKKM(KernelClusterer):
     n_clusters : int, default=8
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
-        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices.
+        A recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your own, or
+        "precomputed": then `fit` takes kernel matrices.
     empty : {"refill", "released"}, default="refill"
         What becomes of a cluster that loses all its samples: it gets the one farthest from its mean; or, as in the
         released program, nothing, so that there may be fewer clusters in the end.

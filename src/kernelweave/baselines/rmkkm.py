@@ -42,8 +42,8 @@ class RMKKM(KernelClusterer):
     n_clusters : int, default=8
         The number of clusters.
     kernels : str, KernelBank, list or dict of kernels, default="released-12"
-        A recipe ("released-12", "released-7", "printed-12", "printed-7"), kernels of your own, or "precomputed":
-        then `fit` takes kernel matrices.
+        A recipe ("released-12", "released-7", "printed-12", "printed-7", "gaussian-4"), kernels of your own, or
+        "precomputed": then `fit` takes kernel matrices.
     gamma : float, default=0.4
         The exponent of the weights, above 0 and below 1: small values leave the weight with one kernel.
     max_iter : int, default=50
