@@ -190,7 +190,7 @@ def test_valleys_in_graphs_show_no_structure_without_peaks_that_stand_out():
         found = by_valleys({2: 0.9, 3: 0.5}, peaks)
         assert (found.chosen, found.found) == (1, "nothing")
         assert found.runners_up == ()
-        assert found.words.startswith("no structure was found: wherever clusters would touch")
+        assert found.words.startswith("no structure was found: samples are about as dense between clusters")
 
 
 def test_so_few_distinct_samples_that_nothing_can_be_found_are_said_to_be_too_few():

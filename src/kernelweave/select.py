@@ -171,11 +171,11 @@ class ClusterEvidence:
             distinct = counted(self.n_distinct, "distinct sample")
             return f"no structure was found: {distinct} are too few to tell clusters apart"
         if self.found == "nothing" and self.depth is not None:
-            return "no structure was found: wherever clusters would touch, samples are about as dense as within them"
+            return "no structure was found: samples are about as dense between clusters as within them"
         if self.found == "nothing":
             return (
-                "no structure was found: graphs of the samples agree on clusters hardly more than graphs of samples "
-                "without any do"
+                "no structure was found: graphs of the samples hardly agree more on clusters than graphs of samples "
+                "without structure"
             )
         place = int(np.flatnonzero(self.n_clusters == self.chosen)[0])
         if self.found == "gap" and self.clear > CLEAR:  # not compared with samples without structure

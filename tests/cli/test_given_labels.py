@@ -170,7 +170,7 @@ def test_many_columns_are_more_likely_to_hold_the_labels_by_chance(run, refused)
     assert code == 0, err
     assert "column 'g7' equals the given labels in all 14 labelled samples" in err
     table[["g7", "g8", "g9"]].assign(y=y).to_csv("data.csv", index=False)
-    assert "no accuracy would mean anything" in refused("classify", "data.csv", "--labels", "y", "--out", "other")
+    assert "no accuracy would be meaningful" in refused("classify", "data.csv", "--labels", "y", "--out", "other")
 
 
 def test_a_file_of_labels_without_a_header_is_refused(by_chance, refused):

@@ -37,7 +37,7 @@ def test_an_option_that_says_nothing_of_the_file_is_refused(run, refused, table,
     for command in ("cluster", "inspect"):
         said = refused(command, f"data{suffix}", *given)
         assert f"{given[0]} is for files of type" in said
-        assert f"got data{suffix}, of which it says nothing. Leave it out." in said
+        assert f"it does not apply to data{suffix}. Leave it out." in said
     assert run("inspect", f"data{suffix}")[0] == 0
 
 
@@ -173,7 +173,9 @@ def test_python_refuses_options_that_say_nothing_of_a_file_too(run, table, suffi
     if suffix == ".xlsx":
         pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     WRITERS[suffix](table)
-    with pytest.raises(InvalidInputError, match=f"--{next(iter(options))} is for files of type .*; got data{suffix}"):
+    with pytest.raises(
+        InvalidInputError, match=f"--{next(iter(options))} is for files of type .*; it does not apply to data{suffix}"
+    ):
         read_table(f"data{suffix}", **options)
     assert len(read_table(f"data{suffix}").frame) == len(table)
 

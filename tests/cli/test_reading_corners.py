@@ -61,7 +61,7 @@ def test_a_short_row_in_a_later_part_is_refused(tmp_path):
 def test_ids_that_end_in_a_later_part_are_refused(tmp_path):
     towns = [*(f"town {i}" for i in range(150)), *["nowhere"] * 50]
     frame = pd.DataFrame({"town": towns, "size": np.arange(200.0)})
-    with pytest.raises(TableError, match="the ids of its rows cannot be told alike before and after row 150"):
+    with pytest.raises(TableError, match="the ids of the rows cannot be read in the same way before and after row 150"):
         parts(tmp_path / "data.csv", frame.to_csv(index=False), 150)
 
 

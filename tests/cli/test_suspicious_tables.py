@@ -100,7 +100,7 @@ def test_rows_that_are_called_totals_but_sum_up_nothing_stay_with_a_note(tmp_pat
     table = sectioned("Subtotal {}")
     table.loc[6, "a"] += 1
     said = notes_of(table, tmp_path / "data.csv")
-    assert "'Subtotal A' is called a sum, but is none of the rows above it. If it is not a sample" in said
+    assert "'Subtotal A' is called a sum, but is not the sum of the rows above it. If it is not a sample" in said
     assert len(read_table(tmp_path / "data.csv").frame) >= 19
 
 
@@ -151,7 +151,7 @@ def test_a_feature_that_is_called_like_classes_gets_a_note(run, table, name, num
     table.drop(columns="kind").assign(**{name: kind}).to_csv("data.csv", index=False)
     code, _, err = run("cluster", "data.csv", "-k", 3)
     assert code == 0, err
-    assert f"Column {name!r} is called like known classes, and is a feature" in err
+    assert f"The name of column {name!r} suggests known classes. It is a feature" in err
     for option in ("--drop", "--metadata-columns"):
         code, _, err = run("cluster", "data.csv", "-k", 3, option, name, "--force")
         assert code == 0, err

@@ -89,7 +89,7 @@ def test_a_file_whose_columns_are_the_samples_beside_one_with_rows_is_told(refus
     table[["a", "b"]].set_axis(ids).rename_axis("patient").to_csv("one.csv")
     table[["c", "d"]].set_axis(ids).T.rename_axis("gene").to_csv("two.csv")
     said = refused("cluster", "one.csv", "two.csv", "-k", 3)
-    assert "The columns of two.csv are called like the ids of one.csv" in said
+    assert "The columns of two.csv have the names of the ids of one.csv" in said
     assert "Transpose one of them first" in said
 
 

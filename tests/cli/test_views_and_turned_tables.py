@@ -276,7 +276,7 @@ def test_columns_that_describe_genes_are_named_with_the_command_that_drops_them(
     assert f"kernelweave cluster counts.txt --transpose -k 2 {' '.join(dropped)}" in message
     code, out, err = run("cluster", "counts.txt", "--transpose", "-k", 2, *dropped)
     assert code == 0, err
-    assert "'Length' is a sample since the table was transposed, but named like what describes genes" in err
+    assert "'Length' is a sample since the table was transposed, but the name suggests a description of genes" in err
     code, out, err = run("cluster", "counts.txt", "--transpose", "-k", 2, *dropped, "--drop", "Length", "--force")
     assert code == 0, err
     assert "30 samples" in out

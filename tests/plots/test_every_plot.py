@@ -77,7 +77,7 @@ def test_refuses_a_model_that_is_not_fitted(plot, fitted, ax):
 
 @every_plot
 def test_says_that_no_plot_fits_a_model_without_anything_to_draw(plot, fitted, ax):
-    with pytest.raises(InvalidInputError, match=r"Model has no .*_, which this plot draws: no other plot"):
+    with pytest.raises(InvalidInputError, match=r"Model has no .*_, which this plot draws: kernelweave has no other"):
         plot(fitted(classes=np.arange(2)), ax=ax)
 
 

@@ -208,5 +208,5 @@ def test_names_that_one_view_tells_apart_are_different_samples():
 @pytest.mark.parametrize("turned", ["a", "b"])
 def test_a_table_whose_columns_are_the_samples_is_told_to_be_transposed(turned):
     tables = {"a": frame(A), "b": frame(B).add_prefix("b")}
-    with pytest.raises(InvalidInputError, match=f"The columns of view {turned!r} are called like the samples of"):
+    with pytest.raises(InvalidInputError, match=f"The columns of view {turned!r} have the names of the samples of"):
         Views(tables | {turned: tables[turned].T})

@@ -191,7 +191,7 @@ def test_half_precision_is_no_precision_for_a_parameter():
 def test_answers_that_are_not_finite_are_refused():
     tiny = np.where(np.eye(24) > 0, 1.0, 1e-300)
     model = WeaveClassifier(kernels="precomputed", gamma=1e-5).fit(tiny, Y)
-    with pytest.raises(NotFiniteError, match="The answers for these samples are not finite"):
+    with pytest.raises(NotFiniteError, match="The predictions for these samples are not finite"):
         model.predict_proba(tiny[:3] * 1000)
 
 

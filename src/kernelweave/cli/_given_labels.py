@@ -67,12 +67,12 @@ def _say_minus(texts: Sequence[str], column: str, source: str) -> None:
 
 
 def _say_words(labels: Sequence[str | None], column: str, source: str) -> None:
-    """Issue a warning for every class that is called like samples without a label."""
+    """Issue a warning for every class whose name suggests samples without a label."""
     for name, count in Counter(label for label in labels if label is not None).items():
         if name.lower() in UNLABELLED_WORDS or (is_blank(name) and name.isalpha()):
             msg = (
-                f"{source}: {name!r} is taken as a class ({counted(count, 'label')}), but is called like samples "
-                f'without a label. If it stands for unlabelled, pass --missing "{column}={name}".'
+                f"{source}: {name!r} is taken as a class ({counted(count, 'label')}), but its name suggests "
+                f'samples without a label. If it stands for unlabelled, pass --missing "{column}={name}".'
             )
             warnings.warn(msg, UserWarning, stacklevel=2)
 
@@ -133,7 +133,7 @@ def refuse_copies(X: Frames, labels: Sequence[str | None], ids: Sequence[str], s
             text = f"column {str(name)!r} equals the given labels in all {counted(len(own), 'labelled sample')}"
             if ways > -math.log(_CHANCE):
                 leave = Way("leave it out", {"drop": str(name)})
-                problems.append((view, Problem(f"{text}: no accuracy would mean anything with it.", (leave,))))
+                problems.append((view, Problem(f"{text}: with it, no accuracy would be meaningful.", (leave,))))
             else:
                 msg = f'{view}: {text}, and is a feature. If it is no coincidence, leave it out with --drop "{name}".'
                 warnings.warn(msg, UserWarning, stacklevel=2)

@@ -40,7 +40,7 @@ class Reading(OptionGroup):
     def options(self, paths: Sequence[Path], labels: str | None = None, *, without: Iterable[str] = ()) -> ReadOptions:
         """Return what the readers of these files take; columns in `without` are left out, too.
 
-        An option that says nothing of any of the files is refused.
+        An option that applies to none of the files is refused.
         """
         from kernelweave.samples.file_reading import LimitWord
         from kernelweave.tabular import ReadOptions

@@ -117,7 +117,7 @@ def _need_shared(indexes: Mapping[str, pd.Index], found: Mapping[str, ViewFile])
     for one, another in ((view, other), (other, view)):
         if holds_ids(found[one].table.frame, indexes[another]):
             msg = (
-                f"The columns of {found[one].path} are called like the ids of {found[another].path}: the samples are "
+                f"The columns of {found[one].path} have the names of the ids of {found[another].path}: the samples are "
                 "columns in one file and rows in the other. Transpose one of them first; --transpose turns all files."
             )
             raise InvalidInputError(msg)

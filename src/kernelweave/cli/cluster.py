@@ -105,13 +105,13 @@ def _number(text: str) -> int | Literal["auto"]:
 
 
 def _say_classes(X: Frames) -> None:
-    """Issue a warning for every feature that is called like known classes, and repeats itself as classes do."""
+    """Issue a warning for every feature whose name suggests known classes, and whose values repeat."""
     for frame in X.values() if isinstance(X, dict) else [X]:
         for name in filter(_CLASSES.fullmatch, map(str, frame)):
             if frame[name].nunique() <= len(frame) / 2:
                 msg = (
-                    f"Column {name!r} is called like known classes, and is a feature: the clusters follow it. To "
-                    f'compare it with the clusters instead, pass --metadata-columns "{name}".'
+                    f"The name of column {name!r} suggests known classes. It is a feature, so the clusters depend on "
+                    f'it. To compare it with the clusters instead, pass --metadata-columns "{name}".'
                 )
                 warnings.warn(msg, UserWarning, stacklevel=2)
 

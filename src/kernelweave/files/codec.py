@@ -78,7 +78,10 @@ def _encode_array(value: Any, arrays: list[Array], where: str) -> Any:
     if value.dtype.kind == "O" and all(isinstance(item, str) for item in value.ravel()):
         return _encode_texts(value, arrays, where)
     if value.dtype.kind not in "biufSU" or value.dtype.fields is not None:
-        msg = f"{where} holds {value.dtype}, which a model file cannot: convert it to numbers or text, or use pickle."
+        msg = (
+            f"{where} holds {value.dtype}, which a model file cannot hold: convert it to numbers or text, or use "
+            "pickle."
+        )
         raise InvalidInputError(msg)
     kind = "$array" if isinstance(value, np.ndarray) else "$scalar"
     for i, array in enumerate(arrays):
@@ -116,7 +119,7 @@ def _encode_object(value: Any, arrays: list[Array], where: str) -> Any:
     )
     if name is None:
         msg = (
-            f"{where} holds {value!r}, a {type(value).__name__}, which a model file cannot hold: it has data, not "
+            f"{where} holds {value!r}, a {type(value).__name__}, which a model file cannot hold: it holds data, not "
             "Python code. Use kernels of kernelweave.kernels or names of scikit-learn's, or save the model by pickle "
             "or joblib."
         )

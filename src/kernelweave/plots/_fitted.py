@@ -49,7 +49,7 @@ def _described(model: BaseEstimator) -> str:
 
 def _instead(model: BaseEstimator) -> str:
     possible = [plot for plot in _NEEDS if fits(model, plot)]
-    return f"draw it with {' or '.join(possible)} instead" if possible else "no other plot of kernelweave fits it"
+    return f"draw it with {' or '.join(possible)} instead" if possible else "kernelweave has no other plot for it"
 
 
 def groups(model: BaseEstimator) -> tuple[str, Array, npt.NDArray[np.intp]]:

@@ -103,7 +103,7 @@ def model_report(
         kept by the browser, and can be saved as CSV.
     spread : bool, default=False
         Whether the map opens with a spread of the samples by t-SNE, which keeps neighbours together and draws groups
-        apart. Distances between groups, and their sizes, then mean little.
+        apart. Distances between groups, and their sizes, are then not meaningful.
     ids : iterable of n_samples entries or None, default=None
         The names of the samples; None takes those of the model (`sample_names_`), or numbers them from 0.
     y : array-like of shape (n_samples,) or None, default=None

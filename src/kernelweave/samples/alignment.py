@@ -134,7 +134,7 @@ def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> Non
     for one, another in ((found.view, other), (other, found.view)):
         if holds_ids(tables[one].columns or (), indexes[another]):
             msg = (
-                f"The columns of view {one!r} are called like the samples of {another!r}: transpose (.T) the view "
+                f"The columns of view {one!r} have the names of the samples of {another!r}: transpose (.T) the view "
                 "whose rows are not samples."
             )
             raise InvalidInputError(msg)

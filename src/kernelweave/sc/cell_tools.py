@@ -150,12 +150,12 @@ def classify(
 
 
 def _say_unlabelled(known: pd.Series, labels_key: str) -> None:
-    """Issue a warning for every type that is called like cells without one, and is not said to be."""
+    """Issue a warning for every type whose name suggests cells without a type, unless it is `unlabeled_category`."""
     for name, count in known.value_counts().items():
         if str(name).strip().lower() in UNLABELLED_WORDS:
             msg = (
-                f"{name!r} in obs[{labels_key!r}] is taken as a type ({counted(count, 'cell')}), but is called like "
-                f"cells without one: pass unlabeled_category={name!r} if they are unlabelled."
+                f"{name!r} in obs[{labels_key!r}] is taken as a type ({counted(count, 'cell')}), but its name suggests "
+                f"cells without a type: pass unlabeled_category={name!r} if they are unlabelled."
             )
             warnings.warn(msg, UserWarning, stacklevel=3)
 

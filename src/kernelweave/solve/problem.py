@@ -120,14 +120,14 @@ class Outcome(Enum):
     """
 
     CONVERGED = "The graph stopped changing."
-    LEVEL = "The objective stopped falling: what still changes in the graph makes no difference to it."
+    LEVEL = "The objective stopped decreasing, although the graph still changed a little."
     MAX_ITER = "The graph was still changing at max_iter: raise max_iter or tol."
     ON_BOUND = (
         "The consensus is on its bound K >= -gamma/2, since beta is too small to hold it near the kernels, and was "
         "still changing at max_iter: raise beta, gamma or max_iter."
     )
     OVERRULED = (
-        "alpha is so large for this gamma that the labels overrule the kernels: edges are far outside of -1..1, and "
+        "alpha is so large for this gamma that the labels dominate the kernels: edges are far outside of -1..1, and "
         "were still changing at max_iter: lower alpha, or raise gamma or max_iter."
     )
     NOT_FINITE = "A step produced inf or nan, or met a singular system: raise gamma or beta."

@@ -181,7 +181,7 @@ def need_annotated(paths: Sequence[Path], options: ReadOptions) -> None:
 
 
 def refuse_unused(options: ReadOptions, paths: Sequence[Path]) -> None:
-    """Refuse an option that says nothing of any of the files; a file of an unknown type may be any."""
+    """Refuse an option that applies to none of the files; a file of an unknown type takes any option."""
     types = [type_of(path) for path in paths]
     if not all(suffix in FORMATS for suffix in types):
         return
@@ -190,7 +190,7 @@ def refuse_unused(options: ReadOptions, paths: Sequence[Path]) -> None:
         if given and types and not set(types).intersection(honoured):
             flag = "no-header" if name == "header" and options.header is False else name
             files, those = ", ".join(map(str, paths)), " ".join(honoured)
-            msg = f"--{flag} is for files of type {those}; got {files}, of which it says nothing. Leave it out."
+            msg = f"--{flag} is for files of type {those}; it does not apply to {files}. Leave it out."
             raise InvalidInputError(msg)
 
 

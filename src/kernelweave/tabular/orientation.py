@@ -49,11 +49,12 @@ def _describing(samples: Sequence[str], source: str) -> list[str]:
     found = [name for name in samples if name.strip().lower() in _OF_GENES]
     if not found:
         return []
+    name_suggests = "name suggests" if len(found) == 1 else "names suggest"
     drop = " ".join(f'--drop "{name}"' for name in found)
     told = (
         f"{shown_names(found, 5)} {'is a sample' if len(found) == 1 else 'are samples'} since the table was transposed"
     )
-    return [f"{source}: {told}, but named like what describes genes. If so, pass {drop}."]
+    return [f"{source}: {told}, but the {name_suggests} a description of genes. If so, pass {drop}."]
 
 
 def hint(table: TableFile, source: str) -> str | None:

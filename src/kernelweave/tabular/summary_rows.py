@@ -24,8 +24,8 @@ _WORDS = frozenset(("total", "totals", "grand total", "sum", "mean", "average", 
 _SUM = re.compile(r"(sub|grand)[ -]?totals?\b.*|totals?:?|(zwischen|gesamt)summe\b.*|sous-total\b.*|total général")
 _PART_SUM = re.compile(r".*\btotal")  # as spreadsheets call them, above a grand total
 _STAYS = (
-    "is called a sum, but is none of the rows above it. If it is not a sample, remove it from the file",
-    "are called sums, but are none of the rows above them. If they are not samples, remove them from the file",
+    "is called a sum, but is not the sum of the rows above it. If it is not a sample, remove it from the file",
+    "are called sums, but are not sums of the rows above them. If they are not samples, remove them from the file",
 )
 _CLOSE = 0.02  # relative difference that rounding may cause
 _LEAST = 3  # samples

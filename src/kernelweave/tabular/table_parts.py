@@ -106,7 +106,8 @@ def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
                 raise _differs(source, text)
         title = part.title, part.ids is not None
         if before.title is not None and title != before.title:
-            raise _differs(source, f"the ids of its rows cannot be told alike before and after row {before.rows}")
+            same = f"the ids of the rows cannot be read in the same way before and after row {before.rows}"
+            raise _differs(source, same)
         _check_ids(part, before, source)
         before.title, before.rows = title, before.rows + len(part.frame)
         yield replace(part, start=before.rows - len(part.frame), notes=before.news(part.notes))

@@ -180,6 +180,6 @@ def _wide(path: Path, head: bytes) -> str | None:
         return None
     even, odd = start[::2].count(0), start[1::2].count(0)
     if max(even, odd) < 0.6 * len(start) / 2 or min(even, odd) > 0.05 * len(start):
-        msg = f"{path} is not text: it holds bytes that are 0. Check what kind of file it is."
+        msg = f"{path} is not text: it contains null bytes. Check what kind of file it is."
         raise InvalidInputError(msg)
     return "utf-16-le" if odd > even else "utf-16-be"

@@ -113,7 +113,7 @@ class GraphModel:
             found = self.joiner.rows(new)
         values = found.data if sparse.issparse(found) else found
         if not np.isfinite(values).all():
-            msg = "The answers for these samples are not finite: their kernels with those of fit are out of range."
+            msg = "The predictions for these samples are not finite: their kernels are out of range."
             raise NotFiniteError(msg)
         return found
 
