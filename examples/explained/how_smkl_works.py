@@ -46,7 +46,7 @@ plt.show()
 # A kernel says how similar two samples are. Which one suits the data is not known, so there are twelve: Gaussians from
 # very narrow to very wide, the inner product and polynomials. Each picture below is the matrix of similarities of all
 # pairs. A very narrow Gaussian finds every sample similar to itself only; a very wide one finds all samples alike.
-# Neither says anything about the groups.
+# Neither has information about the groups.
 bank = recipe("released-12")
 H = bank.fit_grams(X)
 fig, axes = plt.subplots(3, 4, figsize=(9, 7), layout="constrained")
@@ -60,8 +60,8 @@ plt.show()
 # Step 1: weights
 # ---------------
 # The consensus kernel is near to most of the kernels. A kernel has the weight :math:`w_i = 1 / (2 \|H_i - K\|)`: the
-# farther it is from the consensus K, the less it counts. No parameter is involved. Here a thirteenth kernel is added
-# that knows nothing of the samples: the Gaussian of samples in random order.
+# farther it is from the consensus K, the smaller its weight. No parameter is involved. Here a thirteenth kernel is
+# added that has no information about the samples: the Gaussian of samples in random order.
 shuffled = np.random.default_rng(0).permutation(len(X))
 noise = Gaussian(t=0.1).fit(X).gram(X[shuffled])
 kernels = dict(zip(bank.names, H, strict=True)) | {"random order": noise}
@@ -75,8 +75,8 @@ print(f"largest share: {max(share.values()):.1%}; random order: {share['random o
 # %%
 # Step 2: consensus
 # -----------------
-# With these weights the consensus is pulled towards the geometric median of the kernels. The mean, on the left, counts
-# all kernels alike, those that say nothing too. A few bad kernels change the median less.
+# With these weights the consensus is pulled towards the geometric median of the kernels. The mean, on the left, gives
+# the same weight to all kernels, useless ones too. A few bad kernels change the median less.
 fig, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 pictures = {"mean": np.mean(list(kernels.values()), axis=0), "consensus": model.consensus_kernel_}
 for ax, (name, K) in zip(axes, pictures.items(), strict=True):
@@ -89,9 +89,9 @@ plt.show()
 # Step 3: graph
 # -------------
 # Every sample is written as a combination of the others in the feature space of the consensus kernel; the coefficients
-# are the edges of a graph. Samples of one group explain each other, so that most edges stay inside the groups. The term
-# with ``gamma`` keeps the edges small, the term with ``alpha`` favours edges between samples whose embeddings (step 4)
-# are alike. On the right, the strongest edges of every sample.
+# are the edges of a graph. Samples of one group are combinations of each other, so most edges join samples of one
+# group. The term with ``gamma`` keeps the edges small, the term with ``alpha`` favours edges between samples whose
+# embeddings (step 4) are alike. On the right, the strongest edges of every sample.
 S = (model.graph_ + model.graph_.T) / 2
 np.fill_diagonal(S, 0)
 nearest = np.argsort(-S, axis=1)[:, :3]

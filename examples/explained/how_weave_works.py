@@ -39,7 +39,7 @@ X *= (10, 1)
 # 1. Two versions of the samples
 # ------------------------------
 # With two columns the first version has the samples as they are. In both pictures the two axes have the same unit,
-# which is how a kernel sees the samples: without scaling, the second column hardly counts.
+# since kernels compare distances: without scaling, the second column has hardly any influence.
 compared = prepare(Views.of_table(X), "auto").compared
 names = {"direction": "as they are", "zscore": "z-scores"}
 
@@ -107,8 +107,8 @@ plt.show()
 # 4. Five partitions of every graph
 # ---------------------------------
 # k-means clusters the eigenvectors of the graph in five forms. If the groups of a graph depend on the form, the graph
-# is not trusted. Agreement is the mean adjusted Rand index of the ten pairs of partitions. These are the graphs with
-# the largest and the smallest agreement; only the groups matter, not their colours.
+# gets little weight. Agreement is the mean adjusted Rand index of the ten pairs of partitions. These are the graphs
+# with the largest and the smallest agreement; only the groups matter, not their colours.
 state = np.random.RandomState(0)
 partitions, agreement = [], []
 for S in graphs:

@@ -38,8 +38,8 @@ print(f"{supervised.score(X[~labelled], digit[~labelled]):.1%} for logistic regr
 # %%
 # How certain are the labels?
 # ---------------------------
-# ``label_distributions_`` holds the probability of every class. Samples with a small largest probability are more often
-# wrong:
+# ``label_distributions_`` holds the probability of every class. Samples whose most probable class has a low probability
+# are more often wrong:
 sure = model.label_distributions_.max(axis=1)[~labelled]
 edges = np.quantile(sure, [0, 0.25, 0.5, 0.75, 1])
 quarter = np.clip(np.searchsorted(edges, sure, side="right") - 1, 0, 3)

@@ -43,9 +43,9 @@ print("".join((folder / "lots.csv").open().readlines()[:3]))
 # %%
 # Look first
 # ----------
-# ``kernelweave inspect`` computes nothing. It shows how the file is understood: the lot numbers are the ids, the
-# closure is a category, all else are numbers with a few missing cells. Had something been unclear, the message would
-# hold a command to copy that settles it.
+# ``kernelweave inspect`` computes nothing. It shows how the file is read: the lot numbers are the ids, the
+# closure is a category, all else are numbers with a few missing cells. If something were unclear, the message would
+# have a command to copy that solves it.
 def shell(command):
     """Run a command of kernelweave in the folder, and print what it prints."""
     done = subprocess.run(
@@ -64,14 +64,14 @@ shell("kernelweave inspect lots.csv")
 shell("kernelweave cluster lots.csv --out kinds --quiet")
 
 # %%
-# The closure was drawn at random here. One column of words does not outvote thirteen measurements:
+# The closure was drawn at random here. One column of words has less weight than thirteen measurements:
 weights = pd.read_csv(folder / "kinds" / "weights.csv")
 print(weights[weights["kernel"] == "all"].to_string(index=False))
 
 # %%
-# Are these kinds at all?
+# Are the clusters clear?
 # -----------------------
-# Two numbers before anything else. ``clarity_`` is 1 if the clusters stand out from those of samples without any
+# Look at two numbers first. ``clarity_`` is 1 if the clusters stand out from those of samples without any
 # structure, 0 if they do not. The confidence says how certain the cluster of every lot is.
 model = kernelweave.load(folder / "kinds" / "model.kw")
 labels = pd.read_csv(folder / "kinds" / "labels.csv", index_col="id")
@@ -101,7 +101,7 @@ plt.show()
 print(labels.sort_values("confidence").head(6))
 
 # %%
-# Why is the first of them in doubt? Its runner-up is the second best cluster; a feature with a negative pull is
+# Why is the first of them uncertain? Its runner-up is the second best cluster; a feature with a negative pull is
 # more like those of the runner-up.
 doubtful = int(np.argmin(labels["confidence"]))
 why = explain_sample(model, table.frame, doubtful)
@@ -110,15 +110,15 @@ print(why)
 # %%
 # Next month
 # ----------
-# The model remembers how its table was read. The new file may have its columns in another order, and others beside
+# The model stores how its table was read. The new file may have its columns in another order, and others beside
 # them.
 shell("kernelweave predict kinds/model.kw new.csv --out new-labels.csv --quiet")
 arrived = pd.read_csv(folder / "new-labels.csv", index_col="id")
 print(arrived.head())
 
 # %%
-# Was it right?
-# -------------
+# Compare with the cultivars
+# --------------------------
 # The grower tells the cultivars at last. They are metadata: they had no part in finding the clusters.
 truth = pd.DataFrame({"lot": lots["lot"], "cultivar": cultivar})
 truth.to_csv(folder / "growers.csv", index=False)
