@@ -429,7 +429,7 @@ def test_a_column_of_ids_with_a_repeated_entry_is_named(tmp_path):
     path.write_text(text(frame), encoding="utf-8")
     found = read_table(path)
     assert found.ids is None
-    assert any("'patient' is called like ids, but holds 'p3' again in row 8" in note for note in found.notes)
+    assert any("'patient' has the name of an id column, but holds 'p3' again in row 8" in note for note in found.notes)
 
 
 def test_a_short_row_within_the_table_is_refused(tmp_path):

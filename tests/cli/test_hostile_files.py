@@ -31,12 +31,12 @@ REFUSED = {
     "ids that repeat": (
         "data.csv",
         "id,a\nx,1\ny,2\nx,3\n",
-        ["the column 'id' is called like ids, but holds 'x' again in row 3", "--drop id"],
+        ["the column 'id' has the name of an id column, but holds 'x' again in row 3", "--drop id"],
     ),
     "numbered ids that repeat later": (
         "data.csv",
         "id,a\n" + "".join(f"{i},{i / 7}\n" for i in range(200)) + "7,1.5\n",
-        ["the column 'id' is called like ids, but holds '7' again in row 201", "--drop id"],
+        ["the column 'id' has the name of an id column, but holds '7' again in row 201", "--drop id"],
     ),
     "an empty file": ("data.csv", "", ["data.csv is empty"]),
     "blank lines": ("data.csv", "\n\n  \n", ["data.csv is empty"]),

@@ -38,7 +38,7 @@ def test_a_file_of_labels_that_repeats_an_id_is_told_so(refused, csv, table):
         "known.csv", index=False
     )
     said = refused("classify", csv, "--labels-file", "known.csv")
-    assert "the column 'name' is called like ids, but holds 's000' again in row 21" in said
+    assert "the column 'name' has the name of an id column, but holds 's000' again in row 21" in said
 
 
 def test_metadata_of_the_same_name_are_refused_before_the_fit(refused, csv, table):

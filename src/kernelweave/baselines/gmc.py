@@ -202,8 +202,8 @@ class UnifiedGraph:
 def unified_graph(D: Matrix, c: int, *, k: int, max_iter: int) -> UnifiedGraph:
     """Update S, w, U and F in turn, from squared distances D (v, n, n), until U has c connected components.
 
-    In double precision. Where U has too many components, F stays as it was, as the smaller λ belongs to it. Edges that
-    are rounding, as distances that are equal have in the precision of D, are cut.
+    In double precision. If U has too many components, λ is reduced and F is not changed. Edges with weights of the
+    size of rounding errors, as equal distances give, are removed.
     """
     w = np.full(len(D), 1 / len(D))
     U = graph_start(D, k)

@@ -67,7 +67,7 @@ class Before:
         return reading.names if isinstance(reading, NamedColumns) else None
 
     def need_views(self, given: Sequence[str]) -> None:
-        """Refuse tables that no view of a fitted model is called like; say which views no file holds."""
+        """Refuse tables whose names are not views of the fitted model; name the views that no file holds."""
         other = [name for name in given if self.several and name not in self.readings]
         if other:
             views, first = ", ".join(self.readings), next(iter(self.readings))

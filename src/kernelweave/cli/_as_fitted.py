@@ -42,7 +42,7 @@ def reading_of(read_options: ReadOptions, paths: Sequence[Path], inputs: Inputs)
 def options_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Path]) -> ReadOptions:
     """Return the options for new files: those that are given, else those of the fit, and say which these are.
 
-    What was said of text holds for files of the same types, and the part of annotated data for such data. The ids, and
+    Options for text apply to files of the same types, and the part of annotated data to such data. The ids, and
     the columns that were left out, are those of the fit if the files have such columns.
     """
     read_options = reading.options(paths)

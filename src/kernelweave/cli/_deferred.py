@@ -12,7 +12,7 @@ _LOADS = frozenset({"__all__", "__path__"})  # of the special attributes, those 
 
 
 def defer(name: str) -> None:
-    """Let `import name` load nothing until something of the module is used; do nothing if it is loaded already.
+    """Make `import name` load the module only when it is first used; do nothing if it is loaded already.
 
     scikit-learn imports scipy.stats, which takes longer to load than all else that it needs, and most commands use
     nothing of it. The LazyLoader of importlib does not help here: scikit-learn's imports make it load the module.

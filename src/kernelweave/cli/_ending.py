@@ -29,7 +29,7 @@ class Terminated(SystemExit):
 
 @contextmanager
 def orderly() -> Iterator[None]:
-    """Run a command; what ends it early is one message, without a traceback, and an exit code.
+    """Run a command; if an error or a signal ends it, there is one message, no traceback, and an exit code.
 
     The code is 2 for errors of the package, for a lack of memory and for output that cannot be written.
     """

@@ -94,8 +94,8 @@ def _say_measured(labels: Sequence[str | None], column: str, source: str) -> Non
 def beside_labels(read_options: ReadOptions, name: str, *, named: bool) -> ReadOptions:
     """Return the options for the tables of samples whose labels, called `name`, are in a file of their own.
 
-    A column of that name is not a feature, and codes for its missing values are not those of the tables. A name that
-    is a number was not in the file but is its place, unless the user `named` it.
+    A column of that name is not a feature, and codes for its missing values are not those of the tables. A name that is
+    a number is the position of the column, not its name in the file, unless the user `named` it.
     """
     codes = tuple(code for code in read_options.missing if codes_of([code])[0][0] != name)
     like = frozenset({name}) if named or not name.isdecimal() else frozenset()

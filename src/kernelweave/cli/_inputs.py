@@ -221,7 +221,7 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
 
 
 def _say_like_labels(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
-    """Say which tables of a fit have a column that is called like the labels in a file of their own: it is left out."""
+    """Name the tables with a column of the same name as the labels from another file, which is left out."""
     if not new:
         return
     for view in [view for view in found.values() if type_of(view.path) in CELLS]:  # others hold more than features

@@ -38,7 +38,7 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
 
 
 def needed(problem: Problem) -> Problem:
-    """Return a problem of a column that a fitted model needs: no option settles it, since none may leave it out."""
+    """Return a problem of a column that a fitted model needs: no option solves it, since none may leave it out."""
     return Problem(f"{problem.text} The model was fitted on this column: correct the file, or leave the row out.")
 
 
@@ -51,7 +51,7 @@ def usable(
     alike: bool = False,
     ids: bool = True,
 ) -> tuple[pd.DataFrame, list[Problem]]:
-    """Return the table as numbers, or as it is if it is mixed, and the problems that are in the way.
+    """Return the table as numbers, or as it is if it is mixed, and the problems that prevent its use.
 
     `mixed` tells whether it is a mixed table, None if that is to be found out. With `gaps`, a row may be missing as a
     whole: the sample has no data in this view. With `fill`, missing cells are no problem, since they will be filled.

@@ -1,4 +1,4 @@
-"""All that is wrong with the files of a command, in one message, with the commands that settle it."""
+"""All that is wrong with the files of a command, in one message, with the commands that solve it."""
 
 from __future__ import annotations
 

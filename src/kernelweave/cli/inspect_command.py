@@ -81,7 +81,7 @@ def _refusal(
 
 
 def _unsettled(refused: InvalidInputError) -> set[str]:
-    """Return the columns that an option must settle."""
+    """Return the columns whose problems an option must solve."""
     problems = [problem for _, problem in getattr(refused, "problems", ())]
     return {str(way.options["drop"]) for problem in problems for way in problem.ways if "drop" in way.options}
 

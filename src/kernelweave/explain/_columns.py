@@ -181,7 +181,7 @@ def _ordered(found: Columns, names: Array | None, *, gaps: bool) -> Columns:
 
 
 def _refuse_row_numbers(found: Columns, names: Array | None, model: Grouped) -> None:
-    """Refuse tables if their rows, or else the samples of fit, are counted and the others are shuffled numbers.
+    """Refuse tables if their rows are counted and the samples of fit are shuffled numbers, or the other way round.
 
     They may be the table from which the samples were shuffled, or the shuffled one with a new index.
     """

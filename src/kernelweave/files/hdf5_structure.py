@@ -19,7 +19,7 @@ def check_heaps(path: Path) -> None:
     """Refuse a file with a heap whose free space has no size.
 
     Texts of any length are objects in heaps. The object of index 0 is the space that is left, and its size includes
-    its header: HDF5 steps over it by that size, and at a size of 0 it stays where it is.
+    its header: HDF5 steps over it by that size, so a size of 0 is an endless loop.
     """
     if not path.stat().st_size:
         return

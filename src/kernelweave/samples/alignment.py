@@ -148,7 +148,7 @@ def _need_shared(indexes: Mapping[str, Any], tables: Mapping[str, Table]) -> Non
 
 
 def holds_ids(columns: Iterable[object], index: Iterable[object]) -> bool:
-    """Return whether columns are called like samples: half of those that an index names, or more."""
+    """Return whether columns have the names of samples: of half of those in an index, or more."""
     names = set(map(str, columns))
     found = [str(name) in names for name in index]
     return sum(found) >= len(found) / 2

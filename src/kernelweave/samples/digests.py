@@ -2,7 +2,7 @@
 
 A digest is two sums, modulo 2**64, of the numbers of a row, whose bits are scrambled and multiplied by factors of their
 column. Equal rows have equal digests; those of two different rows are equal with a probability of about 2**-128. They
-are no protection against rows that someone makes up to have the digest of another.
+are not cryptographic: rows with the digest of another row can be constructed.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ def _keys(n: int, start: int) -> Words:
 def _scrambled(words: Words, keys: Words) -> tuple[Words, Words]:
     """Return two words for each word, with the factors of its column; 0 stays 0.
 
-    The words of numbers such as 1.0 have few bits that are not 0. They are spread over the word first, since all bits
-    of the factors would not count otherwise.
+    The words of numbers such as 1.0 have few bits that are not 0. They are spread over the word first, since otherwise
+    only some bits of the factors would have an effect.
     """
     a, b, c = _SHIFTS
     spread = words >> a

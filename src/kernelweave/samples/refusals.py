@@ -13,7 +13,7 @@ __all__ = ["refusal"]
 
 
 def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> InvalidInputError | None:
-    """Return the error that says more than that of scikit-learn; None if its own says enough.
+    """Return an error with more information than that of scikit-learn; None if that is sufficient.
 
     `mixed` tells that the model takes mixed tables, `fitted` that `fit` has seen numbers in the place of X.
     """

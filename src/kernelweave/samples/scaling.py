@@ -210,7 +210,7 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
 def shrunk(version: Version) -> Version:
     """Return the version with rows that keep their length in a unit in which they are as large as clipped z-scores.
 
-    Products of larger ones tell directions apart rather than samples, which costs accuracy where landmarks are few.
+    Products of larger ones separate directions rather than samples, which is less accurate with few landmarks.
     """
     scalings = {
         name: replace(one, unit=2 * one.unit) if one.method == "none" and one.unit is not None else one

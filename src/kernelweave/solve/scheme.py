@@ -81,8 +81,8 @@ class Scheme:
     """A name, where to start, the steps in their order, the terms of the objective, and when to stop.
 
     `alpha`, `gamma` and `n_neighbors` (None for all entries of a row) are those that the steps have: the rows of new
-    samples need them too. `partition` reads the clusters off P; None stands for plain k-means, as in the paper, which
-    the caller has.
+    samples need them too. `partition` is the k-means that clusters the rows of P; None stands for plain k-means, as in
+    the paper, which the caller has.
     """
 
     name: str

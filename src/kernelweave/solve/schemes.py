@@ -1,7 +1,7 @@
 """The models (SMKL, KGL, PMKL) in the versions that exist of them (printed, released, exact, safeguarded), as data.
 
 A version fixes the order of the steps, the start, how the graph and the kernel are kept admissible, when to stop, and
-which k-means reads the clusters off P; a model says which steps there are. Neither is a branch in the loop.
+which k-means clusters the rows of P; a model says which steps there are. The loop has no branches for either.
 
 - "printed" is Algorithm 1 of the paper: S, K, w, P in this order, squared distances of the labels, a random S to start
   with. It differs in one point: the paper's K of Eq. 16 is not symmetric if S is not. Here it is the symmetric part of

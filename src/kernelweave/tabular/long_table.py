@@ -88,9 +88,9 @@ def _as_long(frame: pd.DataFrame, names: list[str]) -> _Found | None:
 
 
 def _judged(frame: pd.DataFrame, found: _Found, path: Path) -> Widened | list[str]:
-    """Return a table that surely is long with a row for every id; of another only a hint, if it may be one.
+    """Return a table that is certainly long with a row for every id; otherwise a hint, if it may be long.
 
-    Where pairs occur again, it is long if they are few: then they are slips, and not samples.
+    If pairs occur again, it is long only if they are few: then they are errors, not samples.
     """
     slips = len(found.again) <= _SLIPS * len(frame)
     if found.certain and found.share >= _FILLED and slips:

@@ -190,7 +190,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
 def _with_minus(texts: Any) -> tuple[Any, str]:
     """Return texts whose numbers in parentheses have a minus instead, and a note; as they are if others have a minus.
 
-    Accountants write negative numbers so. Where all numbers are in parentheses, they may be errors of others.
+    Accountants write negative numbers this way. If all numbers are in parentheses, they may be standard errors.
     """
     inner = texts.str.extract(f"^{_PARENTHESES.pattern}$", expand=False)
     hit = inner.notna()

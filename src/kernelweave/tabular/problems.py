@@ -1,4 +1,4 @@
-"""What is wrong with a file of a table, with the options that settle it."""
+"""What is wrong with a file of a table, with the options that solve it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A sentence that says what is wrong, and the ways out, if options can settle it.
+    """A sentence that says what is wrong, and the options that solve it, if there are any.
 
-    The first way is the one to suggest, unless `choice` is True: then none is better than the others.
+    The first option is suggested, unless `choice` is True: then all are equally good.
     """
 
     text: str

@@ -16,7 +16,7 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options of `read_table`; None means that it is to be found.
+    """The options of `read_table`; None means that the option is inferred from the file.
 
     `usual_id` and `usual_drop` are columns that files before had: they hold the ids, and are left out, if the file has
     them.

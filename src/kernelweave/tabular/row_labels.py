@@ -54,7 +54,7 @@ def find_id(names: Sequence[str], body: Sequence[Sequence[str]], options: ReadOp
     """Return the column that most likely holds the ids, judged by the first rows; None if none does or `id` is set.
 
     The column of earlier files comes first, then one whose name says so (its entries may be numbers then), next a first
-    column of texts, next one of texts that is called like ids are. Their entries must differ; a column that is called
+    column of texts, next one of texts with the name of an id column. Their entries must differ; a column that is called
     "id" and repeats itself is returned only if there is no other, so that it can be refused.
     """
     if options.id is not None or options.usual_id in names:

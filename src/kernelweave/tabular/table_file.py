@@ -79,13 +79,13 @@ def with_ids(frame: Any, path: Path, options: ReadOptions, *, found: str | None,
 
 
 def _nearly_ids(frame: Any, source: str) -> list[str]:
-    """Return a note if the first column is called like ids and holds texts, of which few are repeated."""
+    """Return a note if the first column has the name of an id column and holds texts, of which few are repeated."""
     name = str(frame.columns[0])
     texts = frame[name]
     if not names_ids(name) or texts.dtype.kind in "biufcmM" or texts.nunique() < _NEARLY * len(texts):
         return []
     row, text = repeated(texts) or (0, "")
-    return [f"{source}: {_not_ids(name, 'is called like ids', row, text)}."] if row else []
+    return [f"{source}: {_not_ids(name, 'has the name of an id column', row, text)}."] if row else []
 
 
 def _not_ids(name: str, why: str, row: int, text: str) -> str:
@@ -99,7 +99,8 @@ def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], sa
     row, text = wrong
     if numbers_rows(found):
         told = f"holds {shown(text)} again in row {row}" if text else f"has no entry in row {row}"
-        problem = f"the column {found!r} is called like ids, but {told}. Give every sample its own, or leave it out."
+        why = f"the column {found!r} has the name of an id column, but {told}"
+        problem = f"{why}. Give every sample its own, or leave it out."
         raise TableError(source, [Problem(problem, (Way("leave it out", {"drop": found}),))])
     return TableFile(frame, None, tuple(said), None, tuple(frame))
 

@@ -73,7 +73,7 @@ class Clarity:
         """From 0 for clusters like those of samples without structure, or a single one, to 1 for those that stand out.
 
         The larger of how far graphs agree on the clusters beyond chance, and how far a gap between eigenvalues, after
-        this or a smaller number, exceeds that of one cloud with the same means and covariances. Where the agreement is
+        this or a smaller number, exceeds that of one cloud with the same means and covariances. If the agreement is
         little above chance, samples without structure are drawn again, and the largest chance counts.
         """
         sample, c, rng = self._sample, self._n_clusters, deepcopy(self._rng)

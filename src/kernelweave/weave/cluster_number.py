@@ -90,7 +90,7 @@ def _evidence_of(several: SeveralGraphs, say: Callable[[str], None], rng: np.ran
 
 
 def _few_columns(X: Matrix, found: dict[int, Partitions]) -> _FewColumns:
-    """Return how deep valleys between clusters are, in graphs and by peaks, and what clusters of one shape explain.
+    """Return how deep valleys between clusters are, in graphs and by peaks, and how well clusters of one shape fit.
 
     Copies of a sample count once: where numbers are counts or were rounded, they would be peaks of density.
     """
@@ -134,7 +134,7 @@ def _surer(
 ) -> list[Vector]:
     """Return the eigenvalues of every graph of samples without structure, their means over more draws if in doubt.
 
-    By chance, the largest gap may be on one side of what is clear in one draw, and on the other in the next.
+    By chance, the largest gap may be above the threshold of a clear gap in one draw, and below it in the next.
     """
     numbers = list(even)
     largest = float(eigenvalue_gaps(values, cloud.values, np.array(numbers), np.array(list(even.values())).T).max())

@@ -209,11 +209,11 @@ def weigh(
 def block_shares(samples: Views, view: NDArray[np.intp], codes: Labels | None = None) -> Vector:
     """Return the trust in every kernel by the block of a mixed table that it compares; 1 for other tables.
 
-    Kernels of a single category are all alike, so that their agreement says nothing about the category: in clusters, a
-    block counts by the root of its number of columns, so that one column of random words does not outvote a dozen of
-    numbers. Classes may well depend on a single category: with `codes` (-1 where unlabelled), a block counts by a power
-    of the share of labelled samples whose nearest labelled sample in it has their class. In both, it does not matter
-    how many kernels a block has.
+    Kernels of a single category are all similar, so their agreement is no evidence for the category: in clusters, a
+    block counts by the root of its number of columns, so that one column of random words has less weight than a dozen
+    of numbers. Classes may well depend on a single category: with `codes` (-1 where unlabelled), a block counts by a
+    power of the share of labelled samples whose nearest labelled sample in it has their class. In both, it does not
+    matter how many kernels a block has.
     """
     trust = np.ones(len(view))
     for source, reading in samples.readings.items():

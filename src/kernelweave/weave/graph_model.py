@@ -77,7 +77,7 @@ class GraphModel:
     coordinates : array of shape (n_nodes, n_components)
         Coordinates of the nodes in the embedding, for `transform`.
     values : array of shape (n_nodes, n_groups) or None
-        Votes of clusters or scores of classes at the nodes; a new sample gets their mean over its neighbours.
+        One-hot clusters or scores of classes at the nodes; a new sample gets their mean over its neighbours.
     centres : Centres or None
         Used without values: memberships of a new sample follow from the distances of its coordinates to the centres.
     seen : Seen or None

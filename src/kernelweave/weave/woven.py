@@ -50,7 +50,7 @@ class WovenGraph:
 
 @dataclass(frozen=True, slots=True)
 class SeveralGraphs:
-    """Graphs of the same samples, of which it is not known which is the best.
+    """Several graphs of the same samples, whose partitions are merged.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ _STEPS = 5  # of the power method; the direction need not be accurate
 def near_order(X: Samples) -> NDArray[np.intp]:
     """Return the rows of X in an order in which most neighbours are near each other.
 
-    The samples are halved at the median of the direction in which they differ most, and so is each half, down to a
+    The samples are divided at the median of the direction in which they differ most, and each half again, down to a
     thousand samples.
     """
     parts, waiting = [], [np.arange(X.shape[0])]

@@ -87,7 +87,8 @@ def nearest(
 def search_new(X: Samples, k: int, *, seed: int, n_jobs: int | None = None) -> Search:
     """Return a search for the k nearest rows of X of new samples: exact up to 5000 rows, or where faiss is missing.
 
-    For more, it finds 0.9 of them: new samples join the nearest only, and no cluster depends on a neighbour missed.
+    For more, it finds 0.9 of them: new samples are joined to the nearest ones, and a missed neighbour hardly changes
+    the result.
     """
     return _search(X, k, _NEW_EXACT_UP_TO if has_faiss() else X.shape[0], seed, n_jobs, _NEW_RECALL)
 
