@@ -77,5 +77,4 @@ def test_a_missing_package_is_named_before_anything_is_computed(refused, csv, mo
     for model in (WeaveClustering, WeaveClassifier):
         monkeypatch.setattr(model, "fit", fit)
     said = refused(*command)
-    assert "jinja2" in said
-    assert 'pip install "kernelweave[cli]"' in said
+    assert "run pip install jinja2" in said  # a report needs no extra

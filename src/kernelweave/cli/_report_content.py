@@ -114,7 +114,7 @@ def need_report_packages() -> None:
     try:
         import jinja2  # noqa: F401
     except ImportError as error:
-        msg = 'A report needs the package jinja2, which is not installed: run pip install "kernelweave[cli]".'
+        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
         raise MissingPackageError(msg) from error
 
 

@@ -281,7 +281,7 @@ def _template() -> jinja2.Template:
     try:
         import jinja2
     except ImportError as error:
-        msg = 'A report needs the package jinja2, which is not installed: run pip install "kernelweave[cli]".'
+        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
         raise InvalidInputError(msg) from error
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
