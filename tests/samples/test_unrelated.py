@@ -58,6 +58,8 @@ def test_categories_of_noise_are_left_out_with_a_warning_and_others_stay():
     assert found.widths == (3, 3)
     assert set(found.readings["X"].left_out) == set(NOISE)
     assert set(found.readings["X"].left_out.values()) == {"it is related to no other column"}
+    told = str(found.readings["X"]).split("\n")
+    assert {f"{name}: left out (it is related to no other column)" for name in NOISE} <= set(told)
     table = TABLE.drop(columns=list(NOISE))
     again = Views({"X": table}, choices=ColumnChoices())
     for one, other in zip(found.tables, again.tables, strict=True):

@@ -155,7 +155,7 @@ class MixedTable:
         lines = []
         for column in self.columns:
             missing = f", {counted(column.missing, 'cell')} missing" if column.missing else ""
-            of = f" of {len(column.categories)}" if column.categories else ""
+            of = f" of {len(column.categories)}" if column.categories and column.kind != "left out" else ""
             lines.append(f"{column.name}: {column.kind}{of}{missing} ({column.reason})")
         return "\n".join(lines)
 
