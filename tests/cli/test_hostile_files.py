@@ -117,7 +117,7 @@ def test_all_problems_of_all_files_are_listed_with_one_command_that_works(run, r
     assert "one.csv: column 'e' holds 'x' in row 9, which is not a number." in said
     assert "one.csv: column 'b' has no value in row 4. Pass --drop b (leave it out)." in said
     assert "two.csv: column 'c' has no value in row 6 and 1 other. Pass --drop c (leave it out)." in said
-    assert "This command settles all of it:" in said
+    assert "This command solves all of it:" in said
     (command,) = commands(run(*given)[2])
     assert command == [*given, "--drop", "e", "--drop", "b", "--drop", "c"]
     assert run(*command)[0] == 0

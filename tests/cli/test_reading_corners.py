@@ -78,7 +78,7 @@ def test_a_remark_below_a_large_table_is_left_out(tmp_path):
     (tmp_path / "data.csv").write_text(frame.to_csv(index=False) + "Source: a machine\n")
     table = read_table(tmp_path / "data.csv")
     np.testing.assert_array_equal(table.frame, values)
-    assert any("so left out ('Source: a machine')" in note for note in table.notes)
+    assert any("so it is left out ('Source: a machine')" in note for note in table.notes)
     found = pd.concat([part.frame for part in table_parts(tmp_path / "data.csv", ReadOptions(), 7000)])
     np.testing.assert_array_equal(found, values)
 

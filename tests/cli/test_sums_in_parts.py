@@ -134,4 +134,4 @@ def test_a_row_of_totals_is_not_predicted_from_a_file_in_parts(run, tmp_path, sa
     assert code == 0, err
     assert parts == whole
     assert "Total" not in parts
-    assert "'Total' at its end sums up the other rows, so left out" in err
+    assert "'Total' at its end sums up the other rows, so it is left out" in err

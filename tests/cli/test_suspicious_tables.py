@@ -67,7 +67,9 @@ def test_a_last_row_of_sums_without_a_name_gets_a_hint(tmp_path, summed):
 
 def test_a_last_row_of_sums_with_a_german_name_is_left_out(tmp_path, summed):
     summed.insert(0, "name", [*(f"s{i}" for i in range(20)), "Gesamtsumme"])
-    assert "'Gesamtsumme' at its end sums up the other rows, so left out." in notes_of(summed, tmp_path / "data.csv")
+    assert "'Gesamtsumme' at its end sums up the other rows, so it is left out." in notes_of(
+        summed, tmp_path / "data.csv"
+    )
 
 
 def sectioned(style, n=6):
@@ -113,7 +115,7 @@ def test_one_row_that_may_be_named_after_a_total_stays(tmp_path):
 def test_a_last_mean_below_categories_is_left_out(tmp_path, summed):
     table = summed[:20].assign(group=["x", "y"] * 10)[["group", "a", "b"]]
     table.loc[20] = ["Mean", *table[["a", "b"]].mean().round(3)]
-    assert "'Mean' at its end sums up the other rows, so left out." in notes_of(table, tmp_path / "data.csv")
+    assert "'Mean' at its end sums up the other rows, so it is left out." in notes_of(table, tmp_path / "data.csv")
     assert len(read_table(tmp_path / "data.csv").frame) == 20
 
 

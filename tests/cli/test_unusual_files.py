@@ -79,11 +79,11 @@ KINDS = [
         ("numbers in mg/L", "read as 0.5 for '<0.5 mg/L'"),
     ),
     Kind("source.csv", TEXT + "Source: WHO 2020\n", ("its last line is not a row of the table", "'Source: WHO 2020'")),
-    Kind("commas.csv", TEXT + "Source: WHO, 2020\n", ("so left out ('Source: WHO')",)),
-    Kind("padded.csv", TEXT + ",,\n* fasting,,\n", ("so left out ('* fasting')",)),
+    Kind("commas.csv", TEXT + "Source: WHO, 2020\n", ("so it is left out ('Source: WHO')",)),
+    Kind("padded.csv", TEXT + ",,\n* fasting,,\n", ("so it is left out ('* fasting')",)),
     Kind("notes.csv", TEXT + "\nMeasured in 2020 by the clinic\nTotal\n", ("its last 2 lines are not rows",)),
-    Kind("total.tsv", TEXT.replace(",", "\t") + "Total\n", ("so left out ('Total')",)),
-    Kind("source16.csv", (TEXT + "Quelle: Müller\n").encode("utf-16"), ("so left out ('Quelle: Müller')",)),
+    Kind("total.tsv", TEXT.replace(",", "\t") + "Total\n", ("so it is left out ('Total')",)),
+    Kind("source16.csv", (TEXT + "Quelle: Müller\n").encode("utf-16"), ("so it is left out ('Quelle: Müller')",)),
     Kind("x.tab", TEXT.replace(",", "\t"), ()),
     Kind("x.dat", TEXT.replace(",", " "), ("separated by spaces",)),
     Kind("no_type", TEXT, ()),
@@ -174,7 +174,7 @@ def test_the_report_says_how_the_file_was_read(run, tmp_path):
         page = (tmp_path / "data-clusters" / "report.html").read_text(encoding="utf-8")
         assert "How the files were read" in page
         assert "1 cell of column &#39;crp&#39; is a limit, read as 0.5 for &#39;&lt;0.5&#39;" in page
-        assert "its last line is not a row of the table, so left out (&#39;Source: WHO&#39;)" in page
+        assert "its last line is not a row of the table, so it is left out (&#39;Source: WHO&#39;)" in page
 
 
 def test_limits_can_be_refused(refused, tmp_path):
@@ -212,7 +212,7 @@ def test_remarks_around_a_table_in_a_workbook_are_left_out(tmp_path):
     assert table.ids == IDS
     np.testing.assert_array_equal(table.frame.to_numpy(float), np.column_stack([AGE, CRP]))
     assert any("2 rows before the table are left out" in note for note in table.notes)
-    assert any("its last rows are remarks, so left out ('Note: a')" in note for note in table.notes)
+    assert any("its last row is a remark, so it is left out ('Note: a')" in note for note in table.notes)
 
 
 def test_the_first_sheet_with_a_table_is_read_or_the_one_that_is_named(run, refused, tmp_path):

@@ -297,4 +297,4 @@ def test_a_series_matrix_of_geo_is_read_without_its_last_line(tmp_path):
     table = read_table(tmp_path / "GSE1_series_matrix.txt", transpose=True)
     assert table.ids == ["GSM1", "GSM2", "GSM3"]
     assert table.frame.shape == (3, 200)
-    assert any("so left out ('!series_matrix_table_end')" in note for note in table.notes)
+    assert any("so it is left out ('!series_matrix_table_end')" in note for note in table.notes)

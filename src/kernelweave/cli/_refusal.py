@@ -30,7 +30,7 @@ def _message(found: Sequence[tuple[str, Problem]]) -> str:
             lines += [f"  {_command([way.options])}   ({way.meaning})" for way in problem.ways]
     problems = [problem for _, problem in found]
     if all(problem.ways and not problem.choice for problem in problems):
-        lines.append(f"This command settles {'it' if len(lines) == 1 else 'all of it'}:")
+        lines.append(f"This command solves {'it' if len(lines) == 1 else 'all of it'}:")
         lines.append(f"  {_command(problem.ways[0].options for problem in problems)}")
     return "\n".join(lines)
 

@@ -159,7 +159,8 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
         table = _sheet(book, sheet, heading, own, options, skip)
         remarks = _remarks(table)
         if remarks:
-            notes.append(f"its last rows are remarks, so left out ({shown_names(remarks)})")
+            told = "row is a remark, so it is" if len(remarks) == 1 else "rows are remarks, so they are"
+            notes.append(f"its last {told} left out ({shown_names(remarks)})")
             table = _sheet(book, sheet, heading, own, options, skip, len(remarks))
     notes += _formulas(path, sheet, table, skip)
     return _found_ids(table, path, options, notes, heading.units)

@@ -140,7 +140,8 @@ def _told(names: Sequence[str], parts: Sequence[int], ends: Sequence[int]) -> li
         notes.append(f"{shown_names([names[i] for i in parts])} {told} left out")
     if ends:
         what = ", ".join(shown(names[i]) for i in ends)
-        notes.append(f"{what} at its end {'sums' if len(ends) == 1 else 'sum'} up the other rows, so left out")
+        told = "sums up the other rows, so it is" if len(ends) == 1 else "sum up the other rows, so they are"
+        notes.append(f"{what} at its end {told} left out")
     return notes
 
 

@@ -138,8 +138,9 @@ def _footer(source: TextSource, sep: str, width: int, rows: Sequence[Sequence[st
     remarks = footer_lines(last, width, rows[1 : -len(last) or None] or rows[1:2])
     told = [remark for remark in remarks if remark]
     if told:
-        what = "last line is not a row" if len(told) == 1 else f"last {len(told)} lines are not rows"
-        notes.append(f"its {what} of the table, so left out ({shown_names(told)})")
+        one = len(told) == 1
+        what = "last line is not a row" if one else f"last {len(told)} lines are not rows"
+        notes.append(f"its {what} of the table, so {'it is' if one else 'they are'} left out ({shown_names(told)})")
     return len(remarks)
 
 
