@@ -62,6 +62,58 @@ def test_measured_numbers_with_some_words_are_never_left_out_as_free_text(refuse
     assert run("cluster", "data.csv", "-k", 2, "--missing", f"x={word}")[0] == 0
 
 
+@pytest.mark.parametrize(("n", "words"), [(12, 2), (12, 6), (80, 16), (80, 48), (80, 70)])
+@pytest.mark.parametrize("form", [".2f", ".0f"])
+def test_words_among_numbers_that_differ_are_refused_however_many_there_are(refused, tmp_path, n, words, form):
+    values = np.random.default_rng(0).uniform(1000, 90000, n)
+    texts = ["<LOD" if i < words else format(v, form) for i, v in enumerate(values)]
+    frame = pd.DataFrame({"id": [f"P{i}" for i in range(n)], "x": texts, "y": np.arange(n) % 7 / 3})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    assert "column 'x' holds '<LOD' in row 1, which is not a number." in refused("cluster", "data.csv", "-k", 2)
+
+
+@pytest.mark.parametrize("texts", [[*map(str, range(1, 31)), *["X"] * 10], ["1.5", "2.5", *["none of these"] * 38]])
+def test_numbers_that_may_be_codes_beside_a_word_are_still_categories(run, tmp_path, texts):
+    written(tmp_path / "data.csv", kind=texts, y=VALUES)
+    assert run("inspect", "data.csv")[0] == 0
+
+
+def test_the_same_word_in_many_columns_is_one_problem_that_one_option_settles(refused, run, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"m{j}": [f"{v:.2f}" for v in rng.uniform(0, 90, N)] for j in range(6)}
+    for texts in columns.values():
+        texts[3] = "Filtered"
+    written(tmp_path / "data.csv", **columns, y=VALUES)
+    message = refused("cluster", "data.csv", "-k", 2)
+    assert "6 columns ('m0', 'm1', 'm2' and 3 more) hold 'Filtered', first in row 4, which is not a number." in message
+    assert message.endswith("kernelweave cluster data.csv -k 2 --missing Filtered")
+    code, out, _ = run("inspect", "data.csv")
+    assert code == 2
+    assert out.count("to be settled") == 6
+    assert run("cluster", "data.csv", "-k", 2, "--missing", "Filtered")[0] == 0
+
+
+def test_many_columns_with_a_word_that_is_a_category_elsewhere_are_named_one_by_one(refused, run, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"m{j}": ["low", *(f"{v:.2f}" for v in rng.uniform(0, 90, N - 1))] for j in range(6)}
+    written(tmp_path / "data.csv", **columns, risk=["low", "high"] * (N // 2))
+    message = refused("cluster", "data.csv", "-k", 2)
+    assert message.count("holds 'low' in row 1") == 6
+    assert "--missing m0=low --missing m1=low" in message
+    named = [part for j in range(6) for part in ("--missing", f"m{j}=low")]
+    assert run("cluster", "data.csv", "-k", 2, *named)[0] == 0
+
+
+def test_infinite_values_in_many_columns_are_one_problem(refused, run, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {f"m{j}": ["1.5", "inf", *(f"{v:.2f}" for v in rng.uniform(0, 90, N - 2))] for j in range(6)}
+    written(tmp_path / "data.csv", **columns, y=VALUES)
+    assert "6 columns ('m0', 'm1', 'm2' and 3 more) have infinite values, first in row 2." in refused(
+        "cluster", "data.csv", "-k", 2
+    )
+    assert run("cluster", "data.csv", "-k", 2, "--missing", "inf")[0] == 0
+
+
 @pytest.mark.parametrize("texts", [["placebo", "0.5", "1.0", "2.5"], ["X", "Y", *map(str, range(1, 9))]])
 def test_categories_with_numbers_in_them_are_still_categories(run, tmp_path, texts):
     written(tmp_path / "data.csv", kind=texts * (N // len(texts)), y=VALUES)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave._plural import counted
-from kernelweave._types import Mask, Matrix
+from kernelweave._types import Array, Mask, Matrix
+from kernelweave.cli._many_columns import together
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
@@ -27,6 +28,8 @@ _SLIPS = 0.1  # share of texts among numbers up to which they are slips of the p
 _MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
 _VARIED = 10  # different numbers of such a column
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
+_APART = 0.8  # share of the numbers beside so few texts that differ, if they are measured and not categories
+_FRACTIONS, _WHOLES = 2, 5  # different numbers, with fractions or whole, of which there must be more then
 _MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
 
@@ -70,13 +73,13 @@ def usable(
         numeric = readable.select_dtypes("number", exclude="timedelta")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         none = np.zeros(values.shape, dtype=bool)
-        problems += _holes(none, values, list(map(str, numeric)), fills=True)
+        problems = together(problems + _holes(none, values, list(map(str, numeric)), fills=True), table)
         return table, problems + ([] if problems or gaps else without_data(table, mixed_reading(table)))
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
     missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
-    problems += _holes(missing, values, list(map(str, readable)), fills=fill)
+    problems = together(problems + _holes(missing, values, list(map(str, readable)), fills=fill), table)
     if not problems and fill and not gaps:
         problems = without_data(readable, mixed_reading(readable))
     if not problems and not alike and len(values) > 1 and (values == values[0]).all():
@@ -160,24 +163,41 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
     known = column.notna().to_numpy()
     limits, whole = False, False
     if kind.kind == "c":
-        text = known
+        text, marks = known, _words(column)
     else:
         numbers = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         text = np.isnan(numbers) & known
+        marks = _words(column[text])
         whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all())
         limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
         if text.sum() == 1 and text[0] and known.sum() > _MEASURED and is_only_unit(str(column.iloc[0]).strip()):
             return _below_unit(name, str(column.iloc[0]).strip())
         measured = not whole and len(np.unique(numbers[~np.isnan(numbers)])) > _VARIED
         most = max(most, _MIXED) if measured else most
+        if len(marks) <= _MARKS and _are_apart(numbers[~np.isnan(numbers)], whole=whole):
+            most = 1.0
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
     said = f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}, which is not a number."
     naming, leaving = Way("it names the samples", {"id": name}), Way("leave it out", {"drop": name})
-    marks = sorted(set(column[text].astype(str).str.strip()))
     if whole and not ids and column.astype(str).nunique() == len(column):
         return Problem(said, (naming, leaving))
     if not fills or limits or len(marks) > _MARKS or text.sum() > most * known.sum() or any("=" in m for m in marks):
         return Problem(said, (leaving, naming))
     return Problem(said, (_as_missing(name, marks), leaving, naming))
+
+
+def _words(column: pd.Series) -> list[str]:
+    return sorted(set(column.dropna().astype(str).str.strip()))
+
+
+def _are_apart(numbers: Array, *, whole: bool) -> bool:
+    """Return whether nearly all numbers of a column differ, as measured ones do and codes of categories do not.
+
+    Whole numbers that are next to each other, such as those of chromosomes beside an X, count the rows.
+    """
+    different = len(np.unique(numbers))
+    if different <= (_WHOLES if whole else _FRACTIONS) or different < _APART * len(numbers):
+        return False
+    return not whole or bool(np.ptp(numbers) >= 2 * len(numbers))

@@ -83,7 +83,8 @@ def _refusal(
 def _unsettled(refused: InvalidInputError) -> set[str]:
     """Return the columns whose problems an option must solve."""
     problems = [problem for _, problem in getattr(refused, "problems", ())]
-    return {str(way.options["drop"]) for problem in problems for way in problem.ways if "drop" in way.options}
+    dropped = {str(way.options["drop"]) for problem in problems for way in problem.ways if "drop" in way.options}
+    return dropped.union(*(problem.columns for problem in problems))
 
 
 def _listed(refused: InvalidInputError) -> list[str]:

@@ -25,12 +25,14 @@ class Way:
 class Problem:
     """A sentence that says what is wrong, and the options that solve it, if there are any.
 
-    The first option is suggested, unless `choice` is True: then all are equally good.
+    The first option is suggested, unless `choice` is True: then all are equally good. `columns` are those that it is
+    about if there are many, and no option names each of them.
     """
 
     text: str
     ways: tuple[Way, ...] = field(default=())
     choice: bool = False
+    columns: tuple[str, ...] = field(default=())
 
 
 class TableError(InvalidInputError):

@@ -1,0 +1,59 @@
+"""The same words among the numbers of many columns: one problem, which one option settles, instead of one for each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.problems import Problem, Way, shown, shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["together"]
+
+_FEW = 3  # columns with the same words that are named one by one
+
+
+def together(problems: Sequence[Problem], table: pd.DataFrame) -> list[Problem]:
+    """Return the problems of a table, those of many columns that are settled by the same codes for missing as one.
+
+    The option takes the codes as missing in all columns, so it is not for words that are categories of another one.
+    """
+    alike: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
+    for i, problem in enumerate(problems):
+        codes = problem.ways[0].options.get("missing") if problem.ways else None
+        if isinstance(codes, tuple):
+            name = codes[0].rpartition("=")[0]
+            alike[tuple(code.rpartition("=")[2] for code in codes)].append((i, name))
+    merged: dict[int, Problem | None] = {}
+    for words, found in alike.items():
+        names = [name for _, name in found]
+        if len(found) > _FEW and not any(_has_category(table[name], words) for name in table if name not in names):
+            merged |= {i: None for i, _ in found} | {found[0][0]: _of_columns(table[names], words)}
+    kept = [merged.get(i, problem) for i, problem in enumerate(problems)]
+    return [problem for problem in kept if problem is not None]
+
+
+def _of_columns(columns: pd.DataFrame, words: Sequence[str]) -> Problem:
+    """Return the problem that columns hold words among their numbers."""
+    hit = columns.apply(lambda column: column.astype(str).str.strip().isin(words)).any(axis=1)
+    first = int(hit.to_numpy().argmax()) + 1
+    names, listed = list(map(str, columns)), " or ".join(map(shown, words))
+    told = f"hold {listed}, first in row {first}, which {'is not a number' if len(words) == 1 else 'are no numbers'}"
+    if set(words) <= {"inf", "-inf"}:
+        told = f"have infinite values, first in row {first}"
+    text = f"{len(names)} columns ({shown_names(names)}) {told}."
+    meaning = f"take {'it' if len(words) == 1 else 'them'} as missing"
+    return Problem(text, (Way(meaning, {"missing": tuple(words)}),), columns=tuple(names))
+
+
+def _has_category(column: pd.Series, words: Sequence[str]) -> bool:
+    """Return whether a column has one of the words beside others that are no numbers."""
+    if column.dtype.kind in "biufcmM":
+        return False
+    texts = column.dropna().astype(str).str.strip()
+    hit = texts.isin(words)
+    return bool(hit.any()) and not all(map(is_number, texts[~hit]))
