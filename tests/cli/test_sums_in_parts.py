@@ -122,6 +122,17 @@ def test_rows_that_only_the_whole_file_tells_are_refused_in_parts(refused, tmp_p
     assert "--chunk-rows 0" in message
 
 
+def test_a_row_of_quartiles_is_refused_in_parts_and_left_out_of_a_whole_file(run, tmp_path, samples):
+    WeaveClustering(2, random_state=0).fit(samples[["a", "b"]]).save(tmp_path / "model.kw")
+    rows = samples[["a", "b"]].quantile([0.25, 0.75]).round(3).assign(name=["25%", "75%"])
+    pd.concat([samples, rows]).to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = run("predict", "model.kw", "new.csv", "--out", "found.csv", "--chunk-rows", 12)
+    assert code == 2
+    assert "the row '25%' may sum up other rows, which cannot be told while the file is read in parts." in err
+    assert run("predict", "model.kw", "new.csv", "--out", "found.csv", "--chunk-rows", 0)[0] == 0
+    assert len(pd.read_csv("found.csv")) == len(samples)
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("rows", [7, 30, 1000])
 def test_a_row_of_totals_is_not_predicted_from_a_file_in_parts(run, tmp_path, samples, kind, rows):

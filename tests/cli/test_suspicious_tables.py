@@ -201,6 +201,50 @@ def test_means_near_zero_and_other_statistics_at_the_end_are_left_out(tmp_path):
     assert len(read_table(tmp_path / "data.csv").frame) == 40
 
 
+def test_the_statistics_that_pandas_describes_a_table_with_are_left_out(tmp_path, summed):
+    table = summed[:20].set_index(pd.Index([f"s{i}" for i in range(20)], name="name"))
+    described = pd.concat([table, table.describe().round(4).rename(index={"75%": "75th percentile"})])
+    described.rename_axis("name").reset_index().to_csv(tmp_path / "data.csv", index=False)
+    read = read_table(tmp_path / "data.csv")
+    assert read.ids == list(table.index)
+    told = "'count', 'mean', 'std', 'min', '25%', '50%', '75th percentile', 'max' at its end sum up the other rows"
+    assert any(told in note for note in read.notes)
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        {"Mittelwert": "mean", "Stabw": "std", "Anzahl": "count"},
+        {"Mean": "mean", "Std. Dev.:": "std", "%CV": lambda column: 100 * column.std() / column.mean()},
+        {"Moyenne": "mean", "Écart-type": lambda column: column.std(ddof=0), "Médiane": "median"},
+    ],
+)
+def test_statistics_as_spreadsheets_call_them_are_left_out(tmp_path, summed, statistics):
+    table = summed[:20].assign(name=[f"s{i}" for i in range(20)])[["name", "a", "b"]]
+    for name, how in statistics.items():
+        table.loc[len(table)] = [name, *summed[:20].agg(how).round(3)]
+    assert "at its end sum up the other rows, so left out." in notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 20
+
+
+@pytest.mark.parametrize(("names", "said"), [(["Mean", "Stabw"], True), (["Mean"], True), (["Max"], False)])
+def test_last_rows_that_are_called_statistics_but_are_none_stay_with_a_note(tmp_path, summed, names, said):
+    table = summed[:20].assign(name=[f"s{i}" for i in range(20)])[["name", "a", "b"]]
+    for name in names:
+        table.loc[len(table)] = [name, 77.7, 55.5]
+    told = notes_of(table, tmp_path / "data.csv")
+    assert ("at its end" in told and "remove" in told) is said
+    assert len(read_table(tmp_path / "data.csv").frame) == 20 + len(names)
+
+
+@pytest.mark.parametrize("names", [["Q1", "Q2", "Q3"], ["mean", "range", "se"]])
+def test_samples_that_are_named_like_statistics_stay(tmp_path, summed, names):
+    table = summed[:20].assign(name=[f"s{i}" for i in range(20)])[["name", "a", "b"]]
+    table.loc[17:, "name"] = names
+    notes_of(table, tmp_path / "data.csv")
+    assert len(read_table(tmp_path / "data.csv").frame) == 20
+
+
 def test_durations_are_read_beside_numbers(tmp_path):
     table = pd.DataFrame({"a": np.arange(40.0), "t": pd.to_timedelta(np.arange(40), unit="h")})
     notes_of(table, tmp_path / "data.parquet")

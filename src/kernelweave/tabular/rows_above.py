@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["RowsAbove", "Statistics", "added"]
 
 
+_SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)  # of the quantiles that tables end with
+
+
 def added(one: pd.Series | None, other: pd.Series) -> pd.Series:
     """Return the sums of two parts of a table, whose columns may differ; None is a part without rows."""
     return other if one is None else one.add(other, fill_value=0)
@@ -23,23 +26,23 @@ def added(one: pd.Series | None, other: pd.Series) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Statistics of the columns of some rows; `median` is None if the rows came in parts."""
+    """Statistics of the columns of some rows; `ranked` has the quantiles, none if the rows came in parts."""
 
     counts: pd.Series
     sums: pd.Series
     low: pd.Series
     high: pd.Series
     squares: pd.Series  # sums of squared differences from the mean
-    median: pd.Series | None = None
+    ranked: tuple[pd.Series, ...] = ()
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, *, median: bool = False) -> Statistics:
+    def of(cls, rows: pd.DataFrame, *, ranked: bool = False) -> Statistics:
         """Return the statistics of a table of numbers."""
         numbers = rows.astype("float64")
         counts = numbers.count()
         squares = numbers.var(ddof=0) * counts
-        middle = numbers.median() if median else None
-        return cls(counts, numbers.sum(), numbers.min(), numbers.max(), squares, middle)
+        quantiles = [numbers.quantile(share) for share in _SHARES] if ranked else []
+        return cls(counts, numbers.sum(), numbers.min(), numbers.max(), squares, tuple(quantiles))
 
     def plus(self, other: Statistics) -> Statistics:
         """Return the statistics of these rows and others together."""
@@ -54,11 +57,15 @@ class Statistics:
         return Statistics(counts, added(self.sums, other.sums), low, high, squares)
 
     def each(self) -> list[pd.Series]:
-        """Return sum, mean, least, largest, standard deviation, count, its error, variance, variation and median."""
+        """Return sum, mean, least, largest, standard deviation, count, its error, variance, variation and quantiles.
+
+        Deviation and variance are those of samples and those of a population, and the variation may be in percent.
+        """
         mean, variance = self.sums / self.counts, self.squares / (self.counts - 1).where(self.counts > 1)
         spread = np.sqrt(variance)
         found = [self.sums, mean, self.low, self.high, spread, self.counts, spread / np.sqrt(self.counts), variance]
-        return [*found, spread / mean, *([] if self.median is None else [self.median])]
+        whole = self.squares / self.counts
+        return [*found, spread / mean, 100 * spread / mean, np.sqrt(whole), whole, self.high - self.low, *self.ranked]
 
     @property
     def spread(self) -> pd.Series:

@@ -17,15 +17,29 @@ from kernelweave.tabular.table_file import TableFile
 
 __all__ = ["parts_without_summaries", "without_summaries"]
 
-_WORDS = frozenset(("total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "min", "minimum",
-                    "max", "maximum", "std", "sd", "sem", "var", "variance", "cv", "count", "n", "gesamt",
-                    "gesamtsumme", "insgesamt", "summe", "mittelwert", "durchschnitt", "total général", "somme",
-                    "moyenne"))  # fmt: skip
+_SUMS = frozenset(("total", "totals", "grand total", "sum", "gesamt", "gesamtsumme", "insgesamt", "summe",
+                   "total général", "somme", "suma", "total general"))  # fmt: skip
+_MEANS = frozenset(("mean", "average", "avg", "mittelwert", "durchschnitt", "moyenne", "promedio"))
+_SPREADS = frozenset(("std", "stddev", "std dev", "std. dev.", "std.dev.", "stdev", "stdev.s", "stdev.p",
+                      "standard deviation", "sd", "sem", "se", "std error", "std. error", "standard error", "var",
+                      "variance", "cv", "%cv", "cv%", "cv %", "cv (%)", "rsd", "%rsd", "rsd%", "rsd %", "rsd (%)",
+                      "range", "stabw", "stabw.n", "stabw.s", "standardabweichung", "standardfehler", "varianz",
+                      "écart type", "écart-type", "ecart type", "ecart-type", "desvest",
+                      "desviación estándar"))  # fmt: skip
+_RANKED = frozenset(("median", "médiane", "mediana", "q1", "q2", "q3", "1st qu.", "3rd qu.", "1st quartile",
+                     "3rd quartile", "lower quartile", "upper quartile"))  # fmt: skip
+_OTHERS = frozenset(("min", "min.", "minimum", "max", "max.", "maximum", "count", "n", "anzahl"))
+_WORDS = _SUMS | _MEANS | _SPREADS | _RANKED | _OTHERS
+_QUANTILE = re.compile(r"(5|10|25|50|75|90|95)(th)? ?(%|percentile)")
 _SUM = re.compile(r"(sub|grand)[ -]?totals?\b.*|totals?:?|(zwischen|gesamt)summe\b.*|sous-total\b.*|total général")
 _PART_SUM = re.compile(r".*\btotal")  # as spreadsheets call them, above a grand total
 _STAYS = (
     "is called a sum, but is not the sum of the rows above it. If it is not a sample, remove it from the file",
     "are called sums, but are not sums of the rows above them. If they are not samples, remove them from the file",
+)
+_UNLIKE = (
+    "at its end is called a statistic, but not one of the rows above it. If it is not a sample, remove it",
+    "at its end are called statistics, but not those of the rows above them. If they are not samples, remove them",
 )
 _CLOSE = 0.02  # relative difference that rounding may cause
 _LEAST = 3  # samples
@@ -84,6 +98,8 @@ def _judged(held: Sequence[TableFile], above: RowsAbove, source: str, *, last: b
         notes.append("its last row holds the sums of the rows above it. If it is not a sample, remove it from the file")
     elif unlike := [names[i] for i in rest if _SUM.fullmatch(names[i].strip().lower())]:
         notes.append(f"{shown_names(unlike)} {_STAYS[len(unlike) > 1]}")
+    elif last and not ends and (unlike := _like_statistics(names, above)):
+        notes.append(f"{shown_names(unlike)} {_UNLIKE[len(unlike) > 1]}")
     if counters := [names[i] for i in rest if names[i].lower() in _COUNTERS]:
         told = f"the rows {shown_names(counters, 5)}" if len(counters) > 1 else f"the row {shown(counters[0])}"
         notes.append(f"{told} count reads that belong to no gene. Remove them from the file if the others are genes")
@@ -112,7 +128,7 @@ def _refuse_unknown(names: Sequence[str], above: RowsAbove, source: str, *, last
     if not above.rows:
         return
     ending = names[_end(names, above) :] if last else []
-    medians = [name for name in ending if _plain(name) == "median" and name not in above.words]
+    medians = [name for name in ending if _is_ranked(name) and name not in above.words]
     grand = any(_plain(name) == "grand total" for name in names)
     unknown = above.part if grand and above.part is not None else next(iter(medians), None)
     if unknown is not None:
@@ -167,7 +183,12 @@ def _plain(name: str) -> str:
 
 def _is_word(name: str) -> bool:
     """Return whether a row of this name is called a statistic."""
-    return _plain(name) in _WORDS
+    return _plain(name) in _WORDS or _is_ranked(name)
+
+
+def _is_ranked(name: str) -> bool:
+    """Return whether a row of this name is called a median or another quantile, for which all rows are needed."""
+    return _plain(name) in _RANKED or _QUANTILE.fullmatch(_plain(name)) is not None
 
 
 def _called(names: Sequence[str]) -> list[int]:
@@ -200,9 +221,18 @@ def _at_end(names: Sequence[str], numbers: Any, above: RowsAbove) -> int:
     ending = set(names[n:])
     if not ending or not ending.isdisjoint(names[:n]) or not ending.isdisjoint(above.words):
         return 0  # categories, such as y and n
-    own = Statistics.of(numbers.iloc[:n], median=above.statistics is None)
+    own = Statistics.of(numbers.iloc[:n], ranked=above.statistics is None)
     statistics = own if above.statistics is None else above.statistics.plus(own)
     return len(names) - n if all(_sums_up(statistics, numbers.iloc[i]) for i in range(n, len(names))) else 0
+
+
+def _like_statistics(names: Sequence[str], above: RowsAbove) -> list[str]:
+    """Return the last names if they are those of statistics, not of categories, and one is a mean or a deviation."""
+    n = _end(names, above)
+    ending = list(names[n:])
+    if len(set(ending)) < len(ending) or not set(ending).isdisjoint(names[:n]) or not above.words.isdisjoint(ending):
+        return []
+    return ending if any(_plain(name) in _MEANS | _SPREADS - {"se", "sd", "cv", "var"} for name in ending) else []
 
 
 def _end(names: Sequence[str], above: RowsAbove) -> int:
