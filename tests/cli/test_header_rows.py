@@ -199,3 +199,58 @@ def test_a_first_row_with_a_code_among_numbers_is_a_sample(run, tmp_path):
     code, out, _ = run("inspect", "data.csv")
     assert code == 0
     assert "data.csv: 9 rows" in out
+
+
+ABOVE = {
+    "pairs and a blank line": ["Exported,2024-01-01", "Plate,7", ""],
+    "pairs": ["Exported,2024-01-01", "Plate,7"],
+    "a single pair": ["Exported,2024-01-01", ""],
+    "pairs as a spreadsheet writes them": ["Exported,2024-01-01,,", "Operator,Bo,,", ",,,"],
+    "a title and pairs": ["Study of mice", "", "Operator: Bo", "Dose,5 mg,low", ""],
+    "sections": ["[Header]", "Date,2024-01-01", "[Data]"],
+    "an entry of two lines": ['Remark,"cold, \nwet"', "# plate 7,x", "Operator,Bo"],
+}
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+@pytest.mark.parametrize("above", ABOVE)
+def test_rows_of_keys_and_values_above_a_table_are_left_out(tmp_path, above, sep):
+    rows = [f"P{i},{50 + i / 10},{i % 7},{('x', 'y')[i % 2]}" for i in range(30)]
+    text = "\n".join([*ABOVE[above], "Sample,weight,grade,group", *rows, ""])
+    (tmp_path / "data.csv").write_text(text.replace(",", sep))
+    table = read_table(tmp_path / "data.csv")
+    assert (table.title, list(table.frame)) == ("Sample", ["weight", "grade", "group"])
+    assert (len(table.frame), table.ids[0]) == (30, "P0")
+    assert table.frame["weight"].dtype.kind == "f"
+    assert any("before the table are left out" in note for note in table.notes)
+    (part,) = table_parts(tmp_path / "data.csv", ReadOptions(), 1000)
+    assert part.frame.equals(table.frame)
+
+
+def test_rows_of_keys_and_values_above_a_table_of_a_workbook_are_left_out(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Study of mice"], ["Exported", "2024-01-01"], ["Operator", "Bo"], [], ["Sample", "a", "b", "c"]):
+        book.active.append(row)
+    for i in range(30):
+        book.active.append([f"P{i}", i / 10, i % 7, "xy"[i % 2]])
+    book.save(tmp_path / "data.xlsx")
+    table = read_table(tmp_path / "data.xlsx")
+    assert (table.title, list(table.frame), table.ids[0]) == ("Sample", ["a", "b", "c"], "P0")
+    assert any("4 rows before the table are left out" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("head", "names"),
+    [
+        (["weight,grade"], ["weight", "grade"]),  # as R writes a table with names of rows
+        (["weight,grade", "unit,kg,points"], ["weight", "grade"]),
+        (["Sample,weight,"], ["weight", "Unnamed: 2"]),
+        (["Sample,a,", "name,b,c"], ["b", "c"]),
+        (["Sample,a,", "P100,,", "P101,1,2"], ["a", "Unnamed: 2"]),
+    ],
+)
+def test_a_header_that_lacks_names_is_no_row_above_the_table(tmp_path, head, names):
+    rows = [f"P{i},{50 + i / 10},{i % 7}" for i in range(30)]
+    (tmp_path / "data.csv").write_text("\n".join([*head, *rows, ""]))
+    assert list(read_table(tmp_path / "data.csv").frame) == names

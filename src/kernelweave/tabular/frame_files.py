@@ -22,6 +22,7 @@ from kernelweave.tabular.formulas import formula_columns, told_formulas
 from kernelweave.tabular.frame_index import chosen_index, find_frame_id, read_index
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading, level_names
+from kernelweave.tabular.key_rows import key_rows
 from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
@@ -148,7 +149,7 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
         head, others = sheets[sheet], [name for name in sheets if name != sheet]
         notes = [f"the sheet {sheet!r} is read; those left out: {shown_names(others)}"] if others else []
         rows = head.map(str).to_numpy().tolist()
-        before = _titles(rows)
+        before = max(_titles(rows), key_rows(rows) if options.header is not False else 0)
         if before:
             notes.append(f"{counted(before, 'row')} before the table {'is' if before == 1 else 'are'} left out")
             rows = rows[before:]

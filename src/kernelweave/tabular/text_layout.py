@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice
 from typing import IO
 
 from kernelweave._plural import counted
@@ -16,6 +16,7 @@ from kernelweave.tabular.comments import Comments, find_comments, outside_quotes
 from kernelweave.tabular.footer import footer_lines
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading
+from kernelweave.tabular.key_rows import key_rows
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import shown_names
 from kernelweave.tabular.read_options import ReadOptions
@@ -99,6 +100,9 @@ def find_layout(source: TextSource, options: ReadOptions) -> Layout:
         rows = list(split_rows(lines[start:], sep))
     before = _titles(rows, width)
     skip = start + sum(len(row) == 1 for row in rows[:before]) + _blank(lines[start:], before)
+    if options.header is not False and (keys := key_rows(rows)) > before:
+        before = keys
+        skip = start + _lines_above(lines[start:], sep, keys)
     rows = rows[before:]
     marked = _marked_header(lines[:start], sep, width, rows)
     if marked is not None:
@@ -163,6 +167,15 @@ def _lines_of(lines: Sequence[str], sep: str, count: int) -> int:
         if seen == count:
             break
     return reader.line_num
+
+
+def _lines_above(lines: Sequence[str], sep: str, count: int) -> int:
+    """Return how many lines stand above a row with so many rows above it, with the blank lines between them."""
+    quotes = list(accumulate(line.count('"') for line in lines))
+    blank = " \r\n" if sep == " " else "\r\n"
+    ends = [i for i, line in enumerate(lines) if line.strip(blank) and quotes[i] % 2 == 0]
+    above = ends[count - 1] + 1
+    return above + next((i for i, line in enumerate(lines[above:]) if line.strip()), 0)
 
 
 def _peek(source: TextSource) -> list[str]:
