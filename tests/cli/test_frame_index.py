@@ -89,3 +89,17 @@ def test_an_index_of_several_levels_is_left_out_with_a_note(tmp_path):
     table = read_table(tmp_path / "data.parquet")
     assert table.ids is None
     assert "its index of 2 levels ('group', 'i') is left out: reset_index() in pandas makes" in table.notes[0]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+@pytest.mark.parametrize("cell", [[1.0, 2.0], {"a": 1}])
+def test_columns_of_lists_and_records_are_refused_with_the_option_that_leaves_them_out(
+    run, refused, tmp_path, suffix, cell
+):
+    frame = FRAME.assign(parts=[None, *[cell] * 39])
+    getattr(frame, f"to_{suffix}")(tmp_path / f"data.{suffix}")
+    message = refused("cluster", f"data.{suffix}", "-k", 2)
+    assert "column 'parts' holds " in message
+    assert "in row 2: a cell must be a number or a text. Write its parts as columns of their own." in message
+    assert message.endswith(f"kernelweave cluster data.{suffix} -k 2 --drop parts")
+    assert run("cluster", f"data.{suffix}", "-k", 2, "--drop", "parts")[0] == 0

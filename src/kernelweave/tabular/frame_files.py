@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
@@ -26,7 +28,7 @@ from kernelweave.tabular.key_rows import key_rows
 from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
-from kernelweave.tabular.problems import Problem, TableError, shown_names
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.table_file import TableFile, named_rows
@@ -89,7 +91,7 @@ def typed_table(table: Any, path: Path, options: ReadOptions, notes: Sequence[st
         table.columns, notes = distinct_names(names), [*notes, note]
     else:
         table.columns = table.columns.astype(str)
-    frame, index = table.reset_index(drop=True), read_index(table.index)
+    frame, index = _without_nested(table.reset_index(drop=True), path, options), read_index(table.index)
     options = options.settled([*frame, index.title]) if index.ids is not None else options
     index = chosen_index(index, frame, options)
     notes = [*notes, *index.notes]
@@ -105,6 +107,27 @@ def typed_table(table: Any, path: Path, options: ReadOptions, notes: Sequence[st
     rest = clean.frame.drop(columns=_NAMES)
     table = TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units))
     return hinted(named_rows(table, path, options), path, options)
+
+
+def _without_nested(frame: Any, path: Path, options: ReadOptions) -> Any:
+    """Refuse columns whose cells are lists or records; those that are left out anyway become texts."""
+    problems, texts = [], {}
+    for name in [name for name in frame if frame[name].dtype == object]:
+        column = frame[name]
+        nested = column.map(lambda cell: isinstance(cell, dict | list | tuple | np.ndarray)).to_numpy(dtype=bool)
+        if not nested.any():
+            continue
+        texts[name] = column.astype(str)
+        where = int(nested.argmax())
+        told = (
+            f"column {name!r} holds {shown(column.iloc[where])} in row {where + 1}: a cell must be a number or a text."
+        )
+        way = Way("leave it out", {"drop": name})
+        problems.append(Problem(f"{told} Write its parts as columns of their own.", (way,)))
+    problems = [problem for problem in problems if problem.ways[0].options["drop"] not in options.left_out]
+    if problems:
+        raise TableError(str(path), problems)
+    return frame.assign(**texts)
 
 
 def _styled(path: Path, frame: Any, options: ReadOptions, found: str | None) -> tuple[Style, Any]:
