@@ -3,6 +3,7 @@
 import builtins
 import gzip
 import json
+import lzma
 import shlex
 import struct
 import zipfile
@@ -74,6 +75,25 @@ REFUSED = {
         ["may be separated by", "--sep ';'", "--sep '|'"],
     ),
     "a workbook called csv": ("data.csv", b"PK\x03\x04" + bytes(99), ["is not text but a zip or Excel file"]),
+    "a web page called csv": (
+        "data.csv",
+        "\ufeff\n<!DOCTYPE html>\n<html><body>Sign in, please</body></html>\n",
+        ["data.csv is not text but a web page: download the file that it shows."],
+    ),
+    "a pointer to a file": (
+        "data.csv",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+        ["is not text but a pointer of Git LFS: fetch the file itself with git lfs pull."],
+    ),
+    "quantities of a program": (
+        "quant.sf",
+        "Name\tTPM\na\t1\n",
+        ["type .sf are not read: if it is a text table, call it"],
+    ),
+    "an old workbook": ("data.xls", b"\xd0\xcf\x11\xe0", ["type .xls are not read: save it as .xlsx or .csv in a"]),
+    "packed by xz": ("data.csv.xz", lzma.compress(b"a,b\n1,2\n"), ["type .xz are not read: unpack it first."]),
+    "packed by xz, called csv": ("data.csv", lzma.compress(b"a,b\n1,2\n"), ["is not text but packed by xz: unpack it"]),
+    "counts of cells": ("matrix.mtx", "%%MatrixMarket", ["type .mtx are not read: write it as .h5ad with scanpy."]),
     "bytes called csv": ("data.csv", bytes(range(256)) * 9, ["data.csv is not text"]),
     "a truncated gzip": ("data.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-20], ["cannot be read as .csv"]),
     "no zip": ("data.zip", b"nothing", ["data.zip cannot be read as .zip"]),

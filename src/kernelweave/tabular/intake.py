@@ -63,6 +63,23 @@ FORMATS = tuple(_READERS)
 TEXTS = (".csv", ".tsv", ".txt", ".tab", ".dat")
 _JSON = (".json", ".jsonl", ".ndjson")
 _PACKABLE = (*TEXTS, ".gct", *_JSON)
+_INSTEAD = {  # what to do with files of other types
+    (".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz"): "unpack it first",
+    (".xls", ".xlsm", ".xlsb", ".ods", ".numbers"): "save it as .xlsx or .csv in a spreadsheet program",
+    (".rds", ".rda", ".rdata"): "write the table as .csv in R",
+    (
+        ".sav",
+        ".dta",
+        ".sas7bdat",
+        ".xpt",
+        ".pkl",
+        ".pickle",
+        ".h5",
+        ".hdf5",
+        ".orc",
+    ): "write the table as .csv or .parquet",
+    (".mtx", ".loom"): "write it as .h5ad with scanpy",
+}
 CELLS = (*TEXTS, *_JSON, ".parquet", ".feather", ".xlsx")  # whose cells may be texts, and whose columns are features
 HONOURED = {  # options that say something of some types of files only
     "header": (*TEXTS, ".xlsx"),
@@ -267,7 +284,10 @@ def _suffix(path: Path) -> str:
         raise InvalidInputError(msg) from error
     suffix = Path(name).suffix.lower() or ".txt"  # a file without a type is most likely text
     if suffix not in _READERS:
-        msg = f"{path}: files of type {suffix} are not read; use one of {' '.join(_READERS)}."
+        advice = next(
+            (told for types, told in _INSTEAD.items() if suffix in types), "if it is a text table, call it .txt"
+        )
+        msg = f"{path}: files of type {suffix} are not read: {advice}. Those that are: {' '.join(_READERS)}."
         raise InvalidInputError(msg)
     if packed and suffix not in _PACKABLE:
         msg = f"{path}: only text tables may be compressed ({' '.join(_PACKABLE)}): unpack it first."

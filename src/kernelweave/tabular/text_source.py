@@ -40,6 +40,10 @@ _OTHERS = {  # what a file that is not a text begins with
     b"\x93NUMPY": "a file of numpy: call it .npy",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save it as .xlsx or .csv",
     b"%PDF": "a PDF document: export the table as .csv",
+    b"\xfd7zXZ\x00": "packed by xz: unpack it first",
+    b"version https://git-lfs": "a pointer of Git LFS: fetch the file itself with git lfs pull",
+    b"<!doctype html": "a web page: download the file that it shows",
+    b"<html": "a web page: download the file that it shows",
 }
 
 
@@ -163,8 +167,9 @@ def _need_text(path: Path, head: bytes, encoding: str | None) -> None:
         except LookupError as error:
             msg = f"There is no encoding {encoding!r}: pass one such as utf-8, utf-16, latin-1 or cp1252."
             raise InvalidInputError(msg) from error
+    start = head[:64].removeprefix(codecs.BOM_UTF8).lstrip()
     for magic, what in _OTHERS.items():
-        if head.startswith(magic):
+        if head.startswith(magic) or start.lower().startswith(magic):
             msg = f"{path} is not text but {what}."
             raise InvalidInputError(msg)
 
