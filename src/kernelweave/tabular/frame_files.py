@@ -25,6 +25,7 @@ from kernelweave.tabular.frame_index import chosen_index, find_frame_id, read_in
 from kernelweave.tabular.header_row import has_header
 from kernelweave.tabular.heading import Heading, find_heading, level_names
 from kernelweave.tabular.key_rows import key_rows
+from kernelweave.tabular.merged_cells import with_merged
 from kernelweave.tabular.number_style import style_of, told_style
 from kernelweave.tabular.number_text import MISSING, Style, may_be_number, text_columns
 from kernelweave.tabular.packages import need, pandas
@@ -186,6 +187,8 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
             told = "row is a remark, so it is" if len(remarks) == 1 else "rows are remarks, so they are"
             notes.append(f"its last {told} left out ({shown_names(remarks)})")
             table = _sheet(book, sheet, heading, own, options, skip, len(remarks))
+        table, merged = with_merged(table, book.book[sheet], skip)
+        notes += merged
     notes += _formulas(path, sheet, table, skip)
     return _found_ids(table, path, options, notes, heading.units)
 
