@@ -83,6 +83,32 @@ def test_rows_that_look_like_genes_are_hinted_at_and_left_as_they_are(run, expre
     assert any("its 150 rows are taken as samples" in note and "--transpose" in note for note in view["notes"])
 
 
+NAMES = {
+    "groups of proteins": lambda i: ";".join(
+        f"{'POQ'[(i + k) % 3]}{i % 10}{'AVGKLS'[i * 7 % 6]}{i // 10 % 10}{'HXR'[i % 3]}{k}" for k in range(1 + i % 3)
+    ),
+    "proteins of a database": lambda i: f"sp|P{i:05}|AL{i}_HUMAN",
+    "peaks": lambda i: f"chr{i % 22 + 1}:{1000 * i}-{1000 * i + 500}",
+    "bacteria": lambda i: f"k__Bacteria;p__Firmicutes;g__genus {i}",
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_rows_that_look_like_proteins_peaks_or_bacteria_are_hinted_at(tmp_path, expression, kind):
+    expression.columns = [f"LFQ intensity {j}" for j in range(expression.shape[1])]
+    expression.index = pd.Index([NAMES[kind](i) for i in range(150)], name="name")
+    expression.to_csv(tmp_path / "data.txt", sep="\t")
+    assert any("its 150 rows are taken as samples" in note for note in read_table(tmp_path / "data.txt").notes)
+
+
+@pytest.mark.parametrize("name", [lambda i: f"P{i:03};visit {i % 2}", lambda i: f"chrono-{i}", lambda i: f"kid__{i}"])
+def test_rows_that_are_named_otherwise_get_no_hint(tmp_path, expression, name):
+    expression.columns = [f"LFQ intensity {j}" for j in range(expression.shape[1])]
+    expression.index = [name(i) for i in range(150)]
+    expression.to_csv(tmp_path / "data.csv")
+    assert not any("--transpose" in note for note in read_table(tmp_path / "data.csv").notes)
+
+
 def test_columns_that_look_like_samples_are_hinted_at_whatever_the_rows_are_called(tmp_path, expression):
     expression.index = [f"metabolite {i}" for i in range(150)]
     expression.to_csv(tmp_path / "data.csv")

@@ -17,8 +17,11 @@ __all__ = ["hint", "transposed"]
 
 _ACCESSION = (
     r"ENS[A-Z]*[GTP]\d{6,}(\.\d+)?|cg\d{6,}|\d+(_[sx])?_at|(hsa|mmu)-(mir|let)-?\S+|rs\d{3,}|[NX][MR]_\d+(\.\d+)?"
+    r"|(sp|tr)\|\w+\|\w+|chr\w{1,2}[:_-]\d+[_-]\d+|[kd]__\w.*"  # proteins, peaks, bacteria
 )
-_SYMBOL = r"[A-Z][A-Z0-9]{1,7}(-[A-Z0-9]{1,4})?|[A-Z][a-z]{1,4}\d{1,3}[a-z]?\d?"
+_SYMBOL = (
+    r"[A-Z][A-Z0-9]{1,7}(-[A-Z0-9]{1,4})?|[A-Z][a-z]{1,4}\d{1,3}[a-z]?\d?|[A-Z]\d[A-Z][A-Z0-9]{2}\d[A-Z][A-Z0-9]{2}\d"
+)
 _GENE = re.compile(f"{_ACCESSION}|{_SYMBOL}", re.ASCII)
 _SAMPLE = re.compile(
     r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
@@ -100,7 +103,8 @@ def _correction(table: TableFile, title: str | None) -> str:
 
 
 def _share(pattern: re.Pattern[str], names: Sequence[str]) -> float:
-    few = names[:1000]
+    """Return the share of names that a pattern fits; of several in one name, as of a group of proteins, the first."""
+    few = [name.split(";")[0] if pattern is not _SAMPLE else name for name in names[:1000]]
     return sum(pattern.fullmatch(name) is not None for name in few) / len(few)
 
 
