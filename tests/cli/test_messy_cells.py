@@ -104,6 +104,24 @@ def test_many_columns_with_a_word_that_is_a_category_elsewhere_are_named_one_by_
     assert run("cluster", "data.csv", "-k", 2, *named)[0] == 0
 
 
+@pytest.mark.parametrize("n", [3, 5])
+def test_what_is_said_of_many_columns_alike_is_said_once(tmp_path, n):
+    texts = ["ND", "<0.5", *(f"{v:.2f} %" for v in abs(VALUES[2:]))]
+    texts[1] += " %"
+    table = written(tmp_path / "data.csv", **{f"m{j}": texts for j in range(n)}, y=["-", *VALUES[1:]])
+    said = [note for note in table.notes if "'m0'" in note or "'m2'" in note]
+    if n == 3:
+        assert len(said) == 6
+        assert any("1 cell of column 'm2' is taken as missing ('ND')" in note for note in said)
+    else:
+        names = "5 columns ('m0', 'm1', 'm2' and 2 more) are"
+        assert len(said) == 3
+        assert any(f"5 cells of {names} taken as missing ('ND')." in note for note in said)
+        assert any(f"5 cells of {names} limits, read as 0.5 for '<0.5 %' (--limits chooses" in note for note in said)
+        assert any(f": {names} read as numbers in %" in note for note in said)
+    assert any("1 cell of column 'y' is taken as missing ('-')" in note for note in table.notes)
+
+
 def test_infinite_values_in_many_columns_are_one_problem(refused, run, tmp_path):
     rng = np.random.default_rng(0)
     columns = {f"m{j}": ["1.5", "inf", *(f"{v:.2f}" for v in rng.uniform(0, 90, N - 2))] for j in range(6)}

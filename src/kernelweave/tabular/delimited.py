@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.category_hints import case_hints, code_notes
+from kernelweave.tabular.cell_notes import CellNote, told_notes
 from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes, without_words
@@ -307,18 +308,21 @@ def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: 
     frame, emptied = _without_empty(frame, options.kept | {found})
     notes = [*coded, *unlabelled, *emptied]
     problems: list[Problem] = []
+    said: list[CellNote] = []
+    dated: list[str] = []
     changed: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in text_columns(frame):
         result = None if name in kept else numbers_of(frame[name], style, options.limits)
         if result is not None:
             changed[name] = result.values
-            notes += result.notes
+            said += result.notes
             problems += [result.problem] if result.problem is not None and name not in options.kept else []
             units |= {name: result.unit} if result.unit else {}
         elif name not in kept and (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates
-            notes.append(note)
+            dated.append(note)
+    notes += [*told_notes(said), *dated]
     return CleanFrame(frame.assign(**changed), notes, problems, units)
 
 

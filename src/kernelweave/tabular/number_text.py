@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.samples.file_reading import LimitWord
+from kernelweave.tabular.cell_notes import CellNote
 from kernelweave.tabular.problems import Problem, Way, shown, shown_names
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class NumberColumn:
     """A column of texts as numbers, with notes, the problem if its units differ, and its unit."""
 
     values: pd.Series[float]
-    notes: list[str] = field(default_factory=list)
+    notes: list[CellNote] = field(default_factory=list)
     problem: Problem | None = None
     unit: str = ""
 
@@ -172,18 +173,21 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     values = pd.to_numeric(plain, errors="coerce")
     if values.isna().any():
         return _slips(column, texts[values.index], values.isna(), style)
-    notes = [f"column {name!r}: {negative}"] if negative else []
+    notes = [CellNote(f"column {name!r}: {negative}", name, 0, negative, (name, negative))] if negative else []
     if blank.any():
-        told = f"{counted(int(blank.sum()), 'cell')} of column {name!r} {'is' if blank.sum() == 1 else 'are'}"
-        notes.append(f"{told} taken as missing ({shown_names(sorted(set(texts[blank])))})")
+        n, words = int(blank.sum()), shown_names(sorted(set(texts[blank])))
+        told = f"taken as missing ({words})"
+        text = f"{counted(n, 'cell')} of column {name!r} {'is' if n == 1 else 'are'} {told}"
+        notes.append(CellNote(text, name, n, told, told))
     if kinds[0]:
-        example = f"{shown(texts[~blank].iloc[0])} is {values.iloc[0]:g}"
-        notes.append(f"column {name!r} is read as numbers in {kinds[0]} ({example})")
+        told = f"read as numbers in {kinds[0]} ({shown(texts[~blank].iloc[0])} is {values.iloc[0]:g})"
+        notes.append(CellNote(f"column {name!r} is {told}", name, 0, told, ("unit", kinds[0])))
     values = plain.astype("float64")  # those of `to_numeric` may differ in the last digit
     if len(signs):
         values, note = _limited(values, signs, texts, limits)
         what = "is a limit" if len(signs) == 1 else "are limits"
-        notes.append(f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}")
+        text = f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}"
+        notes.append(CellNote(text, name, len(signs), f"limits{note}", "limits"))
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
 
 
