@@ -263,6 +263,17 @@ def test_lines_that_are_left_out_as_comments_are_counted(tmp_path):
     assert any(told in note for note in table.notes)
 
 
+def test_rows_in_which_perseus_describes_columns_are_no_samples(tmp_path):
+    rows = [f"{20 + i / 7:.2f}\t{25 - i / 9:.2f}\tGENE{i}\n" for i in range(40)]
+    head = "LFQ 1\tLFQ 2\tGene\n#!{Type}E\tE\tT\n#!{C:Group}control\tdrug\t\n"
+    (tmp_path / "data.txt").write_text("".join([head, *rows]))
+    table = read_table(tmp_path / "data.txt")
+    assert (len(table.frame), table.ids[0]) == (40, "GENE0")
+    assert [column.kind for column in table.frame.dtypes] == ["f", "f"]
+    told = "comments, so they are left out: 2 lines, of which 2 have as many entries as a row ('#!{Type}E')."
+    assert any(told in note for note in table.notes)
+
+
 @pytest.mark.parametrize("n", [20, 200])
 def test_ids_that_all_begin_with_a_hash_stay_beside_a_comment(tmp_path, n):
     rows = [f"#{i},{i}.5,{i % 7}\n" for i in range(n)]

@@ -46,9 +46,10 @@ def find_comments(rows: Sequence[Sequence[str]], sep: str, width: int) -> Commen
     """Return what tells comments from rows below the header, which is the first of `rows`; None if there are none.
 
     Where most rows begin with #, it is part of their ids, and only lines with another number of entries are comments.
+    Perseus writes what it knows of the columns in rows that begin with #!{.
     """
     marked = [len(row) == width for row in rows[1:] if row[0].startswith("#")]
-    if all(marked):
+    if all(marked) and not any(row[0].startswith("#!{") for row in rows[1:]):
         return None
     full = sum(len(row) == width for row in rows[1:])
     return Comments(sep, width, ids=2 * sum(marked) > full)
