@@ -309,6 +309,28 @@ def test_columns_that_describe_genes_are_named_with_the_command_that_drops_them(
     assert "describes genes" not in err
 
 
+def test_columns_that_describe_proteins_get_a_note_when_they_become_samples(run, tmp_path):
+    intensities = np.random.default_rng(0).lognormal(20, 1, (120, 30))
+    frame = pd.DataFrame(intensities, columns=[f"LFQ intensity S{i}" for i in range(30)])
+    frame.insert(0, "Protein IDs", [f"sp|P{i:05}|AL{i}_HUMAN" for i in range(120)])
+    frame.assign(Score=1.5, id=range(120)).to_csv(tmp_path / "data.txt", sep="\t", index=False)
+    code, _, err = run("cluster", "data.txt", "--transpose", "-k", 2)
+    assert code == 0, err
+    told = "'Score', 'id' are samples since the table was transposed, but named like what describes genes or proteins"
+    assert told in " ".join(err.split())
+    code, _, err = run("cluster", "data.txt", "--transpose", "-k", 2, "--drop", "Score", "--drop", "id", "--force")
+    assert code == 0, err
+    assert "describes" not in err
+
+
+def test_a_table_of_texts_is_not_offered_to_be_transposed_without_them(refused, tmp_path):
+    genotypes = {f"S{i}": ["0/0", "0/1", "1/1"] * 20 for i in range(20)}
+    pd.DataFrame({"ID": [f"rs{i}" for i in range(60)], **genotypes}).to_csv(tmp_path / "data.csv", index=False)
+    message = refused("cluster", "data.csv", "--transpose", "-k", 2)
+    assert "have others. Write numbers in place of them, such as 0, 1 and 2 for genotypes." in message
+    assert "--drop" not in message
+
+
 def test_rows_that_count_reads_without_a_gene_get_a_note(run, counts):
     _, out, _ = run("inspect", "htseq.tsv")
     assert "the rows '__no_feature', '__ambiguous' count reads that belong to no gene." in out

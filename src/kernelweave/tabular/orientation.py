@@ -27,7 +27,11 @@ _SAMPLE = re.compile(
     r"(TCGA-|GS[ME]\d|S?RR\d|ERR\d|(sample|patient|subject|cell|donor|case)[ _.\-]?\d).*", re.IGNORECASE
 )
 _OF_GENES = frozenset(("length", "effective_length", "start", "end", "width", "strand", "chr", "chrom", "chromosome",
-                       "position", "pos", "gc", "gc_content", "entrez", "entrezid", "entrez_id"))  # fmt: skip
+                       "position", "pos", "gc", "gc_content", "entrez", "entrezid", "entrez_id", "peptides",
+                       "unique peptides", "razor + unique peptides", "sequence coverage [%]",
+                       "unique + razor sequence coverage [%]", "mol. weight [kda]", "sequence length", "q-value",
+                       "score", "ms/ms count", "intensity", "id", "basemean", "log2foldchange", "lfcse", "logfc",
+                       "pvalue", "p-value", "padj", "adj.p.val", "fdr", "qual"))  # fmt: skip
 _MANY, _TIMES = 100, 3  # rows, and how many times as many as columns
 _NEARLY = 0.8  # share of names that differ where some genes have several rows
 
@@ -39,6 +43,10 @@ def transposed(table: TableFile, source: str) -> TableFile:
     if odd:
         columns = f"column {odd[0]!r} has" if len(odd) == 1 else f"columns {shown_names(odd, 5)} have"
         text = f"a table can be transposed if its cells are numbers; {columns} others."
+        if 2 * len(odd) > len(frame.columns):
+            raise TableError(
+                source, [Problem(f"{text} Write numbers in place of them, such as 0, 1 and 2 for genotypes.")]
+            )
         raise TableError(source, [Problem(text, (Way("leave out what is not a sample", {"drop": tuple(odd)}),))])
     names = table.ids if table.ids is not None else [str(i) for i in range(len(frame))]
     turned = pandas().DataFrame(frame.to_numpy().T, columns=names)
@@ -57,7 +65,7 @@ def _describing(samples: Sequence[str], source: str) -> list[str]:
     told = (
         f"{shown_names(found, 5)} {'is a sample' if len(found) == 1 else 'are samples'} since the table was transposed"
     )
-    return [f"{source}: {told}, but the {name_suggests} a description of genes. If so, pass {drop}."]
+    return [f"{source}: {told}, but the {name_suggests} a description of genes or proteins. If so, pass {drop}."]
 
 
 def hint(table: TableFile, source: str) -> str | None:
