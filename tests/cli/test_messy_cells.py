@@ -122,6 +122,32 @@ def test_what_is_said_of_many_columns_alike_is_said_once(tmp_path, n):
     assert any("1 cell of column 'y' is taken as missing ('-')" in note for note in table.notes)
 
 
+@pytest.mark.parametrize("row", [0, 30])
+def test_a_row_of_other_words_in_all_columns_of_numbers_is_no_sample_and_no_option_makes_it_one(
+    refused, run, tmp_path, row
+):
+    columns = {name: [f"{v + j:.2f}" for v in VALUES] for j, name in enumerate("abc")}
+    for name, word in zip("abc", ["n", "mean", "deviation of it"], strict=True):
+        columns[name][row] = word
+    written(tmp_path / "data.csv", **columns, group=["x", "y"] * (N // 2))
+    told = f"row {row + 1} (sample 'P{row}') holds words in all columns of numbers ('n', 'mean', 'deviation of it'):"
+    assert told in (message := refused("cluster", "data.csv", "-k", 2))
+    assert "--missing" not in message
+    assert run("inspect", "data.csv")[1].count("to be settled") == 3
+
+
+@pytest.mark.parametrize("words", [["BDL", "BDL"], ["BDL", "hemolysed"]])
+def test_a_sample_with_words_that_others_have_too_is_settled_by_an_option(refused, run, tmp_path, words):
+    columns = {name: [f"{v + j:.2f}" for v in VALUES] for j, name in enumerate("ab")}
+    for name, word in zip("ab", words, strict=True):
+        columns[name][3] = word
+    columns["a"][9] = "BDL"
+    written(tmp_path / "data.csv", **columns, y=VALUES if words[0] == words[1] else ["x", "y"] * (N // 2))
+    assert "column 'a' holds 'BDL' in row 4, which is not a number." in refused("cluster", "data.csv", "-k", 2)
+    named = [part for name, word in zip("ab", words, strict=True) for part in ("--missing", f"{name}={word}")]
+    assert run("inspect", "data.csv", *named)[0] == 0
+
+
 def test_infinite_values_in_many_columns_are_one_problem(refused, run, tmp_path):
     rng = np.random.default_rng(0)
     columns = {f"m{j}": ["1.5", "inf", *(f"{v:.2f}" for v in rng.uniform(0, 90, N - 2))] for j in range(6)}

@@ -1,4 +1,4 @@
-"""The same words among the numbers of many columns: one problem, which one option settles, instead of one for each."""
+"""Words among the numbers of many columns: one problem, which one option settles, or a row that is no sample."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernelweave.tabular.problems import Problem, Way, shown, shown_names
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["together"]
+__all__ = ["row_of_words", "together"]
 
 _FEW = 3  # columns with the same words that are named one by one
 
@@ -57,3 +57,24 @@ def _has_category(column: pd.Series, words: Sequence[str]) -> bool:
     texts = column.dropna().astype(str).str.strip()
     hit = texts.isin(words)
     return bool(hit.any()) and not all(map(is_number, texts[~hit]))
+
+
+def row_of_words(table: pd.DataFrame, names: Sequence[str]) -> Problem | None:
+    """Return the problem of a row that has other words in each of the columns of numbers; None if there is none.
+
+    `names` are the columns that have words among their numbers; the other columns of numbers have no entry there. Such
+    a row, whose words occur in no other row, is the header of another table, or holds names or units.
+    """
+    if len(names) < 2:
+        return None
+    words = table[list(names)].map(lambda cell: "" if cell != cell or is_number(str(cell)) else str(cell).strip())
+    full = (words != "").all(axis=1) & table.drop(columns=list(names)).select_dtypes("number").isna().all(axis=1)
+    for i, own in zip(full.to_numpy().nonzero()[0], words[full].to_numpy().tolist(), strict=True):
+        if len(set(own)) == len(own) and (words == own).sum().eq(1).all():
+            text = (
+                f"row {i + 1} (sample {shown(table.index[i])}) holds words in all columns of numbers "
+                f"({shown_names(own)}): it seems to be a header, or names or units of the columns, not a sample. "
+                "Remove it from the file, and what belongs to another table."
+            )
+            return Problem(text, columns=tuple(names))
+    return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Matrix
-from kernelweave.cli._many_columns import together
+from kernelweave.cli._many_columns import row_of_words, together
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
@@ -68,6 +68,8 @@ def usable(
     fills = fill or mixed is True
     texts = {str(name): _text(table[name], most, ids=ids, fills=fills) for name in table}
     problems = [problem for problem in texts.values() if problem is not None]
+    if (odd := row_of_words(table, [name for name, problem in texts.items() if problem is not None])) is not None:
+        return table, [odd]
     readable = table.drop(columns=[name for name, problem in texts.items() if problem is not None])
     if mixed or (mixed is None and is_mixed(readable)):
         numeric = readable.select_dtypes("number", exclude="timedelta")
