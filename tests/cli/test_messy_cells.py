@@ -78,6 +78,36 @@ def test_numbers_that_may_be_codes_beside_a_word_are_still_categories(run, tmp_p
     assert run("inspect", "data.csv")[0] == 0
 
 
+@pytest.mark.parametrize("several", [1, 2, 5])
+def test_numbers_that_repeat_beside_a_word_get_a_hint_that_works(run, tmp_path, several):
+    ages = ["refused" if i % 4 == 0 else str(20 + i % 17) for i in range(N)]
+    names = [f"age{j}" for j in range(several)]
+    table = written(tmp_path / "data.csv", **dict.fromkeys(names, ages), y=VALUES)
+    (note,) = [note for note in table.notes if "not read as numbers" in note]
+    codes = ["refused"] if several == 5 else [f"{name}=refused" for name in names]
+    assert f"since {'it holds' if several == 1 else 'they hold'} 'refused' beside them" in note
+    assert f"(missing={codes!r} in Python)" in note
+    assert (read_table(tmp_path / "data.csv", missing=codes).frame[names].dtypes == "float64").all()
+    assert run("inspect", "data.csv")[0] == 0
+
+
+@pytest.mark.parametrize("texts", [["low", "high"], ["1", "2", "3", "other"], ["120/80", "130/85"], ["1", "<LOD"]])
+def test_categories_get_no_hint_that_they_are_numbers(tmp_path, texts):
+    table = written(tmp_path / "data.csv", kind=texts * (N // len(texts)), y=VALUES)
+    assert not any("not read as numbers" in note for note in table.notes)
+
+
+def test_numbers_beside_words_that_the_commands_refuse_get_no_hint_as_well(tmp_path):
+    texts = ["<LOD" if i % 3 else f"{v:.2f}" for i, v in enumerate(VALUES)]
+    assert not any("not read as numbers" in note for note in written(tmp_path / "data.csv", x=texts, y=VALUES).notes)
+
+
+def test_codes_with_zeros_in_front_get_a_note_beside_missing_cells_too(tmp_path):
+    codes = [f"{i * 37:05}" for i in range(N)]
+    table = written(tmp_path / "data.csv", postcode=["NA", "", *codes[2:]], y=VALUES)
+    assert any("column 'postcode' is read as whole numbers, but written with zeros in front" in n for n in table.notes)
+
+
 def test_the_same_word_in_many_columns_is_one_problem_that_one_option_settles(refused, run, tmp_path):
     rng = np.random.default_rng(0)
     columns = {f"m{j}": [f"{v:.2f}" for v in rng.uniform(0, 90, N)] for j in range(6)}

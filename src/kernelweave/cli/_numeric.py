@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave._plural import counted
-from kernelweave._types import Array, Mask, Matrix
+from kernelweave._types import Mask, Matrix
 from kernelweave.cli._many_columns import row_of_words, together
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import Views
+from kernelweave.tabular.measured import most_words
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
 from kernelweave.tabular.units import is_only_unit
 
@@ -24,12 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fitted_columns", "mixed_reading", "needed", "unrelated_columns", "usable", "without_data"]
 
-_SLIPS = 0.1  # share of texts among numbers up to which they are slips of the pen, not categories
-_MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
-_VARIED = 10  # different numbers of such a column
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
-_APART = 0.8  # share of the numbers beside so few texts that differ, if they are measured and not categories
-_FRACTIONS, _WHOLES = 2, 5  # different numbers, with fractions or whole, of which there must be more then
 _MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
 
@@ -64,7 +60,7 @@ def usable(
 
     if table.columns.empty:
         return table, [Problem("it has no columns of features left: drop fewer.")]
-    most = 1.0 if mixed is False else _SLIPS
+    most = 1.0 if mixed is False else 0.0
     fills = fill or mixed is True
     texts = {str(name): _text(table[name], most, ids=ids, fills=fills) for name in table}
     problems = [problem for problem in texts.values() if problem is not None]
@@ -156,7 +152,10 @@ def _as_missing(name: str, texts: Sequence[str]) -> Way:
 
 
 def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem | None:
-    """Return what is in the way of reading a column as numbers, if at most this share of it are texts, or limits."""
+    """Return what is in the way of reading a column as numbers, if at most this share of it are texts, or limits.
+
+    Of measured numbers more may be texts.
+    """
     import pandas as pd
 
     kind, name = column.dtype, str(column.name)
@@ -174,10 +173,7 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
         limits = bool(column[text].astype(str).str.match(_LIMIT).all()) and text.sum() < known.sum()
         if text.sum() == 1 and text[0] and known.sum() > _MEASURED and is_only_unit(str(column.iloc[0]).strip()):
             return _below_unit(name, str(column.iloc[0]).strip())
-        measured = not whole and len(np.unique(numbers[~np.isnan(numbers)])) > _VARIED
-        most = max(most, _MIXED) if measured else most
-        if len(marks) <= _MARKS and _are_apart(numbers[~np.isnan(numbers)], whole=whole):
-            most = 1.0
+        most = max(most, most_words(numbers[~np.isnan(numbers)], len(marks)))
         if not text.any() or (text.sum() > most * known.sum() and not limits):
             return None
     where = int(text.argmax())
@@ -192,14 +188,3 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
 
 def _words(column: pd.Series) -> list[str]:
     return sorted(set(column.dropna().astype(str).str.strip()))
-
-
-def _are_apart(numbers: Array, *, whole: bool) -> bool:
-    """Return whether nearly all numbers of a column differ, as measured ones do and codes of categories do not.
-
-    Whole numbers that are next to each other, such as those of chromosomes beside an X, count the rows.
-    """
-    different = len(np.unique(numbers))
-    if different <= (_WHOLES if whole else _FRACTIONS) or different < _APART * len(numbers):
-        return False
-    return not whole or bool(np.ptp(numbers) >= 2 * len(numbers))

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.category_hints import case_hints, code_notes
+from kernelweave.tabular.category_hints import case_hints, code_notes, word_hints
 from kernelweave.tabular.cell_notes import CellNote, told_notes
 from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
@@ -100,6 +100,7 @@ def hinted(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
     hints = code_hints(table.frame, options.kept)
     hints += number_hints(table.frame, options.kept, named=table.ids is not None)
     hints += date_hints(table.frame, options.kept) + case_hints(table.frame, options.kept)
+    hints += word_hints(table.frame, options.kept)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
