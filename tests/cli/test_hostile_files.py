@@ -75,6 +75,11 @@ REFUSED = {
         ["may be separated by", "--sep ';'", "--sep '|'"],
     ),
     "a workbook called csv": ("data.csv", b"PK\x03\x04" + bytes(99), ["is not text but a zip or Excel file"]),
+    "lines in quotes": (
+        "data.csv",
+        "".join(f'"{line}"\n' for line in ["id,a,b", "p1,1,2", 'p2,""3"",4', "p3,5,6"]),
+        ["it has the column 'id,a,b' only", "Its lines are in quotes as a whole: remove the quotes around them"],
+    ),
     "a web page called csv": (
         "data.csv",
         "\ufeff\n<!DOCTYPE html>\n<html><body>Sign in, please</body></html>\n",

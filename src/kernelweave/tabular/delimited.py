@@ -74,8 +74,17 @@ def read_delimited(path: Path, options: ReadOptions) -> TableFile:
     if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
         told = f"it has the column {shown(layout.head[0])} only, which holds the ids"
         text = f"{told}. If there are others, say what separates them with --sep."
+        if any(mark in layout.head[0] for mark in ",;\t|") and _in_quotes(source, layout):
+            text = f"{told}. Its lines are in quotes as a whole: remove the quotes around them, and halve those within."
         raise TableError(str(path), [Problem(text)])
     return table
+
+
+def _in_quotes(source: TextSource, layout: Layout) -> bool:
+    """Return whether the first line of a table is one entry in quotes, as programs write that quote what they copy."""
+    with source.open() as file:
+        line = next(layout.lines(file), "").strip()
+    return len(line) > 1 and line[0] == line[-1] == '"'
 
 
 def finished(
