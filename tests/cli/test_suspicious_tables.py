@@ -223,7 +223,7 @@ def test_statistics_as_spreadsheets_call_them_are_left_out(tmp_path, summed, sta
     table = summed[:20].assign(name=[f"s{i}" for i in range(20)])[["name", "a", "b"]]
     for name, how in statistics.items():
         table.loc[len(table)] = [name, *summed[:20].agg(how).round(3)]
-    assert "at its end sum up the other rows, so left out." in notes_of(table, tmp_path / "data.csv")
+    assert "at its end sum up the other rows, so they are left out." in notes_of(table, tmp_path / "data.csv")
     assert len(read_table(tmp_path / "data.csv").frame) == 20
 
 

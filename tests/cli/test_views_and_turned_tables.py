@@ -316,7 +316,8 @@ def test_columns_that_describe_proteins_get_a_note_when_they_become_samples(run,
     frame.assign(Score=1.5, id=range(120)).to_csv(tmp_path / "data.txt", sep="\t", index=False)
     code, _, err = run("cluster", "data.txt", "--transpose", "-k", 2)
     assert code == 0, err
-    told = "'Score', 'id' are samples since the table was transposed, but named like what describes genes or proteins"
+    told = "'Score', 'id' are samples since the table was transposed, but the names suggest a description of genes or "
+    told += "proteins"
     assert told in " ".join(err.split())
     code, _, err = run("cluster", "data.txt", "--transpose", "-k", 2, "--drop", "Score", "--drop", "id", "--force")
     assert code == 0, err
