@@ -29,6 +29,10 @@ def as_zarr(X, folder):
     return str(folder / "x.zarr")
 
 
+def with_boolean(X):
+    return pd.DataFrame(np.column_stack([X, X[:, 0] > 0])).astype({X.shape[1]: bool})
+
+
 SOURCES = {
     "memory map": as_memory_map,
     "sparse": lambda X, folder: sparse.csc_array(X),
@@ -38,9 +42,16 @@ SOURCES = {
     "zarr": as_zarr,
     "list": lambda X, folder: Chunks(np.array_split(X, 4)),
     "list of frames": lambda X, folder: Chunks([pd.DataFrame(part) for part in np.array_split(X, 4)]),
+    "list of frames with missing types": lambda X, folder: Chunks(
+        [pd.DataFrame(part).convert_dtypes() for part in np.array_split(X, 4)]
+    ),
     "chunks of a table": lambda X, folder: Chunks(X),
     "chunks of a data frame": lambda X, folder: Chunks(pd.DataFrame(X)),
     "chunks of a sparse matrix": lambda X, folder: Chunks(sparse.csc_array(X)),
+    "chunks of a frame with booleans": lambda X, folder: Chunks(with_boolean(X)),
+    "generator of frames with booleans": lambda X, folder: (
+        with_boolean(X).iloc[i : i + 300] for i in range(0, len(X), 300)
+    ),
     "generator": lambda X, folder: (part for part in np.array_split(X, 4)),
     "generator of sparse": lambda X, folder: (sparse.csr_array(part) for part in np.array_split(X, 4)),
     "callable": lambda X, folder: lambda: iter(np.array_split(X, 4)),
@@ -53,6 +64,7 @@ def test_a_source_gives_the_labels_of_its_table(groups, fit, tmp_path, name):
     X, _ = groups
     source = SOURCES[name](X, tmp_path)
     table = {"parquet file": X[:100], "integers": np.round(X)}.get(name, X)
+    table = with_boolean(X).astype(float) if name.endswith("booleans") else table
     options = {"scale": "none", "n_landmarks": 20}
     assert np.array_equal(fit(source, **options).labels_, fit(table, **options).labels_)
 
@@ -77,6 +89,7 @@ BAD = {
     "width": (lambda part: part[:, :4], "chunk 2 has 4 columns, but those before it have 6"),
     "empty": (lambda part: part[:0], "chunk 2 is empty"),
     "text": (lambda part: part.astype(str), "chunk 2: Samples must be real numbers"),
+    "words": (lambda part: pd.DataFrame(part).assign(c="a"), "'chunk 2' must hold numbers, but its column 'c' is"),
     "flat": (lambda part: part[0], "chunk 2: Samples must form a 2-d table"),
 }
 

@@ -17,7 +17,7 @@ from kernelweave._plural import counted
 from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
-from kernelweave.samples.source import Part, Source, itself, names_in, sliced
+from kernelweave.samples.source import Part, Source, as_matrix, itself, names_in, sliced
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
@@ -133,7 +133,7 @@ def table_source(X: Samples) -> Source:
         X = sparse.csr_array(X)
     elif not isinstance(X, np.ndarray):
         columns = names_in(X)
-        X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+        X = np.asarray(as_matrix(X, "X"))
     if X.ndim != 2:
         got = f"{counted(X.ndim, 'dimension')}, shape {X.shape}"
         msg = f"Samples must form a 2-d table (n_samples, n_features); got {got}."

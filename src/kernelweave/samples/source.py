@@ -25,6 +25,7 @@ from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.numbers import as_samples
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
+from kernelweave.samples.table import read_table
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Sample",
     "Source",
     "Task",
+    "as_matrix",
     "as_rows",
     "chosen",
     "draw_rows",
@@ -96,11 +98,19 @@ def names_in(rows: object) -> tuple[Any, ...] | None:
     return names if names and len(set(map(str, names))) == len(names) else None
 
 
+def as_matrix(rows: Table, name: str) -> Any:
+    """Return a data frame as an array of numbers, and anything else as it is."""
+    if not hasattr(rows, "to_numpy"):
+        return rows
+    values = rows.to_numpy()
+    # booleans beside numbers, and the types of pandas that know missing cells, become objects
+    return read_table(rows, name).values if values.dtype == object else values
+
+
 def as_rows(rows: Table | NamedRows, name: str, width: int | None, columns: tuple[Any, ...] | None = None) -> Samples:
     """Return the rows as finite floats, checked to have `width` columns; columns with names in the order given."""
     own = names_in(rows)
-    values: Any = rows.values if isinstance(rows, NamedRows) else rows
-    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    values: Any = rows.values if isinstance(rows, NamedRows) else as_matrix(rows, name)
     if columns is not None and own is not None and tuple(map(str, own)) != tuple(map(str, columns)):
         values = values[:, _places(own, columns, name)]
     try:
