@@ -45,6 +45,9 @@ SOURCES = {
     "list of frames with missing types": lambda X, folder: Chunks(
         [pd.DataFrame(part).convert_dtypes() for part in np.array_split(X, 4)]
     ),
+    "list of arrays and sparse": lambda X, folder: Chunks(
+        [sparse.csr_array(part) if i % 2 else part for i, part in enumerate(np.array_split(X, 4))]
+    ),
     "chunks of a table": lambda X, folder: Chunks(X),
     "chunks of a data frame": lambda X, folder: Chunks(pd.DataFrame(X)),
     "chunks of a sparse matrix": lambda X, folder: Chunks(sparse.csc_array(X)),

@@ -338,7 +338,8 @@ def _take(source: Source, rows: Rows, run: Run) -> Samples:
     cuts = np.searchsorted(rows, starts)
     each = [rows[i:j] - start if j > i else None for start, i, j in zip(starts, cuts, cuts[1:], strict=False)]
     found = list(run.over(_rows_of, source.width, source, each))
-    return sparse.csr_array(sparse.vstack(found)) if sparse.issparse(found[0]) else np.concatenate(found)
+    some_sparse = any(sparse.issparse(part) for part in found)
+    return sparse.csr_array(sparse.vstack(found)) if some_sparse else np.concatenate(found)
 
 
 def _rows_of(width: int | None, part: Part, rows: Rows) -> Any:
