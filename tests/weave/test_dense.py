@@ -284,6 +284,11 @@ def test_given_weights_become_shares():
     assert_allclose(given_weights([2, 1, 1], ("a", "b", "c")), [0.5, 0.25, 0.25])
 
 
+@pytest.mark.parametrize("size", [1e308, 1e-320])
+def test_the_size_of_given_weights_does_not_matter(size):
+    assert_allclose(given_weights([size] * 4, ("a", "b", "c", "d")), 0.25)
+
+
 @pytest.mark.parametrize("model", [WeaveClustering(3, random_state=0), SMKLClustering(3, random_state=0)])
 def test_the_versions_that_were_compared_are_an_attribute_unless_there_were_no_samples(model):
     model = clone(model).fit(X)

@@ -251,7 +251,8 @@ def given_weights(weights: WeightsLike, names: tuple[str, ...]) -> Vector:
         which = "the only kernel" if len(names) == 1 else f"each of the {len(names)} kernels"
         msg = f"weights must hold one number for {which}; got shape {p.shape}."
         raise InvalidInputError(msg)
-    if not np.isfinite(p).all() or (p < 0).any() or p.sum() == 0:
+    if not np.isfinite(p).all() or (p < 0).any() or not p.any():
         msg = f"weights must be finite, not negative and not all zero; got {p}."
         raise InvalidInputError(msg)
+    p = p / p.max()  # the sum of large weights is infinite
     return np.asarray(p / p.sum())
