@@ -265,6 +265,17 @@ def test_columns_that_are_not_there_are_refused(columns, message):
         read(X, views={"left": columns})
 
 
+@pytest.mark.parametrize("columns", [{"a", "b"}, {"a": 1}, {"a": 1}.keys(), [["a", "b"]], [[0, 1]], [[0, 1], [2]]])
+def test_columns_that_are_no_list_are_refused(columns):
+    with pytest.raises(InvalidInputError, match=r"views\['left'\] must be a slice, one column, a list of columns or a"):
+        read(pd.DataFrame(X, columns=list("abcd")), views={"left": columns})
+
+
+def test_views_whose_names_are_the_same_text_are_refused():
+    with pytest.raises(InvalidInputError, match="The names of views must differ; got 1, '1'"):
+        read(X, views={1: [0], "1": [1]})
+
+
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame])
 def test_a_column_that_a_view_takes_twice_is_refused(form):
     frame = form(dict(zip("abcd", X.T, strict=True)))

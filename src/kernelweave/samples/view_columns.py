@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,11 @@ def view_parts(
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)
-    return {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
+    parts = {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
+    if len(parts) < len(columns):
+        msg = f"The names of views must differ; got {', '.join(map(repr, columns))}."
+        raise InvalidInputError(msg)
+    return parts
 
 
 def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
@@ -32,7 +36,7 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
     if isinstance(spec, slice):
         where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
         return _some(view, spec, where)
-    wanted = np.atleast_1d(np.asarray(spec))
+    wanted = _listed(view, spec)
     if wanted.size == 0:
         return _some(view, spec, np.empty(0, dtype=np.intp))
     if wanted.dtype == bool:
@@ -47,6 +51,18 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
             raise InvalidInputError(msg)
         return _some(view, spec, _once(view, np.where(wanted < 0, wanted + n_columns, wanted), names))
     return _some(view, spec, _once(view, _named_columns(view, spec, wanted, names), names))
+
+
+def _listed(view: str, spec: Any) -> Array:
+    """Return columns, or a mask of them, as an array of one dimension."""
+    try:
+        wanted = np.atleast_1d(np.asarray(spec))
+    except ValueError:  # lists of several lengths
+        wanted = np.empty((0, 0))
+    if wanted.ndim != 1 or (wanted.dtype == object and not all(isinstance(one, Hashable) for one in wanted)):
+        msg = f"views[{view!r}] must be a slice, one column, a list of columns or a mask; got {spec!r}."
+        raise InvalidInputError(msg)
+    return wanted
 
 
 def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
