@@ -5,6 +5,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -117,6 +118,38 @@ def test_numbers_of_numpy_are_numbers():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = WeaveClustering(np.int64(2), gamma=np.float32(0.1), n_init=np.int8(2), n_jobs=np.int64(1), random_state=0)
     assert model.fit(X).n_clusters_ == 2
+
+
+MANY = np.random.default_rng(0).normal(size=(140, 5)) + 6 * np.repeat(np.eye(5)[:3], [46, 47, 47], axis=0)
+FEW_LABELS = np.where(np.arange(140) % 5, -1, np.repeat([0, 1, 2], [46, 47, 47]))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_narrow_whole_numbers_do_not_overflow(cls):
+    names = [name for name in constrained(cls, Interval) if name not in ("n_jobs", "verbose", "random_state")]
+    whole = {name for name in names if any(one.type is Integral for one in cls._parameter_constraints[name][:1])}
+    values = {name: {"n_clusters": 3, "n_neighbors": 9}.get(name, 5) for name in whole}
+    fixed = {"random_state": 0} if "random_state" in cls().get_params() else {}
+    fitted = [
+        cls(**fixed, **{name: kind(value) for name, value in values.items()}).fit(MANY, FEW_LABELS)
+        for kind in (int, np.int8, np.uint8)
+    ]
+    labels = [getattr(model, "labels_", getattr(model, "transduction_", None)) for model in fitted]
+    assert_array_equal(labels[1], labels[0])
+    assert_array_equal(labels[2], labels[0])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_narrow_numbers_of_solvers_do_not_overflow(kind):
+    for solver in (Local(n_candidates=kind(50)), Landmark(n_landmarks=kind(50))):
+        model = WeaveClustering(kind(3), n_components=kind(3), n_neighbors=kind(9), solver=solver, random_state=0)
+        assert sorted(np.bincount(model.fit(MANY).labels_)) == [46, 47, 47]
+
+
+def test_a_tolerance_in_single_precision_is_no_smaller_range():
+    model = baselines.S3R(code_tol=np.float32(1e-4)).fit(MANY, FEW_LABELS)
+    assert np.isfinite(model.label_distributions_).all()
 
 
 @pytest.mark.parametrize("solver", ["dense", "local", "landmark"])

@@ -64,7 +64,7 @@ class SpectralClusterer(KernelClusterer):
 
 def spectral_rows(W: Matrix, n_clusters: int, laplacian: LaplacianKind) -> Matrix:
     """Return the eigenvectors of the Laplacian of W, one row of unit length per sample."""
-    return unit_rows(_EMBEDDINGS[laplacian](W, n_clusters))
+    return unit_rows(_EMBEDDINGS[laplacian](W, int(n_clusters)))
 
 
 def _released_partition(P: Matrix, n_clusters: int, *, n_init: int, rng: np.random.RandomState) -> NDArray[np.int32]:

@@ -140,7 +140,7 @@ class AASC(SpectralClusterer):
         if self.scheme == "positive":
             np.maximum(H, 0, out=H)
         _need_affinities(H, names)
-        found = aggregate(H, self.n_clusters, _RULES[self.scheme], max_iter=self.max_iter, tol=self.tol)
+        found = aggregate(H, int(self.n_clusters), _RULES[self.scheme], max_iter=self.max_iter, tol=self.tol)
         if not found.converged:
             self._warn_cut_short("with weights still changing")
         P = unit_rows(found.F)

@@ -120,7 +120,7 @@ class LateFusion(UnitKernelClusterer):
         self.n_jobs = n_jobs
 
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
-        c = self.n_clusters
+        c = int(self.n_clusters)
         base = np.stack([partition_matrix(K, c) for K in H])
         mean = unit_rows(partition_matrix(H.mean(axis=0), c))
         starts = [kmeans(mean, c, n_init=1, rng=rng) for _ in range(self.n_init)]

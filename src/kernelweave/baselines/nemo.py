@@ -169,7 +169,7 @@ class NEMO(SpectralClusterer):
 
 def _neighbours(n: int, given: int | Literal["auto"]) -> int:
     """Return how many neighbours samples have in a view of n samples."""
-    return min(n, max(2, round(n / _SAMPLES_PER_NEIGHBOUR)) if given == "auto" else given)
+    return min(n, max(2, round(n / _SAMPLES_PER_NEIGHBOUR)) if given == "auto" else int(given))
 
 
 def relative_similarity(D: Matrix, k: int, *, scheme: SimilarityScheme) -> Matrix:

@@ -136,7 +136,7 @@ class S2LRR(SelfExpressiveClassifier):
         return np.dtype(np.float32) if single else G.dtype
 
     def _affinity(self, C: Matrix) -> Matrix:
-        return strongest_per_column(np.abs(C), self.n_neighbors)
+        return strongest_per_column(np.abs(C), int(self.n_neighbors))
 
 
 def _fits_single(G: Matrix, lam: float, alpha: float) -> bool:

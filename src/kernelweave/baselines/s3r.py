@@ -115,7 +115,8 @@ class S3R(SelfExpressiveClassifier):
     def _codes(self, G: Matrix, theta: Matrix, before: Codes | None) -> Codes:
         start = np.zeros_like(G) if before is None else before.C
         T = (1 + self.alpha * theta).astype(G.dtype, copy=False)
-        found = sparse_codes(G, T, self.lam, start=start, tol=self.code_tol, max_iter=self.code_max_iter)
+        tol, max_iter = float(self.code_tol), int(self.code_max_iter)
+        found = sparse_codes(G, T, self.lam, start=start, tol=tol, max_iter=max_iter)
         objective = code_objective(G, found.C, T, self.lam)
         return Codes(found.C, objective, found.residual, found.n_iter, found.converged, end=None)
 

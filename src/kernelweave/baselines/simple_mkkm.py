@@ -129,13 +129,14 @@ class SimpleMKKM(UnitKernelClusterer):
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         varies = H.any(axis=(1, 2))
         known = varies if varies.any() else ~varies
-        found = min_max_weights(H if known.all() else H[known], self.n_clusters, max_iter=self.max_iter, tol=self.tol)
+        stack, c = H if known.all() else H[known], int(self.n_clusters)
+        found = min_max_weights(stack, c, max_iter=self.max_iter, tol=self.tol)
         if not found.converged:
             self._warn_cut_short(f"with a reduced gradient of {found.residual:.2g}")
         P, w = unit_rows(found.P), np.zeros(len(H))
         w[known] = found.w
         return {
-            "labels_": kmeans(P, self.n_clusters, n_init=self.n_init, rng=rng),
+            "labels_": kmeans(P, c, n_init=self.n_init, rng=rng),
             "embedding_": P,
             "reduced_gradient_": found.residual,
             **weight_attributes(w, w**2),

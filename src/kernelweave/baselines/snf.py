@@ -149,7 +149,7 @@ class SNF(SpectralClusterer):
         return bank, np.stack(distances_by_view("SNF", self.kernel, samples))
 
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
-        k = min(self.n_neighbors, H.shape[1] - 1)
+        k = min(int(self.n_neighbors), H.shape[1] - 1)
         for D in H:
             D[:] = similarity_network(np.sqrt(D), k, mu=self.mu, scheme=self.scheme)
         W = fused_network(H, k, n_iter=self.n_iter)

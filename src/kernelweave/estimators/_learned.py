@@ -143,13 +143,13 @@ class LearnedClusterer(GraphClusterer):
             raise InvalidInputError(msg)
         rng = check_random_state(random_state)
         rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
-        return (scheme.partition or kmeans)(self.embedding_, self.n_clusters, n_init=self.n_init, rng=rng)
+        return (scheme.partition or kmeans)(self.embedding_, int(self.n_clusters), n_init=self.n_init, rng=rng)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
         rng = check_random_state(self.random_state)
         scheme, solution = _solve(self, given, rng, start)
-        S, P, c = solution.state.S, solution.state.P, self.n_clusters
+        S, P, c = solution.state.S, solution.state.P, int(self.n_clusters)
         labels = (scheme.partition or kmeans)(P, c, n_init=self.n_init, rng=rng)
         means, sizes = cluster_means(P, labels, c)
         M = ((votes(S, labels, c) + nearness(P, means, sizes)) / 2).astype(P.dtype, copy=False)
@@ -255,7 +255,7 @@ def learnable(model: Learner, X: SamplesLike, y: LabelsLike | None = None) -> Le
     if not H.any():
         raise _no_similarity(bank)
     if known is None:
-        return Learnable(samples, seen, version, bank, Problem(H, model.n_clusters))
+        return Learnable(samples, seen, version, bank, Problem(H, int(model.n_clusters)))
     classes, codes = known
     problem = Problem(H, len(classes), *one_hot(codes, len(classes), H.dtype))
     return Learnable(samples, seen, version, bank, problem, classes)

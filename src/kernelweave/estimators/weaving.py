@@ -208,7 +208,8 @@ class WeaveClustering(GraphClusterer):
             n_groups = 50 if n_clusters == "auto" else n_clusters
             given, free = self.get_params(deep=False), available_memory()
             choice, plan = plan_fit(given, samples, free, say, n_groups=n_groups, graph="ridge")
-            task = ClusterTask(n_clusters, self.embedding, self.n_components, self.n_init)
+            q = None if self.n_components is None else int(self.n_components)
+            task = ClusterTask(n_clusters, self.embedding, q, int(self.n_init))
             found = choice.solver.cluster(samples, plan, task, check_random_state(self.random_state))
         attributes = {
             **found.attributes,

@@ -254,7 +254,7 @@ def _scheme(
     classify: bool,
     n_neighbors: NeighborsLike,
 ) -> Scheme:
-    kept = version.n_neighbors if n_neighbors == "auto" else None if n_neighbors == "all" else n_neighbors
+    kept = version.n_neighbors if n_neighbors == "auto" else None if n_neighbors == "all" else int(n_neighbors)
     infer = propagate if classify else embed
     graph = version.graph(terms.alpha, terms.gamma, "kernel" not in steps)
     steps = {**steps, "graph": graph, "labels": version.labels(infer), "guard": StopIfFar()}

@@ -113,7 +113,7 @@ def plan_fit(
     if given["dtype"] is not None and np.dtype(given["dtype"]) == np.float64:
         required["float64"] = 'dtype="float64"'
     counted = given["n_neighbors"] != "auto"
-    k = given["n_neighbors"] if counted else _NEIGHBOURS
+    k = int(given["n_neighbors"]) if counted else _NEIGHBOURS
     choice = choose_solver(given["solver"], samples, required, Size(k, n_groups), free)
     say(f"solver: {choice.solver.name}, since {choice.reason}")
     gamma = _GAMMA if given["gamma"] == "auto" else float(given["gamma"])

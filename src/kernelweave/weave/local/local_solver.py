@@ -184,7 +184,7 @@ class Local:
 
         By default 60 up to 5000 samples, 15 for more, at least 1.5 n_neighbors.
         """
-        return self.n_candidates or max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors))
+        return int(self.n_candidates or max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors)))
 
 
 def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> ClusterEvidence | None:
