@@ -14,6 +14,7 @@ __all__ = [
     "Dimensions",
     "Dtype",
     "Graph",
+    "HasRows",
     "HasShape",
     "Labels",
     "LabelsLike",
@@ -61,7 +62,14 @@ class HasShape(Protocol):
         """The numbers of rows and columns."""
 
 
-Table: TypeAlias = ArrayLike | HasShape  # one table of a user
+class HasRows(Protocol):
+    """A sparse matrix; a checker that infers scipy's types sees no shape of one that is not an array."""
+
+    def tocsr(self) -> Any:
+        """Return it in rows."""
+
+
+Table: TypeAlias = ArrayLike | HasShape | HasRows  # one table of a user
 Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table]  # one or several
 WeightsLike: TypeAlias = Literal["self", "uniform"] | Sequence[float] | HasShape  # of kernels
 LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per sample: a list, an array, a series

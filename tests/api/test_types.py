@@ -83,6 +83,8 @@ frame = pd.DataFrame(X, columns=pd.Index(["a", "b", "c", "d"]))
 WeaveClustering(3, views={"first": ["a", "b"], "last": ["c", "d"]}).fit(frame).predict(frame)
 WeaveClassifier().fit(frame, frame["a"] > 0)
 WeaveClassifier().fit(sparse.csr_array(X), ["cat", "dog", -1] * 10)
+WeaveClassifier().fit(sparse.csr_matrix(X), y)
+Views({"words": sparse.csr_matrix(X), "links": sparse.csc_matrix(X)})
 
 # kernels
 kernels: list[Kernel] = [Gaussian(t=0.1), Linear()]
