@@ -147,6 +147,11 @@ def test_narrow_numbers_of_solvers_do_not_overflow(kind):
         assert sorted(np.bincount(model.fit(MANY).labels_)) == [46, 47, 47]
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_the_memory_of_a_narrow_number_of_samples_does_not_overflow(cls):
+    assert cls.estimate_memory(np.int32(100_000)) == cls.estimate_memory(100_000) > 0
+
+
 def test_a_tolerance_in_single_precision_is_no_smaller_range():
     model = baselines.S3R(code_tol=np.float32(1e-4)).fit(MANY, FEW_LABELS)
     assert np.isfinite(model.label_distributions_).all()

@@ -102,4 +102,4 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         int
             Bytes, a rough figure; linear in the number of samples.
         """
-        return int(n_kernels * cls._columns * itemsize * n_samples)
+        return int(n_kernels * cls._columns * itemsize * int(n_samples))

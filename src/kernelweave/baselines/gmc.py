@@ -157,7 +157,7 @@ class GMC(KernelClusterer):
         int
             Bytes, a rough figure.
         """
-        return int((n_kernels * itemsize + cls._matrices * np.dtype(np.float64).itemsize) * n_samples**2)
+        return int((n_kernels * itemsize + cls._matrices * np.dtype(np.float64).itemsize) * int(n_samples) ** 2)
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank, and the squared distances (v, n, n) of the samples in every view."""

@@ -61,7 +61,7 @@ class NeighbourClassifier(TransductiveClassifier):
         int
             Bytes, a rough figure.
         """
-        return int((n_kernels + 4) * 20 * (itemsize + 4) * n_samples)
+        return int((n_kernels + 4) * 20 * (itemsize + 4) * int(n_samples))
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Graph]:
         """Return the bank, and the mean of the graphs of all views."""

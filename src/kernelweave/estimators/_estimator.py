@@ -236,7 +236,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         int
             Bytes, a rough figure.
         """
-        return int((cls._matrices + n_kernels * cls._keeps_kernels) * itemsize * n_samples**2)
+        return int((cls._matrices + n_kernels * cls._keeps_kernels) * itemsize * int(n_samples) ** 2)
 
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
