@@ -177,6 +177,12 @@ def test_labels_for_asks_for_the_seed_of_k_means_not_for_that_of_fit(iris):
     assert_array_equal(model.labels_, before)
 
 
+@pytest.mark.parametrize("model", [SMKLClustering(3, random_state=0), KGLClustering(3, random_state=0)])
+def test_labels_for_are_those_of_the_fitted_number_of_clusters(iris, model):
+    model = clone(model).fit(iris[0])
+    assert_array_equal(model.set_params(n_clusters=5).labels_for(0), model.labels_)
+
+
 def test_labels_for_refuses_a_scheme_whose_start_depends_on_the_seed(iris):
     model = SMKLClustering(3, scheme="printed", random_state=0).fit(iris[0][::3])
     with pytest.raises(InvalidInputError, match=r'scheme="printed" starts from a random graph.* fit the model again'):

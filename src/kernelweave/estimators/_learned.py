@@ -143,7 +143,8 @@ class LearnedClusterer(GraphClusterer):
             raise InvalidInputError(msg)
         rng = check_random_state(random_state)
         rng.randint(_LARGEST)  # as in `fit`, where the solver draws first
-        return (scheme.partition or kmeans)(self.embedding_, int(self.n_clusters), n_init=self.n_init, rng=rng)
+        P = self.embedding_
+        return (scheme.partition or kmeans)(P, P.shape[1], n_init=self.n_init, rng=rng)
 
     def _learn(self, given: Learnable, start: State | None = None) -> Solution:
         """Solve the problem, cluster the embedding and keep both."""
