@@ -157,6 +157,11 @@ def test_an_unknown_solver_is_refused(far_blobs):
             WeaveClustering(3, solver=solver).fit(far_blobs[0])
 
 
+def test_a_class_as_solver_is_refused_with_what_an_object_is(far_blobs):
+    with pytest.raises(ValueError, match=r"or a solver object, such as Local\(\), with .* Got <class .*Dense'>"):
+        WeaveClustering(3, solver=Dense).fit(far_blobs[0])
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [

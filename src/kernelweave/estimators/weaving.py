@@ -39,6 +39,9 @@ class _SolverObject(HasMethods):  # type: ignore[misc]
         declared = hasattr(val, "name") and isinstance(getattr(val, "supports", None), frozenset | set)
         return declared and not isinstance(val, type) and bool(super().is_satisfied_by(val))
 
+    def __str__(self) -> str:
+        return f"a solver object, such as Local(), with a name, supports, {', '.join(self.methods)}"
+
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **KernelModel._parameter_constraints,
