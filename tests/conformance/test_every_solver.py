@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -13,6 +16,7 @@ from sklearn.datasets import load_iris
 
 import kernelweave
 from kernelweave import (
+    Chunks,
     KGLClassifier,
     KGLClustering,
     Landmark,
@@ -21,6 +25,7 @@ from kernelweave import (
     PMKLClustering,
     SMKLClassifier,
     SMKLClustering,
+    Views,
     WeaveClassifier,
     WeaveClustering,
     estimators,
@@ -96,6 +101,31 @@ def test_predict_proba_is_a_distribution_whose_largest_entry_is_the_prediction(m
     assert P.shape == (len(NEW), 3)
     assert_allclose(P.sum(axis=1), 1, rtol=1e-5)
     assert_array_equal(groups(model)[P.argmax(axis=1)], model.predict(NEW))
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+FORMS = {
+    "frame": lambda frame: frame,
+    "dict": lambda frame: {"X": frame},
+    "Views": lambda frame: Views({"X": frame}),
+    "Chunks": Chunks,
+}
+if find_spec("anndata"):
+    FORMS["AnnData"] = lambda frame: import_module("anndata").AnnData(frame.set_axis(frame.index.astype(str)))
+
+
+@pytest.mark.filterwarnings("ignore::kernelweave.errors.UndecidedWarning")
+@pytest.mark.parametrize("given", FORMS)
+@pytest.mark.parametrize("estimator", [*CLUSTERERS, *CLASSIFIERS], ids=name)
+def test_columns_are_found_by_their_names_whatever_the_forms_of_the_table(estimator, given):
+    if given == "Chunks" and getattr(estimator, "solver", None) not in ("landmark", Landmark(n_landmarks=20)):
+        pytest.skip("not read in chunks")
+    model = clone(estimator).fit(FORMS[given](FRAME), PART)
+    expected = model.predict(FORMS[given](FRAME))
+    for form in FORMS.values():
+        assert_array_equal(model.predict(form(FRAME[["d", "b", "a", "c"]])), expected)
+        with pytest.raises(InvalidInputError, match=r"lacks (1 column .* fitted on: 'a'|the column 'a')"):
+            model.predict(form(FRAME.rename(columns={"a": "other"})))
 
 
 def test_training_samples_are_answered_as_in_fit(model):

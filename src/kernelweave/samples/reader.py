@@ -24,6 +24,7 @@ from kernelweave.samples.numbers import canonical, unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
 from kernelweave.samples.refusals import refusal
 from kernelweave.samples.table import (
+    NamedColumns,
     in_fitted_order,
     is_frame,
     is_lazy,
@@ -157,10 +158,15 @@ def read_like(estimator: BaseEstimator, X: SamplesLike, *, kernel_names: tuple[s
         _check_fitted_on_one_table(estimator)
         names = fitted_names(estimator)
         return _chunks(estimator, X) if names is None else _chunks(estimator, X).in_columns(names)
+    readings = estimator.readings_
+    alone = estimator.view_names_ == _ONE_VIEW and getattr(estimator, "views", None) is None
+    if form == "several" and alone:  # a table by itself is not listed there
+        names = fitted_names(estimator)
+        readings = readings if names is None else {"X": NamedColumns(names)}
     if isinstance(X, Views):
-        views = X.fitted_to(estimator.readings_)
+        views = X.fitted_to(readings)
     elif form == "several":
-        views = Views(cast(Tables, X), readings=estimator.readings_)
+        views = Views(cast(Tables, X), readings=readings)
     else:
         _need_views(estimator)
         views = _one_table(estimator, X, None, reset=False)
@@ -257,7 +263,9 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     readings = {} if reset else estimator.readings_
     # of new samples, whether the one table of `fit` was mixed, or a part of it that `views` names
     mixed = any(isinstance(one, MixedTable) for name, one in readings.items() if columns is not None or name == "X")
-    if mixed or (reset and frame and (choices is not None or is_mixed(X))):
+    fitted = readings.get("X") if columns is None else None
+    named = frame and isinstance(fitted, NamedColumns) and fitted.names is not None  # by a dict of one table
+    if mixed or named or (reset and frame and (choices is not None or is_mixed(X))):
         views = _mixed_table(estimator, X, choices, readings)
         views.counted = False  # its index was left out
         return views
@@ -313,11 +321,14 @@ def in_columns_of_fit(estimator: object, X: Any) -> Any:
     return in_fitted_order(names, X, "X")
 
 
-def fitted_names(estimator: object) -> tuple[str, ...] | None:
+def fitted_names(estimator: BaseEstimator) -> tuple[str, ...] | None:
     """Return the names of the columns of the one table of `fit`, as texts; None if they had none."""
     if hasattr(estimator, "feature_names_in_"):
         return tuple(estimator.feature_names_in_)
-    return getattr(estimator, "column_names_", None)
+    if hasattr(estimator, "column_names_"):
+        return tuple(estimator.column_names_)
+    reading = estimator.readings_.get("X")
+    return reading.names if isinstance(reading, NamedColumns) else None
 
 
 def _is_frame(X: Any) -> bool:
@@ -339,7 +350,10 @@ def _is_frame(X: Any) -> bool:
 
 
 def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: dict[str, TableReading]) -> Views:
-    """Return a mixed table as views, one for the numbers and one for the categories of X, or of each of its views."""
+    """Return a mixed table as views, one for the numbers and one for the categories of X, or of each of its views.
+
+    A new table whose columns had names in a dict of one is one view.
+    """
     columns, reset = getattr(estimator, "views", None), not readings
     if reset:
         validate_data(estimator, X, skip_check_array=True)  # sets the number of columns and their names

@@ -270,7 +270,7 @@ class Views:
         """Return the views with columns in the order of `fit`, by their names; `readings` are those of `fit`."""
         aligned: dict[str, Callable[[Any], Any]] = {}
         for name, source in zip(self.names, self.sources, strict=True):
-            fitted, own = readings.get(source), self.readings.get(source)
+            fitted, own = readings.get(source), self.readings.get(source, NamedColumns(None))
             if isinstance(fitted, NamedColumns) and isinstance(own, NamedColumns):
                 aligned[name] = partial(_in_order, fitted=fitted, own=own, view=name)
             elif fitted is not None and not _same_reading(fitted, own):
