@@ -128,6 +128,17 @@ def test_columns_are_found_by_their_names_whatever_the_forms_of_the_table(estima
             model.predict(form(FRAME.rename(columns={"a": "other"})))
 
 
+@pytest.mark.parametrize("columns", [["a", "b", "c", "d"], [10, 11, 12, 13]])
+@pytest.mark.parametrize("estimator", [WeaveClustering(3, random_state=0), SMKLClassifier()], ids=name)
+def test_tables_in_place_of_named_columns_of_one_are_found_by_their_names(estimator, columns):
+    frame = FRAME.set_axis(columns, axis=1)
+    model = clone(estimator).set_params(views={"left": [0, 1, 2], "right": [3]}).fit(frame, PART)
+    tables = {"right": frame[columns[3:]], "left": frame[[columns[2], columns[0], columns[1]]]}
+    assert_array_equal(model.predict(tables), model.predict(frame))
+    assert_array_equal(model.predict(Views(tables)), model.predict(frame))
+    model.predict({"right": X[:, 3:], "left": X[:, :3]})  # arrays have no names
+
+
 def test_training_samples_are_answered_as_in_fit(model):
     expected = model.transduction_ if is_classifier(model) else model.labels_
     unlabelled = PART == -1 if is_classifier(model) else np.ones(len(X), dtype=bool)

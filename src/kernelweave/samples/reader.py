@@ -296,10 +296,13 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     table = canonical(table) if sparse.issparse(table) else table
     if columns is None:
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
-    parts = view_parts(
-        columns, table.shape[1], getattr(estimator, "feature_names_in_", None), lambda where: table[:, where]
+    names, d = getattr(estimator, "feature_names_in_", None), table.shape[1]
+    texts = getattr(estimator, "column_names_", names)  # also of names that are numbers
+    parts = view_parts(columns, d, names, lambda where: table[:, where])
+    read = view_parts(
+        columns, d, names, lambda where: NamedColumns(None if texts is None else tuple(str(texts[i]) for i in where))
     )
-    views = Views(parts)
+    views = Views(parts, readings=read)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 
