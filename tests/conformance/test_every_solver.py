@@ -139,6 +139,25 @@ def test_tables_in_place_of_named_columns_of_one_are_found_by_their_names(estima
     model.predict({"right": X[:, 3:], "left": X[:, :3]})  # arrays have no names
 
 
+class Three(WeaveClustering):
+    def __init__(self, solver="auto"):
+        super().__init__(3, solver=solver, random_state=0)
+
+
+class Scaled(WeaveClassifier):
+    def __init__(self, solver="auto"):
+        super().__init__(scale="zscore", solver=solver, random_state=0)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+def test_a_subclass_with_fewer_parameters_is_fitted_as_its_base(solver):
+    clusters, classes = Three(solver).fit(X), Scaled(solver).fit(X, PART)
+    assert_array_equal(clusters.labels_, WeaveClustering(3, solver=solver, random_state=0).fit(X).labels_)
+    whole = WeaveClassifier(scale="zscore", solver=solver, random_state=0).fit(X, PART)
+    assert_array_equal(classes.predict_proba(NEW), whole.predict_proba(NEW))
+    assert all(len(model_report(model)) > 1000 for model in (clusters, classes))
+
+
 def test_training_samples_are_answered_as_in_fit(model):
     expected = model.transduction_ if is_classifier(model) else model.labels_
     unlabelled = PART == -1 if is_classifier(model) else np.ones(len(X), dtype=bool)

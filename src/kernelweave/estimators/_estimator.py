@@ -153,7 +153,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         """Refuse values that are not allowed, and those that contradict each other, before anything is read."""
         self._validate_params()
-        given = self.get_params(deep=False)
+        given = vars(self)
         scale, beta, relative_beta = (given.get(name) for name in ("scale", "beta", "relative_beta"))
         if get_tags(self).input_tags.pairwise and scale not in (None, "auto", "none"):
             msg = f"scale={scale!r} scales samples, but kernels are 'precomputed': use 'auto' or 'none'."

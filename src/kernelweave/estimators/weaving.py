@@ -209,7 +209,7 @@ class WeaveClustering(GraphClusterer):
         with threads(self.n_jobs, samples.n_samples):
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
-            given, free = self.get_params(deep=False), available_memory()
+            given, free = vars(self), available_memory()  # a subclass may not take all parameters
             choice, plan = plan_fit(given, samples, free, say, n_groups=n_groups, graph="ridge")
             q = None if self.n_components is None else int(self.n_components)
             task = ClusterTask(n_clusters, self.embedding, q, int(self.n_init))
@@ -363,7 +363,7 @@ class WeaveClassifier(GraphClassifier):
             classes, codes = read_labels(y, samples, X)
         say = Reporter(type(self).__name__, self.verbose)
         with threads(self.n_jobs, samples.n_samples):
-            given, free = self.get_params(deep=False), available_memory()
+            given, free = vars(self), available_memory()  # a subclass may not take all parameters
             choice, plan = plan_fit(given, samples, free, say, n_groups=len(classes), graph="both")
             task = LabelTask(codes, len(classes), "harmonic" if self.class_mass else self.propagation, self.class_mass)
             found = choice.solver.classify(samples, plan, task, check_random_state(self.random_state))
