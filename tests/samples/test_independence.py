@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+from kernelweave.samples import independence
 from kernelweave.samples.digests import drawn_rows, row_digests
 from kernelweave.samples.independence import class_indicators, joint_p_values, rank_p_values, without_rare
 
@@ -24,10 +26,32 @@ def test_counts_are_compared_by_the_test_of_pearson():
     both = (a >= 0) & (b >= 0)
     expected = stats.chi2_contingency(pd.crosstab(a[both], b[both]), correction=False).pvalue
     constant, unknown = np.zeros(90, dtype=int), np.full(90, -1)
-    found = joint_p_values(a, *class_indicators([constant, b, unknown, a, b]))
+    (found,) = joint_p_values(class_indicators([a]), class_indicators([constant, b, unknown, a, b]))
     assert_allclose(found, [1, expected, 1, found[3], expected])
     assert found[3] < 1e-20
-    assert_array_equal(joint_p_values(constant, *class_indicators([a, b])), 1)
+    assert_array_equal(joint_p_values(class_indicators([constant]), class_indicators([a, b])), 1)
+
+
+@pytest.mark.parametrize("width", [1, 4, 7, 512])
+def test_columns_are_compared_alike_however_many_at_once(width, monkeypatch):
+    columns = [RNG.integers(-1, k, 200) for k in (2, 5, 1, 3, 9, 2, 4)]
+    whole = joint_p_values(class_indicators(columns), class_indicators(columns[:5]))
+    monkeypatch.setattr(independence, "_WIDTH", width)
+    assert_allclose(joint_p_values(class_indicators(columns), class_indicators(columns[:5])), whole, rtol=1e-12)
+    for i, one in enumerate(columns):
+        for j, other in enumerate(columns[:5]):
+            both = (one >= 0) & (other >= 0)
+            table = pd.crosstab(one[both], other[both])
+            constant = min(table.shape) < 2
+            expected = 1.0 if constant else stats.chi2_contingency(table, correction=False).pvalue
+            assert_allclose(whole[i, j], expected, rtol=1e-9, atol=1e-300)
+
+
+def test_some_columns_of_classes_are_a_part_of_all():
+    columns = [RNG.integers(-1, k, 30) for k in (2, 5, 3, 4)]
+    found, expected = class_indicators(columns).part(slice(1, 3)), class_indicators(columns[1:3])
+    assert_array_equal(found.indicators, expected.indicators)
+    assert_array_equal(found.starts, expected.starts)
 
 
 def test_rare_categories_are_compared_as_one_if_there_are_enough_of_them():

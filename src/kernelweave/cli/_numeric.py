@@ -17,6 +17,7 @@ from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import Views
 from kernelweave.tabular.measured import most_words
+from kernelweave.tabular.number_text import seems_number
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
 from kernelweave.tabular.units import is_only_unit
 
@@ -151,6 +152,7 @@ def _as_missing(name: str, texts: Sequence[str]) -> Way:
     )
 
 
+@np.errstate(invalid="ignore")  # infinity is no whole number
 def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem | None:
     """Return what is in the way of reading a column as numbers, if at most this share of it are texts, or limits.
 
@@ -160,6 +162,8 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
 
     kind, name = column.dtype, str(column.name)
     if pd.api.types.is_bool_dtype(kind) or (pd.api.types.is_numeric_dtype(kind) and kind.kind != "c"):
+        return None
+    if most < 1 and not any(map(seems_number, column.dropna().tolist())):
         return None
     known = column.notna().to_numpy()
     limits, whole = False, False

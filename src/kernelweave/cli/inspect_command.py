@@ -12,6 +12,7 @@ import typer
 from kernelweave.cli import _arguments as option
 from kernelweave.cli._option_groups import with_groups
 from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._working import working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +45,11 @@ def inspect(
     from kernelweave.cli._inputs import read_files
 
     read_options = reading.options(option.paths_of(files or (), view or ()), labels)
-    found, problems = read_files(files or (), view or (), read_options)
-    refused = _refusal(found, problems, read_options)
-    unsettled = () if refused is None else _unsettled(refused)
-    views = {name: _understood(each, unsettled, labels) for name, each in found.items()}
+    with working("Reading", quiet=json):
+        found, problems = read_files(files or (), view or (), read_options)
+        refused = _refusal(found, problems, read_options)
+        unsettled = () if refused is None else _unsettled(refused)
+        views = {name: _understood(each, unsettled, labels) for name, each in found.items()}
     if json:
         listed = [] if refused is None else _listed(refused)
         typer.echo(jsonlib.dumps({"views": views, "problems": listed}, indent=2, ensure_ascii=False))

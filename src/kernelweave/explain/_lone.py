@@ -45,12 +45,12 @@ def _smallest_p(values: Floats, columns: list[Column]) -> Floats:
     is_category = np.array([column.kind == "category" for column in columns])
     classes = [_classes(values[:, j], ranks[:, j], is_category=own) for j, own in enumerate(is_category)]
     categories = np.flatnonzero(is_category)
-    joint = class_indicators([classes[j] for j in categories]) if len(categories) else None
     p = np.ones((len(columns), len(columns)))
     for j, codes in enumerate(classes):
         p[j, ~is_category] = rank_p_values(codes, ranks[:, ~is_category])
-        if joint is not None:
-            p[j, categories] = joint_p_values(codes, *joint)
+    if len(categories):
+        joint = class_indicators([classes[j] for j in categories])
+        p[:, categories] = joint_p_values(class_indicators(classes), joint)
     np.fill_diagonal(p, 1)
     return np.asarray(np.minimum(p, p.T).min(axis=1))
 

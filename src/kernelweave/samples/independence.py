@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
 
 from kernelweave._types import Labels, Matrix, Vector
 
-__all__ = ["class_indicators", "joint_p_values", "rank_p_values", "without_rare"]
+__all__ = ["Classes", "class_indicators", "joint_p_values", "rank_p_values", "without_rare"]
 
+_WIDTH = 512  # indicators of columns that are compared at once
 _RARE = 5  # samples: the tests are of many in every class
 
 
@@ -30,31 +32,68 @@ def rank_p_values(codes: Labels, ranks: Matrix) -> Vector:
     return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), H), 1.0)
 
 
-def joint_p_values(codes: Labels, indicators: Matrix, starts: Labels) -> Vector:
-    """Return the p-value of Pearson's test of independence of every column of classes, given as indicators.
+class Classes(NamedTuple):
+    """Columns of classes as indicators (n, k) side by side, and where those of each column begin."""
 
-    χ² = Σ_gh (N_gh - E_gh)² / E_gh, N_gh the number of samples with code g that have code h in the other column, and
-    E_gh = N_g. N_.h / N_.. the number expected. It is 1 where the codes or the column are constant.
+    indicators: Matrix
+    starts: Labels
+
+    @property
+    def ends(self) -> Labels:
+        """Where the indicators of each column end."""
+        return np.append(self.starts[1:], self.indicators.shape[1])
+
+    def part(self, columns: slice) -> Classes:
+        """Return some columns that are next to each other."""
+        starts, ends = self.starts[columns], self.ends[columns]
+        return Classes(self.indicators[:, starts[0] : ends[-1]], starts - starts[0])
+
+
+def joint_p_values(first: Classes, second: Classes) -> Matrix:
+    """Return the p-values of Pearson's test of independence of every column of the first and every one of the second.
+
+    χ² = Σ_gh (N_gh - E_gh)² / E_gh, N_gh the number of samples with class g in one column and h in the other, and
+    E_gh = N_g. N_.h / N_.. the number expected. It is 1 where a column is constant.
     """
-    Y, _ = class_indicators([codes])
-    N = Y.T @ indicators
-    of = np.repeat(np.arange(len(starts)), np.diff([*starts, N.shape[1]]))  # the column of each indicator
-    rows, columns = np.add.reduceat(N, starts, axis=1), N.sum(axis=0)
-    E = rows[:, of] * columns / np.maximum(rows.sum(axis=0), 1)[of]
+    found = np.empty((len(first.starts), len(second.starts)))
+    for rows in _together(first):
+        for columns in _together(second):
+            found[rows, columns] = _pearson(first.part(rows), second.part(columns))
+    return found
+
+
+def _together(classes: Classes) -> Iterator[slice]:
+    """Yield columns whose indicators are few enough for their tables of counts to stay in the processor's cache."""
+    start, ends = 0, classes.ends
+    while start < len(ends):
+        first = classes.starts[start]
+        stop = max(start + 1, int(np.searchsorted(ends, first + _WIDTH, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def _pearson(first: Classes, second: Classes) -> Matrix:
+    """Return the p-values of some columns; sums over the classes of a column are those of its rows or columns in N."""
+    N = first.indicators.T @ second.indicators
+    rows = np.add.reduceat(N, second.starts, axis=1)  # of class g, among the samples that are known in the other column
+    columns = np.add.reduceat(N, first.starts, axis=0)
+    of_row = np.repeat(np.arange(len(first.starts)), first.ends - first.starts)
+    of_column = np.repeat(np.arange(len(second.starts)), second.ends - second.starts)
+    n = np.add.reduceat(rows, first.starts, axis=0)
+    E = rows[:, of_column] * columns[of_row] / np.maximum(n, 1)[of_row][:, of_column]
     terms = np.divide((N - E) ** 2, E, out=np.zeros_like(E), where=E > 0)
-    freedom = (np.count_nonzero(rows, axis=0) - 1) * (np.add.reduceat(columns > 0, starts, dtype=int) - 1)
-    chi2 = np.add.reduceat(terms.sum(axis=0), starts)
+    chi2 = np.add.reduceat(np.add.reduceat(terms, second.starts, axis=1), first.starts, axis=0)
+    freedom = (np.add.reduceat(rows > 0, first.starts, axis=0, dtype=int) - 1) * (
+        np.add.reduceat(columns > 0, second.starts, axis=1, dtype=int) - 1
+    )
     return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), chi2), 1.0)
 
 
-def class_indicators(columns: Sequence[Labels]) -> tuple[Matrix, Labels]:
-    """Return the indicators of several columns of classes side by side, and where those of each column begin.
-
-    A code of -1 is in no class.
-    """
+def class_indicators(columns: Sequence[Labels]) -> Classes:
+    """Return the indicators of several columns of classes; a code of -1 is in no class."""
     widths = [int(codes.max(initial=0)) + 1 for codes in columns]
     parts = [(codes[:, None] == np.arange(width)).astype(float) for codes, width in zip(columns, widths, strict=True)]
-    return np.hstack(parts), np.cumsum([0, *widths[:-1]])
+    return Classes(np.hstack(parts), np.cumsum([0, *widths[:-1]]))
 
 
 def without_rare(codes: Labels) -> Labels:

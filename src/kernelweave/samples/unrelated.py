@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._plural import counted
-from kernelweave._types import Labels, Matrix
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.errors import ColumnsWarning
 from kernelweave.samples.column_kinds import CHOSEN, Column
 from kernelweave.samples.digests import drawn_rows
@@ -32,6 +32,7 @@ _MOST = 2000  # samples that are compared; more would hardly change an answer
 _LEVEL = 0.01  # of significance, of all comparisons of a column together
 _LEVEL_OF_LABELS = 0.05  # labels are few, and a column that they depend on is needed
 _TOGETHER = 512  # columns that are ranked at once
+_COMPARED = 256  # columns of categories that are compared with the others at once
 
 
 class _Category(NamedTuple):
@@ -107,15 +108,21 @@ def _related(categories: Sequence[_Category], views: Views, labels: Labels | Non
         count += ranks.shape[1]
         for i, one in enumerate(categories):
             smallest[i] = min(smallest[i], rank_p_values(one.codes[views.present[v]], ranks).min())
-    indicators, starts = class_indicators([one.codes for one in categories])
-    of_labels = None if labels is None else class_indicators([labels])
+    everyone = class_indicators([one.codes for one in categories])
+    of_labels: Vector = np.ones(len(categories))
+    if labels is not None:
+        of_labels = joint_p_values(everyone, class_indicators([labels]))[:, 0]
+    for start in range(0, len(categories), _COMPARED):  # each pair once
+        some, rest = slice(start, start + _COMPARED), slice(start, None)
+        p = joint_p_values(everyone.part(some), everyone.part(rest))
+        np.fill_diagonal(p, 1)
+        smallest[some] = np.minimum(smallest[some], p.min(axis=1))
+        smallest[rest] = np.minimum(smallest[rest], p.min(axis=0))
     kept = []
     for i, one in enumerate(categories):
-        others = np.delete(joint_p_values(one.codes, indicators, starts), i)
         told = np.count_nonzero(one.codes >= 0) >= _FEWEST and one.codes.max() > 0 and count[i] > 0
-        related = min(smallest[i], others.min(initial=1)) * count[i] < _LEVEL
-        asked = of_labels is not None and joint_p_values(one.codes, *of_labels)[0] < _LEVEL_OF_LABELS
-        kept.append(bool(not told or related or asked or one.column.reason == CHOSEN))
+        related = smallest[i] * count[i] < _LEVEL or of_labels[i] < _LEVEL_OF_LABELS
+        kept.append(bool(not told or related or one.column.reason == CHOSEN))
     return kept
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave.tabular.measured import VARIED, most_words
-from kernelweave.tabular.number_text import is_blank, text_columns
+from kernelweave.tabular.number_text import is_blank, seems_number, text_columns
 from kernelweave.tabular.problems import shown, shown_names
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def word_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:
 
     found: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in [name for name in text_columns(frame) if name not in kept]:
+        if len({cell for cell in frame[name].tolist() if seems_number(cell)}) <= VARIED:
+            continue
         texts = frame[name].dropna().astype(str).str.strip()
         numbers = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
         words = texts[np.isnan(numbers)]

@@ -20,7 +20,7 @@ from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import code_hints, without_codes, without_words
 from kernelweave.tabular.number_style import file_style, told_style
-from kernelweave.tabular.number_text import Style, numbers_of, text_columns
+from kernelweave.tabular.number_text import Style, has_word, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
@@ -323,13 +323,15 @@ def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: 
     changed: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in text_columns(frame):
-        result = None if name in kept else numbers_of(frame[name], style, options.limits)
+        if name in kept or has_word(frame[name]):
+            continue
+        result = numbers_of(frame[name], style, options.limits)
         if result is not None:
             changed[name] = result.values
             said += result.notes
             problems += [result.problem] if result.problem is not None and name not in options.kept else []
             units |= {name: result.unit} if result.unit else {}
-        elif name not in kept and (dates := dates_of(frame[name])) is not None:
+        elif (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates
             dated.append(note)
     notes += [*told_notes(said), *dated]

@@ -16,6 +16,7 @@ _KINDS = 3  # different words that are few
 _FRACTIONS, _WHOLES = 2, 5  # different numbers, with fractions or whole, of which there must be more then
 
 
+@np.errstate(invalid="ignore")  # infinity is no whole number
 def most_words(numbers: Array, n_kinds: int) -> float:
     """Return the share of a column that may be words, of so many kinds, if these numbers of it are measured.
 

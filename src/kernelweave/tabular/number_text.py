@@ -21,12 +21,14 @@ __all__ = [
     "NumberColumn",
     "Style",
     "are_codes",
+    "has_word",
     "is_blank",
     "is_number",
     "is_unit",
     "may_be_number",
     "number_in",
     "numbers_of",
+    "seems_number",
     "text_columns",
 ]
 
@@ -35,6 +37,8 @@ MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
 _BLANKS = ["?", ".", "-", "--", "---", "–", "—", "*", "na", "n.a.", "n.a", "n/d", "nd", "n.d.", "missing", "unknown",
            "none", "nan", "null", "n/a", "#n/a", "not available", "not applicable", "no data", "#div/0!", "#value!",
            "#ref!", "#num!", "#name?"]  # missing beside numbers, else texts  # fmt: skip
+_DIGIT = re.compile(r"\d")
+_INFINITE = ("inf", "infinity", "nan")  # words that programs read as numbers
 _SPACES = " '’\u00a0\u202f"
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SIGN = r"+\-−–‒‐‑－"  # dashes that stand for a minus before a number, as text programs write it
@@ -87,7 +91,7 @@ def _in_style(style: Style) -> re.Pattern[str]:
 def is_number(text: str) -> bool:
     """Return whether a text is a number as programs write it."""
     text = text.strip()
-    return bool(_PLAIN.fullmatch(text)) or text.lower().lstrip("+-") in ("inf", "infinity", "nan")
+    return bool(_PLAIN.fullmatch(text)) or text.lower().lstrip("+-") in _INFINITE
 
 
 def is_blank(text: str) -> bool:
@@ -101,6 +105,18 @@ def is_unit(text: str) -> bool:
     parts = [part for part in re.split(r"[/·*^⁻]", plain) if part]
     units = [part for part in parts if not re.fullmatch(r"-?x?\d+", part)]
     return bool(units) and all(_UNIT.fullmatch(part) or part.lower() in _UNIT_WORDS for part in units)
+
+
+def seems_number(cell: object) -> bool:
+    """Return whether a cell is a number or missing, or a text with a digit or for infinity; others are words."""
+    if not isinstance(cell, str):
+        return True
+    return _DIGIT.search(cell) is not None or cell.strip().lower().lstrip("+-") in _INFINITE
+
+
+def has_word(column: Any) -> bool:
+    """Return whether a cell that is not blank has no digit, so that a column holds neither numbers nor dates only."""
+    return any(isinstance(text, str) and not _DIGIT.search(text) and not is_blank(text) for text in column.tolist())
 
 
 def may_be_number(text: str) -> bool:
