@@ -57,6 +57,17 @@ def test_metadata_are_drawn_as_counts_or_quartiles(associations):
     np.testing.assert_allclose(quartiles.lines[0].get_xdata(), associations.of("age")["median"])
 
 
+def test_dates_and_units_are_on_the_axis():
+    seen = pd.Timestamp("2020-03-01") + pd.to_timedelta(30 * KIND + np.arange(40) % 10, unit="D")
+    table = pd.DataFrame({"seen": seen, "weight": 10.0 * KIND + np.arange(40) % 7})
+    explanation = explain_clusters(KIND, table, units={"weight": "kg"})
+    for ax in (plot_feature(explanation, "seen"), plot_metadata(associate(KIND, table), "seen")):
+        ax.figure.canvas.draw()
+        assert "Apr" in [text.get_text() for text in ax.get_xticklabels()]
+        assert ax.xaxis.get_offset_text().get_text().startswith("2020")
+    assert plot_feature(explanation, "weight").get_xlabel() == "kg"
+
+
 @pytest.mark.parametrize("size", [(2, 2), (12, 3)])
 def test_draw_on_given_axes_of_any_size(size, explanation, associations):
     comparison = compare_clusterings(KIND, KIND)

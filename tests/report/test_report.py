@@ -1,9 +1,11 @@
 """One self-contained page from a fitted model."""
 
+import base64
 import copy
 import json
 import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -184,6 +186,29 @@ def test_metadata_are_compared_and_drawn(clusterer, blobs):
     assert "does not vary" in page
     assert 'alt="Counts of the categories of kind in every cluster' in page
     assert data_of(page)["tables"]["metadata"]["rows"][0][:3] == ["kind", "category", "Cramér's V"]
+
+
+def test_numbers_and_dates_of_metadata_have_a_dot_at_the_median(clusterer, blobs):
+    age = np.random.default_rng(0).lognormal(sigma=2, size=len(blobs[1]))
+    seen = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.round(age), unit="D")
+    found = associate(clusterer, pd.DataFrame({"age": age, "seen": seen}))
+    page = Page(model_report(clusterer, metadata=found))
+    assert "Dot: the median. Line: the middle half of the samples." in " ".join(page.text)
+    for column in ("age", "seen"):
+        (image,) = [
+            each for each in page.all("img") if each["alt"].startswith(f"Medians and middle halves of {column}")
+        ]
+        drawn = ElementTree.fromstring(base64.b64decode(image["src"].split(",")[1]))
+        dots = [float(dot.get("cx")) for dot in drawn.iter("{http://www.w3.org/2000/svg}circle")]
+        lines = [path.get("d") for path in drawn.iter("{http://www.w3.org/2000/svg}path")][-2 * len(dots) :: 2]
+        quartiles = found.of(column)[["25 %", "median", "75 %"]].to_numpy()
+        quartiles = quartiles[np.argsort(-np.bincount(clusterer.labels_), kind="stable")]
+        places = np.array([[*map(float, re.findall(r"[ML]([\d.]+)", line))] for line in lines])
+        places = np.column_stack([places[:, 0], dots, places[:, 1]])
+        slope, start = np.polyfit(quartiles.ravel(), places.ravel(), 1)
+        np.testing.assert_allclose(start + slope * quartiles, places, atol=0.2)
+        words = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+        assert any(text.startswith("2020-03-") for text in words) == (column == "seen")
 
 
 def test_given_labels_are_checked(classifier, blobs, labelled):

@@ -23,6 +23,7 @@ __all__ = [
     "new_axes",
     "plain",
     "shortened",
+    "show_dates",
     "strip_spines",
     "wrapped",
 ]
@@ -62,6 +63,15 @@ def strip_spines(ax: Axes, sides: Sequence[str] = ("top", "right")) -> None:
     """Hide some sides of the frame and draw the others in grey."""
     ax.spines[:].set_color(GREY)
     ax.spines[list(sides)].set_visible(False)
+
+
+def show_dates(ax: Axes) -> None:
+    """Label the horizontal axis, which counts days since 1970, with dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=3)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def plain(name: object) -> str:

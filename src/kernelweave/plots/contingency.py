@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import COLOURS, GREY, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import COLOURS, GREY, headline, new_axes, plain, shortened, show_dates, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,6 +90,8 @@ def plot_metadata(associations: Associations, column: str, *, ax: Axes | None = 
         ax.set_xlabel(plain(shortened(column, 40)), fontsize=9)
     else:
         _draw_quartiles(ax, found.cells, associations.names)
+        if found.type == "date":
+            show_dates(ax)
         ax.set_xlabel(plain(shortened(column, 40)), fontsize=9)
     ax.set_ylabel(associations.kind, fontsize=9)
     headline(ax, shortened(column, 40), f"{found.measure} {found.value:.2f}, p = {found.p_value:.3g}")

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import (
+    COLOURS,
+    GREY,
+    counted,
+    headline,
+    new_axes,
+    plain,
+    shortened,
+    show_dates,
+    strip_spines,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +74,10 @@ def plot_feature(explanation: Explanation, feature: str, *, ax: Axes | None = No
         ax.set_yticks(rows, names, fontsize=9)
     ax.set_ylim(groups - 0.4, -0.6)
     ax.set_ylabel(explanation.kind, fontsize=9)
+    row = next(row for row in explanation.rows if feature in (row["feature"], f"{row['view']}: {row['feature']}"))
+    if row["type"] == "date":
+        show_dates(ax)
+    ax.set_xlabel(plain(row.get("unit") or ""), fontsize=9)
     ax.tick_params(labelsize=9, colors=GREY)
     ax.grid(axis="x", color="#EEEEEE", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -75,11 +75,14 @@ def _metadata(name: str, metadata: Associations, column: str) -> Figure:
     what = "Counts of the categories" if found.type == "category" else "Medians and middle halves"
     alt = f"{what} of {column} in every {metadata.kind}: {found.measure} {found.value:.2f}, p = {found.p_value:.3g}."
     reading = f"{found.measure} {found.value:.2f}, p = {found.p_value:.3g}, from permutations of the column."
+    if found.type != "category":
+        reading += " Dot: the median. Line: the middle half of the samples."
     if found.type == "category":
         image = counts_picture(found.cells.astype(int), metadata.names, found.levels, column, metadata.kind)
     else:
-        limits = (float(np.nanmin(found.cells)), float(np.nanmax(found.cells)))
-        image = rows_picture(found.cells, metadata.names, column, metadata.kind, limits)
+        quartiles = found.cells[:, :3]  # the mean comes after them
+        limits = (float(np.nanmin(quartiles)), float(np.nanmax(quartiles)))
+        image = rows_picture(quartiles, metadata.names, column, metadata.kind, limits, dates=found.type == "date")
     return Figure(name, column, image, alt, reading)
 
 

@@ -17,7 +17,7 @@ from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts, Group
 from kernelweave.report._words import clarity_words
 
-__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_number"]
+__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_date", "shown_number"]
 
 _TOLD = 3  # features in the sentence of a group
 _LISTED = 10  # features in its table
@@ -83,7 +83,7 @@ def _told(row: dict[str, Any]) -> Telling:
         here, there = f"{row['share_in']:.0%}", f"{row['share_out']:.0%}"
         name = f"{name} = {row['category']}"
     else:
-        show = _date if row["type"] == "date" else shown_number
+        show = shown_date if row["type"] == "date" else shown_number
         unit = row.get("unit") or ""
         after = f"\u00a0{unit}" if unit and unit not in name else ""
         here, there = f"{show(row['median_in'])}{after}", f"{show(row['median_out'])}{after}"
@@ -106,7 +106,8 @@ def shown_number(value: float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _date(days: float | None) -> str:
+def shown_date(days: float | None) -> str:
+    """Return the date that lies this many days after the beginning of 1970."""
     if days is None or not np.isfinite(days):
         return "–"
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)).strftime("%Y-%m-%d")

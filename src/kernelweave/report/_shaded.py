@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ from kernelweave.explain import Explanation
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import COLOURS, GREY, INK, shortened
 from kernelweave.plots.graph import mean_edges
+from kernelweave.report._cards import shown_date
 from kernelweave.report._svg import PT, Drawing, Image, Scale, png, shades, text_width
 
 __all__ = ["counts_picture", "feature_picture", "graph_picture", "histogram_picture", "rows_picture"]
@@ -26,6 +29,7 @@ _STRONGEST = 2.0  # standard deviations at the ends of the scale
 _NUMBERED = 400  # cells up to which each has its number
 _GRID = "#E4E4E4"
 _NARROW = 19.0  # points; narrower cells hold no number
+_DATES = 4  # beside each other on an axis
 
 
 def graph_picture(model: BaseEstimator, kind: str) -> Image:
@@ -141,14 +145,26 @@ def _heat_map(
 
 
 def rows_picture(
-    quantiles: npt.NDArray[np.float64], names: Sequence[str], beneath: str, beside: str, limits: tuple[float, float]
+    quantiles: npt.NDArray[np.float64],
+    names: Sequence[str],
+    beneath: str,
+    beside: str,
+    limits: tuple[float, float],
+    *,
+    dates: bool = False,
 ) -> Image:
-    """Return a row per group: a dot at the median, a thick line over the middle half, a thin one over all quantiles."""
+    """Return a row per group: a dot at the median, a thick line over the middle half, a thin one over all quantiles.
+
+    `quantiles` are in ascending order, with the median in the middle; of dates, in days since 1970.
+    """
     drawing = Drawing(5.2, min(12.0, 1.4 + 0.24 * len(names)))
     labels = [shortened(name) for name in names]
-    x = Scale(*limits, 24 + text_width(labels), drawing.width - 10)
+    x = Scale(*limits, 24 + text_width(labels), drawing.width)
+    form: dict[str, Any] = {"whole": True, "written": shown_date} if dates else {}
+    x = replace(x, end=x.end - max(10, text_width([text for _, text in x.ticks(**form)]) / 2 + 2))
     rows = Scale(-0.6, len(names) - 0.4, 4, drawing.height - 34)
-    _lower_axis(drawing, x, rows, beneath)
+    ticks = x.ticks(**form)
+    _lower_axis(drawing, ticks[:: 2 if dates and len(ticks) > _DATES else 1], x, rows, beneath)
     drawing.text(8, (rows.start + rows.end) / 2, beside, INK, anchor="middle", turn=-90)
     middle = quantiles.shape[1] // 2
     for i, (label, at) in enumerate(zip(labels, x(quantiles), strict=True)):
@@ -167,7 +183,7 @@ def histogram_picture(values: Vector, beneath: str) -> Image:
     y = Scale(0, 1.05 * max(1, int(counts.max())), drawing.height - 34, 6)
     ticks = y.ticks(whole=True)
     x = Scale(0, 1, 22 + text_width([text for _, text in ticks]), drawing.width - 10)
-    _lower_axis(drawing, x, Scale(0, 1, y.end, y.start), beneath)
+    _lower_axis(drawing, x.ticks(), x, Scale(0, 1, y.end, y.start), beneath)
     for height, text in ticks:
         drawing.text(x.start - 5, height, text, anchor="end")
     drawing.text(8, (y.start + y.end) / 2, "samples", INK, anchor="middle", turn=-90)
@@ -177,8 +193,8 @@ def histogram_picture(values: Vector, beneath: str) -> Image:
     return drawing.finished()
 
 
-def _lower_axis(drawing: Drawing, x: Scale, rows: Scale, name: str) -> None:
-    for place, text in x.ticks():
+def _lower_axis(drawing: Drawing, ticks: Sequence[tuple[float, str]], x: Scale, rows: Scale, name: str) -> None:
+    for place, text in ticks:
         drawing.line((place, place), (rows.start, rows.end), _GRID, 0.7)
         drawing.text(place, rows.end + 10, text, anchor="middle")
     drawing.line((x.start, x.end), (rows.end, rows.end), GREY)

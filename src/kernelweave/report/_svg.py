@@ -6,7 +6,7 @@ import base64
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -120,10 +120,10 @@ class Scale:
             given = np.log10(given, out=np.full(given.shape, np.nan), where=given > 0)
         return np.asarray(self.start + (given - low) * (self.end - self.start) / (high - low or 1.0))
 
-    def ticks(self, *, whole: bool = False) -> list[tuple[float, str]]:
+    def ticks(self, *, whole: bool = False, written: Callable[[float], str] | None = None) -> list[tuple[float, str]]:
         """Return round values, at their positions, and how they are written."""
         values = _decades(self.low, self.high) if self.log else _round_values(self.low, self.high, whole=whole)
-        return list(zip(self(values).tolist(), [_written(value) for value in values], strict=True))
+        return list(zip(self(values).tolist(), map(written or _written, values), strict=True))
 
 
 def _round_values(low: float, high: float, *, whole: bool) -> list[float]:
