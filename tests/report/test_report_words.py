@@ -174,6 +174,19 @@ def test_a_report_shows_the_valleys_that_decided():
     assert ">between peaks<" in page
 
 
+def test_a_column_of_categories_is_one_feature():
+    group = np.arange(60) % 3
+    table = pd.DataFrame({"size": 9.0 * group + np.arange(60) % 7, "colour": np.array(["red", "green", "blue"])[group]})
+    model = WeaveClustering(3, kernels="mixed", random_state=0)
+    assert "60 samples with 2 features in 2 views were compared" in told(model.fit(table))
+    coins = {f"coin {j}": np.random.default_rng(j).choice(["h", "t", "rim"], 60) for j in range(10)}
+    with pytest.warns(ColumnsWarning, match="related to no other"):
+        model.fit(table.assign(**coins))
+    assert "60 samples with 12 features in 2 views were compared" in told(model)
+    views = {"one": table, "two": np.column_stack([group, -group, np.arange(60)]).astype(float)}
+    assert "60 samples with 5 features in 3 views were compared" in told(model.fit(views))
+
+
 def test_columns_that_were_left_out_are_named_with_the_reason():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(60, 2)) + 9 * (np.arange(60) % 2)[:, None], columns=["a", "b"])

@@ -15,6 +15,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
+from kernelweave.samples.mixed_table import MixedTable
 
 __all__ = ["Facts", "Group", "read_facts"]
 
@@ -43,7 +44,7 @@ class Facts:
     labelled: Mask | None
     groups: tuple[Group, ...]
     within: float | None  # share of the graph's weight that joins samples of the same group
-    features: int | None  # None if kernels were given instead of features
+    features: int | None  # columns; None if kernels were given instead of features
     views: tuple[tuple[str, int], ...]  # the views and how many samples each has, if some lack a view
 
     @property
@@ -80,7 +81,7 @@ def read_facts(
         labelled=known,
         groups=tuple(_group(str(name), codes == k, confidence, truth) for k, name in enumerate(names)),
         within=_within(getattr(model, "graph_", None), codes),
-        features=None if _precomputed(model) else getattr(model, "n_features_in_", None),
+        features=_features(model),
         views=_gaps(model, len(codes)),
     )
 
@@ -104,6 +105,19 @@ def _check_length(length: int, n: int, name: str) -> None:
 def _precomputed(model: BaseEstimator) -> bool:
     kernels = getattr(model, "kernels", None)
     return isinstance(kernels, str) and kernels == "precomputed"
+
+
+def _features(model: BaseEstimator) -> int | None:
+    """Return the number of columns that were given; a column of categories counts once, not once per category."""
+    width: int | None = getattr(model, "n_features_in_", None)
+    if width is None or _precomputed(model):
+        return None
+    for name in ("feature_names_in_", "column_names_"):  # of one table
+        if hasattr(model, name):
+            return len(getattr(model, name))
+    mixed = [each for each in getattr(model, "readings_", {}).values() if isinstance(each, MixedTable)]
+    read = sum(len(each.feature_names(block)) for each in mixed for block in each.blocks)
+    return width - read + sum(len(each.columns) for each in mixed)
 
 
 def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
