@@ -354,6 +354,15 @@ def test_the_code_of_the_page_imports_the_kernels_that_were_given(blobs):
     np.testing.assert_array_equal(namespace["model"].labels_, model.labels_)
 
 
+@pytest.mark.parametrize(
+    ("name", "unit", "said"), [("weight", "g", False), ("weight_g", "g", True), ("x [%]", "%", True)]
+)
+def test_a_unit_is_shown_unless_the_name_says_it(name, unit, said, clusterer, blobs):
+    table = pd.DataFrame(blobs[0], columns=["a", "b", "c", name])
+    page = model_report(clusterer, features=explain_clusters(clusterer, table, units={name: unit}))
+    assert bool(re.search(rf"\d\u00a0{unit}</strong>", page)) != said
+
+
 def test_a_page_without_features_does_not_speak_of_them(blobs):
     one = WeaveClustering(1, random_state=0).fit(blobs[0])
     assert "The features below" not in model_report(one, X=blobs[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -85,11 +86,16 @@ def _told(row: dict[str, Any]) -> Telling:
     else:
         show = shown_date if row["type"] == "date" else shown_number
         unit = row.get("unit") or ""
-        after = f"\u00a0{unit}" if unit and unit not in name else ""
+        after = f"\u00a0{unit}" if unit and not _says(name, unit) else ""
         here, there = f"{show(row['median_in'])}{after}", f"{show(row['median_out'])}{after}"
     q = row.get("q_value")
     tested = "" if "q_value" not in row else "not tested" if q is None else "< 0.001" if q < 0.001 else f"{q:.3f}"
     return Telling(name, direction, here, there, float(row["separation"]), f"{here}, others {there}", tested)
+
+
+def _says(name: str, unit: str) -> bool:
+    """Return whether a name holds a unit that is not just a part of a word: "weight (g)", but not "weight"."""
+    return re.search(rf"(?<![^\W_]){re.escape(unit)}(?![^\W_])", name) is not None
 
 
 def shown_number(value: float | None) -> str:
