@@ -188,6 +188,14 @@ def test_metadata_are_compared_and_drawn(clusterer, blobs):
     assert data_of(page)["tables"]["metadata"]["rows"][0][:3] == ["kind", "category", "Cramér's V"]
 
 
+def test_a_small_p_value_is_not_zero(clusterer, blobs):
+    found = associate(clusterer, pd.DataFrame({"kind": blobs[1].astype(str)}), n_permutations=9999)
+    page = model_report(clusterer, metadata=found)
+    assert found.columns[0].p_value == 1e-4
+    assert '<td class="number">&lt; 0.001</td>' in page
+    assert "0.000" not in page[page.index('id="metadata"') :][:3000]
+
+
 def test_numbers_and_dates_of_metadata_have_a_dot_at_the_median(clusterer, blobs):
     age = np.random.default_rng(0).lognormal(sigma=2, size=len(blobs[1]))
     seen = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.round(age), unit="D")

@@ -63,6 +63,21 @@ def test_one_of_everything_is_singular(made):
         assert f"1 {noun}s" not in page
 
 
+@pytest.mark.parametrize(
+    ("unsure", "n", "said"),
+    [
+        (0, 9, "0 of 9 samples have"),
+        (1, 9, "1 of 9 samples (11%) has"),
+        (2, 9, "2 of 9 samples (22%) have"),
+        (1, 900, "1 of 900 samples has"),
+        (1, 1, "1 of 1 sample (100%) has"),
+    ],
+)
+def test_samples_of_low_confidence_are_counted(unsure, n, said, made):
+    model = made(np.arange(n) % 2, confidence=np.where(np.arange(n) < unsure, 0.3, 0.9))
+    assert f"<li>{said} a confidence below 0.6.</li>" in model_report(model)
+
+
 def test_several_of_everything_are_plural(made):
     sentences = told(made([0, 0, 1, 1, 2, 2]))
     assert "6 samples with 2 features were compared by 1 kernel." in sentences

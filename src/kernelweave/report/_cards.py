@@ -18,7 +18,7 @@ from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts, Group
 from kernelweave.report._words import clarity_words
 
-__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_date", "shown_number"]
+__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_date", "shown_number", "shown_p"]
 
 _TOLD = 3  # features in the sentence of a group
 _LISTED = 10  # features in its table
@@ -89,7 +89,7 @@ def _told(row: dict[str, Any]) -> Telling:
         after = f"\u00a0{unit}" if unit and not _says(name, unit) else ""
         here, there = f"{show(row['median_in'])}{after}", f"{show(row['median_out'])}{after}"
     q = row.get("q_value")
-    tested = "" if "q_value" not in row else "not tested" if q is None else "< 0.001" if q < 0.001 else f"{q:.3f}"
+    tested = "" if "q_value" not in row else "not tested" if q is None else shown_p(q)
     return Telling(name, direction, here, there, float(row["separation"]), f"{here}, others {there}", tested)
 
 
@@ -112,6 +112,11 @@ def shown_number(value: float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def shown_p(value: float) -> str:
+    """Return a p-value or q-value with three decimals."""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def shown_date(days: float | None) -> str:
     """Return the date that lies this many days after the beginning of 1970."""
     if days is None or not np.isfinite(days):
@@ -124,8 +129,9 @@ def doubts(model: BaseEstimator, facts: Facts, cards: Sequence[Card], explanatio
     found = _number_doubts(model, facts)
     if facts.confidence is not None:
         unsure = int((facts.confidence < _UNSURE).sum())
-        share = f" ({unsure / facts.n:.0%})" if unsure else ""
-        found.append(f"{unsure:,} of {counted(facts.n, 'sample')}{share} have a confidence below {_UNSURE:g}.")
+        share = f" ({unsure / facts.n:.0%})" if unsure >= 0.005 * facts.n > 0 else ""
+        have = "has" if unsure == 1 else "have"
+        found.append(f"{unsure:,} of {counted(facts.n, 'sample')}{share} {have} a confidence below {_UNSURE:g}.")
     small = [card.group.name for card in cards if card.group.size < _SMALL]
     if small and facts.kind == "cluster":
         which = f"Cluster {small[0]} has" if len(small) == 1 else f"{len(small)} clusters have"

@@ -24,7 +24,7 @@ from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._beside_figures import draw_beside
-from kernelweave.report._cards import doubts, group_cards
+from kernelweave.report._cards import doubts, group_cards, shown_p
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
 from kernelweave.report._numbering import number_by_size
@@ -204,6 +204,7 @@ def _of_samples(
         "asset": _asset,
         "counted": counted,
         "plural": plural,
+        "shown_p": shown_p,
     }
 
 
