@@ -1,9 +1,12 @@
 """Pictures of what sets the clusters apart, and of what goes along with them."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import associate, compare_clusterings, explain_clusters
@@ -29,6 +32,26 @@ def test_the_heat_map_shows_the_means_of_the_profile(explanation):
     ax = plot_features(explanation)
     np.testing.assert_allclose(ax.images[0].get_array(), explanation.profile.means.T)
     assert len(ax.get_yticklabels()) == len(explanation.profile.features)
+
+
+def test_numbers_in_cells_can_be_read_and_have_no_negative_zero(explanation):
+    profile = replace(explanation.profile, means=np.array([[-2, -1.2, -0.6, -0.04, 0.04, 0.8, 1.2, 1.6]]).T)
+    names = tuple(f"cluster {k}" for k in range(8))
+    drawn = plot_features(replace(explanation, names=names, profile=replace(profile, features=("f",))))
+    comparison = compare_clusterings(np.repeat(np.arange(9), 8), np.concatenate([np.arange(8) < k for k in range(9)]))
+    for ax in (drawn, plot_contingency(comparison)):
+        image = ax.images[0]
+        cells = [text for text in ax.texts if text.get_transform() == ax.transData]
+        for text in cells:
+            column, row = text.get_position()
+            bright = [luminance(image.to_rgba(image.get_array()[row, column])), luminance(to_rgb(text.get_color()))]
+            assert (max(bright) + 0.05) / (min(bright) + 0.05) >= 4.5
+    assert [text.get_text() for text in drawn.texts][3:5] == ["+0.0", "+0.0"]
+
+
+def luminance(colour):
+    parts = np.array(colour[:3])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
 def test_boxes_are_in_original_units(explanation):

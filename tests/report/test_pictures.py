@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from kernelweave.explain import Explanation, Profile
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
-from kernelweave.report._shaded import counts_picture, histogram_picture, rows_picture
+from kernelweave.report._shaded import counts_picture, feature_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Drawing, Scale, png, shades
 from kernelweave.select import ClusterEvidence
 from kernelweave.solve import History, Record
@@ -34,6 +35,31 @@ def test_a_picture_is_valid_whatever_a_name_holds(name):
     image = counts_picture(np.array([[3, 0], [1, 2]]), [name, "b"], ["x", name], name, "cluster")
     assert {"3", "1", "2"} <= set(texts(image))
     assert "0" not in texts(image)
+
+
+def contrast(one, other):
+    """Return the contrast of two colours as WCAG defines it."""
+    bright = []
+    for colour in (one, other):
+        parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        bright.append(linear @ [0.2126, 0.7152, 0.0722])
+    return (max(bright) + 0.05) / (min(bright) + 0.05)
+
+
+def test_numbers_in_cells_can_be_read_on_every_shade():
+    names = [f"f{j}" for j in range(17)]
+    means = np.linspace(-2, 2, 17)
+    profile = Profile((*names,), means[None], np.full((1, 17, 5), np.nan))
+    for image in (
+        feature_picture(Explanation("cluster", ("0",), (1,), (), profile)),
+        counts_picture(np.array([[k, 16 - k] for k in range(17)]), names, ["x", "y"], "beneath", "beside"),
+    ):
+        cells = [each.get("fill") for each in elements(image, "rect")]
+        inks = [each.get("fill") for each in elements(image, "text") if each.get("font-size") == "7.5"]
+        assert len(inks) >= 17
+        shown = cells if len(cells) == len(inks) else [cells[j] for j in range(34) if j not in (0, 33)]
+        assert min(contrast(cell, ink) for cell, ink in zip(shown, inks, strict=True)) >= 4.5
 
 
 def test_a_scale_places_its_ends_and_ticks_at_round_values_between_them():

@@ -7,6 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from kernelweave._plural import plural
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ __all__ = [
     "character_width",
     "counted",
     "headline",
+    "ink_on",
     "new_axes",
     "plain",
     "shortened",
@@ -63,6 +67,14 @@ def strip_spines(ax: Axes, sides: Sequence[str] = ("top", "right")) -> None:
     """Hide some sides of the frame and draw the others in grey."""
     ax.spines[:].set_color(GREY)
     ax.spines[list(sides)].set_visible(False)
+
+
+def ink_on(colour: npt.ArrayLike) -> str:
+    """Return black or white, whichever contrasts more with a colour given by red, green and blue from 0 to 1."""
+    parts = np.asarray(colour, dtype=float)[:3]
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    luminance = float(linear @ [0.2126, 0.7152, 0.0722])  # of WCAG, as is the contrast
+    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "#FFFFFF"
 
 
 def show_dates(ax: Axes) -> None:

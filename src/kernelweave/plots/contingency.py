@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import COLOURS, GREY, headline, new_axes, plain, shortened, show_dates, strip_spines
+from kernelweave.plots._style import (
+    COLOURS,
+    GREY,
+    headline,
+    ink_on,
+    new_axes,
+    plain,
+    shortened,
+    show_dates,
+    strip_spines,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +114,7 @@ def _axes_for(shape: tuple[int, ...]) -> Axes:
 
 def _draw(ax: Axes, counts: npt.NDArray[np.intp], rows: tuple[str, ...], columns: tuple[str, ...]) -> None:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     ax.set_yticks(range(len(rows)), [plain(shortened(name)) for name in rows], fontsize=8)
     turned = 90 if max(map(len, columns)) > 4 and len(columns) > 4 else 0
     ax.set_xticks(range(len(columns)), [plain(shortened(name)) for name in columns], fontsize=8, rotation=turned)
@@ -112,10 +122,10 @@ def _draw(ax: Axes, counts: npt.NDArray[np.intp], rows: tuple[str, ...], columns
     strip_spines(ax, ("top", "right", "bottom", "left"))
     if counts.size > _NUMBERED:
         return
+    colours = image.to_rgba(shares)
     for (i, j), count in np.ndenumerate(counts):
         if count:
-            colour = "white" if shares[i, j] > 0.55 else "#333333"
-            ax.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=colour)
+            ax.text(j, i, f"{count:,}", ha="center", va="center", fontsize=8, color=ink_on(colours[i, j]))
 
 
 def _draw_quartiles(ax: Axes, cells: npt.NDArray[np.float64], names: tuple[str, ...]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import GREY, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import GREY, counted, headline, ink_on, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
     from kernelweave.explain import Explanation
 
@@ -67,7 +69,7 @@ def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(explanation.kind, fontsize=9)
     ax.tick_params(length=0, colors=GREY)
     if groups <= _NUMBERED // 2 and rows <= _NUMBERED:
-        _write_numbers(ax, profile.means.T)
+        _write_numbers(ax, profile.means.T, image)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
     bar.ax.tick_params(labelsize=8, colors=GREY)
     bar.outline.set_visible(False)
@@ -77,8 +79,9 @@ def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _write_numbers(ax: Axes, means: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+def _write_numbers(ax: Axes, means: npt.NDArray[np.float64], image: AxesImage) -> None:
+    colours = image.to_rgba(means)
     for (row, column), mean in np.ndenumerate(means):
         if np.isfinite(mean):
-            colour = "white" if abs(mean) > 0.65 * _STRONGEST else "#333333"
-            ax.text(column, row, f"{mean:+.1f}", ha="center", va="center", fontsize=7, color=colour)
+            text = f"{round(mean, 1) + 0:+.1f}"  # no -0.0
+            ax.text(column, row, text, ha="center", va="center", fontsize=7, color=ink_on(colours[row, column]))

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._grid import Grid, Panel, read_grid, tick
-from kernelweave.plots._style import GREY, INK, counted
+from kernelweave.plots._style import GREY, INK, counted, ink_on
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 __all__ = ["plot_heatmap", "plot_surface"]
 
@@ -59,7 +60,7 @@ def plot_heatmap(
         low, high = grid.limits(i)
         image = ax.imshow(panel.values, cmap=_MAP, vmin=low, vmax=high, origin="lower", aspect="auto")
         ax.set_facecolor(_NO_RESULT)
-        _write_numbers(ax, panel, low, high)
+        _write_numbers(ax, panel, image)
         _frame_best(ax, panel, high)
         ax.set_xticks(range(len(grid.alphas)), [tick(alpha) for alpha in grid.alphas], fontsize=8)
         ax.set_yticks(range(len(grid.gammas)), [tick(gamma) for gamma in grid.gammas], fontsize=8)
@@ -163,16 +164,15 @@ def _set_few_ticks(set_ticks: Callable[..., object], values: Sequence[float]) ->
     set_ticks(places, [tick(values[i]) for i in places], fontsize=7)
 
 
-def _write_numbers(ax: Axes, panel: Panel, low: float, high: float) -> None:
-    """Write every value into its cell, dark on light cells and white on dark ones."""
+def _write_numbers(ax: Axes, panel: Panel, image: AxesImage) -> None:
+    """Write every value into its cell, black on light cells and white on dark ones."""
     if panel.values.size > _NUMBERED:
         return
+    colours = image.to_rgba(panel.values)
     for (row, column), value in np.ndenumerate(panel.values):
         if np.isfinite(value):
-            light = high > low and (value - low) / (high - low) > 0.6
-            ax.text(
-                column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=INK if light else "#FFFFFF"
-            )
+            colour = ink_on(colours[row, column])
+            ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
         else:
             ax.text(column, row, "–", ha="center", va="center", fontsize=8, color=INK)
 

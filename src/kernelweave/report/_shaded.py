@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._types import Labels, Vector
 from kernelweave.explain import Explanation
 from kernelweave.plots._fitted import groups
-from kernelweave.plots._style import COLOURS, GREY, INK, shortened
+from kernelweave.plots._style import COLOURS, GREY, INK, ink_on, shortened
 from kernelweave.plots.graph import mean_edges
 from kernelweave.report._cards import shown_date
 from kernelweave.report._svg import PT, Drawing, Image, Scale, png, shades, text_width
@@ -114,7 +114,7 @@ def _heat_map(
 ) -> float:
     """Draw cells with their texts, the names of rows and columns, and of both axes; return where the cells end."""
     n_rows, n_columns = shares.shape
-    left = (18 if axes[1] else 6) + min(text_width(rows, 8), 0.45 * drawing.width)
+    left = (24 if axes[1] else 6) + min(text_width(rows, 8), 0.45 * drawing.width)
     shown = [shortened(name, 14) for name in columns]
     width = (drawing.width - left - right) / n_columns
     turned = text_width(shown, 8) + 4 > width  # names beside each other need a gap
@@ -122,14 +122,15 @@ def _heat_map(
     height = (bottom - 4) / n_rows
     numbered = shares.size <= _NUMBERED and width >= _NARROW
     colours = shades(shares, stops)
-    dark = np.abs(shares - 0.5) > 0.33 if stops is _ABOVE_BELOW else shares > 0.55
     for (i, j), share in np.ndenumerate(shares):
         x, y = left + j * width, 4 + i * height
-        if np.isfinite(share):
-            drawing.box(x, y, width + 0.3, height + 0.3, colours[i * n_columns + j])
+        if not np.isfinite(share):
+            continue
+        colour = colours[i * n_columns + j]
+        drawing.box(x, y, width + 0.3, height + 0.3, colour)
         if numbered and texts[i][j]:
-            middle = (x + width / 2, y + height / 2)
-            drawing.text(*middle, texts[i][j], "#FFFFFF" if dark[i, j] else "#333333", anchor="middle", size=7.5)
+            ink = ink_on([part / 255 for part in bytes.fromhex(colour[1:])])
+            drawing.text(x + width / 2, y + height / 2, texts[i][j], ink, anchor="middle", size=7.5)
     for i, name in enumerate(rows):
         drawing.text(left - 5, 4 + (i + 0.5) * height, name, anchor="end", size=8)
     for j in range(0, n_columns, max(1, int(np.ceil(9 / width)))):
