@@ -64,6 +64,27 @@ def test_a_cluster_between_two_others_is_told_by_the_feature_that_separates_it()
     assert abs(row["effect"]) < 0.1
 
 
+@pytest.mark.parametrize("n_groups", [2, 3, 7])
+def test_the_separation_is_the_mean_absolute_effect_against_the_other_clusters(n_groups):
+    rng = np.random.default_rng(n_groups)
+    codes = rng.permutation(np.arange(90) % n_groups)
+    table = pd.DataFrame(
+        {"real": rng.normal(size=90) + (codes == 1), "rare": 1.0 * (rng.random(90) < 0.1), "count": rng.poisson(1, 90)}
+    ).astype(float)
+    table.loc[rng.random(90) < 0.2, "real"] = np.nan
+    found = explain_clusters(codes, table).features
+    assert len(found) > 2 * n_groups
+    for row in found.itertuples():
+        column, known = table[row.feature].to_numpy(), table[row.feature].notna().to_numpy()
+        parts = [column[known & (codes == k)] for k in range(n_groups)]
+        own = parts.pop(int(row.cluster))
+        deltas = [abs(np.sign(own[:, None] - other).mean()) for other in parts]
+        assert row.separation == pytest.approx(np.average(deltas, weights=list(map(len, parts))))
+        if n_groups == 2:
+            assert row.separation == pytest.approx(abs(row.effect))
+            assert row.direction in ("higher", "lower")
+
+
 def test_categories_are_told_by_their_shares():
     kind = np.repeat([0, 1], 50)
     site = np.array(["north", "south"])[kind]

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse
 
 from kernelweave.explain._columns import Columns
 
 __all__ = ["Effects", "Ranked", "indicators", "measure", "ranked", "shares"]
 
 Floats = NDArray[np.float64]
+
+_COUNTED = 2**22  # counts of a column by group that are held at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,13 @@ def measure(columns: Columns, codes: NDArray[np.intp], n_groups: int) -> Effects
     Y = indicators(codes, n_groups)
     for at, values in columns.blocks():
         number = np.array([columns.columns[j].kind != "category" for j in at])
-        _measure_numbers(found, at[number], values[:, number], Y)
+        _measure_numbers(found, at[number], values[:, number], Y, codes)
         for j in np.flatnonzero(~number):
             _measure_category(found, int(at[j]), values[:, j], len(columns.columns[at[j]].levels), codes, n_groups)
     return found
 
 
-def _measure_numbers(found: Effects, at: NDArray[np.intp], values: Floats, Y: Floats) -> None:
+def _measure_numbers(found: Effects, at: NDArray[np.intp], values: Floats, Y: Floats, codes: NDArray[np.intp]) -> None:
     if not len(at):
         return
     r = ranked(values)
@@ -116,26 +118,29 @@ def _measure_numbers(found: Effects, at: NDArray[np.intp], values: Floats, Y: Fl
         difference = (found.mean_in[:, at] - found.mean_out[:, at]) / np.where(varies, spread, 1)
         found.difference[:, at] = np.where(varies, difference, 0)
         found.effect[:, at] = np.where(varies, found.effect[:, at], 0)
-        apart = np.fmax(np.abs(found.effect[:, at]), _separation(r, Y, inside))
+        apart = _separation(r, codes, len(inside))
         found.separation[:, at] = np.where(varies & np.isfinite(found.effect[:, at]), apart, 0)
 
 
-def _separation(r: Ranked, Y: Floats, inside: Floats) -> Floats:
-    """Return the mean absolute Cliff's delta of every group to the others, from the means and variances of ranks.
-
-    The delta of two groups is that of normal distributions with these means and variances: erf of half the difference
-    of the means in units of the root mean variance.
-    """
-    mean = Y.T @ r.ranks.T / inside
-    variance = np.maximum(Y.T @ (r.ranks**2).T / inside - mean**2, 0)
-    total, weight = np.zeros_like(mean), np.zeros_like(mean)
-    for other in range(len(mean)):
-        gap = np.abs(mean - mean[other])
-        delta = special.erf(gap / (2 * np.sqrt(np.maximum((variance + variance[other]) / 2, 1e-12))))
-        there = inside[other] * (np.arange(len(mean)) != other)[:, None]
-        total += np.where(np.isnan(delta), 0, delta) * there
-        weight += np.where(np.isnan(delta), 0, there)
-    return np.asarray(total / weight)
+def _separation(r: Ranked, codes: NDArray[np.intp], n_groups: int) -> Floats:
+    """Return the mean absolute Cliff's delta of every group to the others, weighted by their sizes."""
+    found = np.empty((n_groups, len(r.ranks)))
+    for j, (ranks, known) in enumerate(zip(r.ranks, r.known, strict=True)):
+        own = codes[known]
+        halves = (2 * ranks[known]).astype(np.intp)  # average ranks are multiples of a half
+        level = (np.bincount(halves) > 0).cumsum()[halves] - 1
+        members = sparse.csr_array(
+            (np.ones(len(own)), (own, level)), shape=(n_groups, max(1, level.max(initial=0) + 1))
+        )
+        sizes, apart = np.bincount(own, minlength=n_groups), np.zeros(n_groups)
+        step = max(1, _COUNTED // members.shape[1])
+        for first in range(0, n_groups, step):
+            counts = members[first : first + step].toarray()
+            below = counts.cumsum(axis=1) - counts / 2  # of each group below every level, with half of those at it
+            wins = members @ below.T
+            apart += np.abs(2 * wins - np.outer(sizes, sizes[first : first + step])).sum(axis=1)
+        found[:, j] = apart / (sizes * (len(own) - sizes))
+    return found
 
 
 def shares(values: Floats, n_levels: int, codes: NDArray[np.intp], n_groups: int) -> tuple[Floats, Floats, Floats]:
