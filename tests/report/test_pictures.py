@@ -9,10 +9,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from kernelweave.explain import Explanation, Profile
+from kernelweave.plots._style import shortened
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
-from kernelweave.report._shaded import counts_picture, feature_picture, histogram_picture, rows_picture
+from kernelweave.report._shaded import counts_picture, feature_picture, graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Drawing, Scale, png, shades
 from kernelweave.select import ClusterEvidence
 from kernelweave.solve import History, Record
@@ -35,6 +37,13 @@ def test_a_picture_is_valid_whatever_a_name_holds(name):
     image = counts_picture(np.array([[3, 0], [1, 2]]), [name, "b"], ["x", name], name, "cluster")
     assert {"3", "1", "2"} <= set(texts(image))
     assert "0" not in texts(image)
+
+
+class Fitted(BaseEstimator):
+    """An estimator whose fitted attributes are given."""
+
+    def fit(self, X, y=None):
+        return self
 
 
 def contrast(one, other):
@@ -60,6 +69,37 @@ def test_numbers_in_cells_can_be_read_on_every_shade():
         assert len(inks) >= 17
         shown = cells if len(cells) == len(inks) else [cells[j] for j in range(34) if j not in (0, 33)]
         assert min(contrast(cell, ink) for cell, ink in zip(shown, inks, strict=True)) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["a", "class of long name" * 3, "鸢尾花" * 9])
+def test_everything_is_inside_the_picture_of_a_graph(name):
+    model = Fitted()
+    model.graph_, model.labels_ = np.ones((60, 60)), np.array([name, "b"])[np.arange(60) % 2]
+    image = graph_picture(model, "class")
+    graph, bar = elements(image, "image")
+    assert graph.get("image-rendering") == "pixelated"
+    assert float(graph.get("x")) + float(graph.get("width")) < float(bar.get("x"))
+    (label,) = [each for each in elements(image, "text") if each.text == shortened(name)]
+    wide = sum(1 if each.isascii() else 2 for each in label.text)
+    assert float(label.get("x")) - 0.6 * 9 * wide > 12  # right of the name of the axis
+    (named,) = [each for each in elements(image, "text") if each.text == "weight of the edge"]
+    assert float(bar.get("x")) + 30 < float(named.get("x")) < 72 * image.width
+
+
+@pytest.mark.parametrize("rows", [1, 2, 30])
+def test_the_scale_of_a_heat_map_has_its_whole_name(rows):
+    profile = Profile(tuple("f" * rows), np.ones((2, rows)), np.full((2, rows, 5), np.nan))
+    explanation = Explanation("class", ("of a long name",) * 2, (1, 1), (), profile)
+    drawn = elements(feature_picture(explanation), "text")
+    (named,) = [each for each in drawn if each.text == "standard deviations"]
+    assert float(named.get("y")) > 0.6 * 9 * len(named.text) / 2
+
+
+def test_names_are_cut_off_by_their_width():
+    assert shortened("a" * 18) == "a" * 18
+    assert shortened("a" * 19) == "a" * 17 + "…"
+    assert shortened("鸢尾花" * 3) == "鸢尾花" * 3
+    assert shortened("鸢尾花" * 4) == "鸢尾花鸢尾花鸢尾…"
 
 
 def test_a_scale_places_its_ends_and_ticks_at_round_values_between_them():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ __all__ = [
     "INK",
     "MARKERS",
     "character_width",
+    "columns",
     "counted",
     "headline",
     "ink_on",
@@ -101,10 +104,18 @@ def wrapped(name: object, width: int) -> str:
     return "\n".join(lines)
 
 
+def columns(text: str) -> int:
+    """Return how many usual letters are as wide as a text: those of Chinese, for example, count twice."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
 def shortened(name: object, length: int = 18) -> str:
-    """Return a name of at most this length, cut off with an ellipsis if it is longer."""
+    """Return a name of at most the width of so many letters, cut off with an ellipsis if it is longer."""
     text = str(name)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if columns(text) <= length:
+        return text
+    ends = accumulate(map(columns, text))
+    return text[: sum(end < length for end in ends)] + "…"
 
 
 def counted(count: int, noun: str) -> str:

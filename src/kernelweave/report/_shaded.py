@@ -40,12 +40,13 @@ def graph_picture(model: BaseEstimator, kind: str) -> Image:
     image = mean_edges(model.graph_, np.argsort(codes, kind="stable"), block)
     positive = image[image > 0]
     upper = float(np.percentile(positive, _UPPER)) if positive.size else 1.0
-    drawing, side = Drawing(5.6, 4.6), 4.6 * PT - 24
+    side = 4.6 * PT - 24
     labels = [shortened(name) for name in names]
-    left = min(100.0, 22 + text_width(labels))
+    left = 24 + text_width(labels)
+    drawing = Drawing((left + side + 68) / PT, 4.6)
     scale = Scale(0, n, left, left + side)
     last = float(scale(block * len(image))) - left  # the last cell may stand for fewer samples than the others
-    drawing.picture(left, 2, last, last, png(image / upper, _EDGES))
+    drawing.picture(left, 2, last, last, png(image / upper, _EDGES), cells=len(image) < side)
     _mark_groups(drawing, labels, np.bincount(codes), scale)
     drawing.text(8, 2 + side / 2, kind, INK, anchor="middle", turn=-90)
     shared = "" if block == 1 else f" (each cell: the mean of {block} × {block})"
@@ -72,14 +73,15 @@ def _colour_bar(
     drawing.picture(x, y, 10, height, png(np.linspace(1, 0, 64)[:, None], stops))
     for place, text in scale.ticks():
         drawing.text(x + 14, max(place, 6.0), text)  # whole at the upper edge too
-    drawing.text(drawing.width - 6, y + height / 2, name, INK, anchor="middle", turn=90)
+    middle = max(y + height / 2, text_width([name]) / 2 + 2)  # whole beside a short bar too
+    drawing.text(drawing.width - 6, middle, name, INK, anchor="middle", turn=90)
 
 
 def feature_picture(explanation: Explanation) -> Image:
     """Return the means of the telling features in every group, in standard deviations, as a heat map."""
     means = explanation.profile.means.T
     rows, columns = means.shape
-    drawing = Drawing(max(7.0, min(10.0, 3.6 + 0.4 * columns)), min(14.0, 1.2 + 0.24 * rows))
+    drawing = Drawing(max(7.0, min(10.0, 3.6 + 0.4 * columns)), min(14.0, max(1.6, 1.2 + 0.24 * rows)))
     names = [shortened(name, 36) for name in explanation.profile.features] if rows <= 60 else []
     texts = [[f"{round(mean, 1) + 0:+.1f}" if np.isfinite(mean) else "" for mean in row] for row in means.tolist()]
     shares = 0.5 + means / (2 * _STRONGEST)

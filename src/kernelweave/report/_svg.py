@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave._types import Vector
-from kernelweave.plots._style import GREY
+from kernelweave.plots._style import GREY, columns
 
 __all__ = ["PT", "Drawing", "Image", "Scale", "png", "shades", "text_width"]
 
@@ -84,12 +84,13 @@ class Drawing:
             f'text-anchor="{anchor}"{turned}>{escape(_NOT_XML.sub("�", text))}</text>'
         )
 
-    def picture(self, x: float, y: float, width: float, height: float, content: bytes) -> None:
-        """Place a PNG image, stretched to a rectangle."""
+    def picture(self, x: float, y: float, width: float, height: float, content: bytes, *, cells: bool = False) -> None:
+        """Place a PNG image, stretched to a rectangle; `cells` keeps the edges of its pixels sharp."""
+        sharp = ' image-rendering="pixelated"' if cells else ""
         address = f"data:image/png;base64,{base64.b64encode(content).decode()}"
         self._parts.append(
             f'<image x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" preserveAspectRatio="none" '
-            f'href="{address}"/>'
+            f'href="{address}"{sharp}/>'
         )
 
     def finished(self) -> Image:
@@ -145,7 +146,7 @@ def _written(value: float) -> str:
 
 def text_width(texts: Sequence[str], size: float = _TEXT) -> float:
     """Return about how wide the longest of some texts is."""
-    return 0.56 * size * max(map(len, texts), default=0)
+    return 0.6 * size * max(map(columns, texts), default=0)
 
 
 def shades(values: npt.NDArray[np.float64], stops: Sequence[str]) -> list[str]:
