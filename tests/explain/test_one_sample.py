@@ -92,6 +92,12 @@ def test_the_summary_names_features_and_clusters(samples):
     assert "It is closer to 1 in b" in text
 
 
+def test_the_summary_counts_one_neighbour_and_several(model, samples):
+    one, four = (str(explain_sample(model, samples, 0, n_neighbors=n)) for n in (1, 4))
+    assert "Of its 1 nearest neighbour, 1 is in the same cluster." in one
+    assert "Of its 4 nearest neighbours, 4 are in the same cluster." in four
+
+
 def test_categories_pull_by_the_ratio_of_their_shares(model, samples):
     site = np.where(model.labels_ == model.labels_[0], "here", "there")
     site[0] = "there"

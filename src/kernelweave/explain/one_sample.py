@@ -87,7 +87,8 @@ class SampleExplanation:
         ]
         if self.neighbor_rows:
             own = sum(row[self.kind] == self.group for row in self.neighbor_rows)
-            lines.append(f"Of its {counted(len(self.neighbor_rows), 'nearest neighbour')}, {own} are in the same.")
+            near = counted(len(self.neighbor_rows), "nearest neighbour")
+            lines.append(f"Of its {near}, {own} {'is' if own == 1 else 'are'} in the same {self.kind}.")
         held = [row["feature"] for row in self.feature_rows if row["pull"] > 0][:3]
         drawn = [row["feature"] for row in self.feature_rows if row["pull"] < 0][:3]
         if held:
