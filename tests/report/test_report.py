@@ -188,6 +188,23 @@ def test_metadata_are_compared_and_drawn(clusterer, blobs):
     assert data_of(page)["tables"]["metadata"]["rows"][0][:3] == ["kind", "category", "Cramér's V"]
 
 
+def test_columns_that_cannot_be_compared_say_why(clusterer, blobs):
+    beside = pd.DataFrame(
+        {"one": 1.0, "name": [f"s{i}" for i in range(90)], "empty": np.nan, "same": "x", "kind": blobs[1].astype(str)}
+    )
+    page = model_report(clusterer, metadata=associate(clusterer, beside))
+    for column, why in (
+        ("one", "does not vary"),
+        ("name", "every entry differs"),
+        ("empty", "no entries"),
+        ("same", "does not vary"),
+    ):
+        assert re.search(rf">{column}</th><td>[^<]+</td><td class=\"number\" colspan=\"3\">{why}</td>", page), column
+    single = WeaveClustering(1, random_state=0).fit(blobs[0])
+    page = model_report(single, metadata=associate(single, beside[["kind"]]))
+    assert 'colspan="3">in one group only</td>' in page
+
+
 def test_a_small_p_value_is_not_zero(clusterer, blobs):
     found = associate(clusterer, pd.DataFrame({"kind": blobs[1].astype(str)}), n_permutations=9999)
     page = model_report(clusterer, metadata=found)

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import plural
-from kernelweave.explain import Associations, Comparison, Explanation
+from kernelweave.explain import Associations, Comparison, Explanation, Metadata
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
 from kernelweave.report._figures import Figure, Numbers
 from kernelweave.report._shaded import counts_picture, feature_picture, rows_picture
 
-__all__ = ["draw_beside"]
+__all__ = ["draw_beside", "not_compared"]
 
 _DRAWN = 4  # columns of metadata that are drawn
 _WIDEST = 40  # categories or groups in a picture of counts
@@ -45,6 +45,17 @@ def draw_beside(
         page = dict(zip(labels, shown, strict=True))
         found["comparison"] = _comparison(replace(ordered, rows=tuple(page[row] for row in ordered.rows)))
     return found
+
+
+def not_compared(column: Metadata) -> str:
+    """Return why a column of metadata has no value."""
+    if not column.n_known:
+        return "no entries"
+    if column.type == "category":
+        varies, ids = len(column.levels) > 1, len(column.levels) > 1 and column.cells.sum(axis=0)[0] == 1
+    else:
+        varies, ids = float(np.nanmin(column.cells)) < float(np.nanmax(column.cells)), False
+    return "every entry differs" if ids else "in one group only" if varies else "does not vary"
 
 
 def _ordered(explanation: Explanation, labels: tuple[str, ...], shown: tuple[str, ...]) -> Explanation:

@@ -23,7 +23,7 @@ from kernelweave.files.replace import replacing
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._bars import kernel_shares, view_shares
-from kernelweave.report._beside_figures import draw_beside
+from kernelweave.report._beside_figures import draw_beside, not_compared
 from kernelweave.report._cards import doubts, group_cards, shown_p
 from kernelweave.report._facts import Facts, read_facts
 from kernelweave.report._figures import draw_figures
@@ -205,6 +205,7 @@ def _of_samples(
         "counted": counted,
         "plural": plural,
         "shown_p": shown_p,
+        "not_compared": not_compared,
     }
 
 
