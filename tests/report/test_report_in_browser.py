@@ -93,6 +93,19 @@ def test_long_names_of_classes_stay_on_the_page(visit, blobs, tmp_path):
     assert not page.locator(".extremes").evaluate(spilled)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_boxes_of_names_show_usual_names_whole(width, visit, blobs, tmp_path):
+    X, y = blobs
+    names = np.array(["Iris setosa", "Iris versicolor, wild", "x" * 100])
+    model = WeaveClassifier().fit(X, np.where(np.arange(90) % 5 == 0, names[y], ""))
+    page = visit(write_report(model, tmp_path / "names.html").as_uri(), width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cut = "boxes => boxes.map(box => box.scrollWidth > box.clientWidth)"
+    assert page.locator("[id^=name-]").evaluate_all(cut) == [False, False, True]
+    page.locator("#name-0").fill("Iris setosa, of the garden")
+    assert page.locator("[id^=name-]").evaluate_all(cut) == [False, False, True]
+
+
 def test_hovering_a_sample_shows_its_name_and_cluster(page):
     canvas = page.locator("#scatter")
     canvas.scroll_into_view_if_needed()

@@ -367,16 +367,18 @@
     const box = document.createElement("input");
     box.value = data.names[k];
     box.maxLength = 60;
+    const fit = () => { box.size = Math.min(60, Math.max(12, box.value.length)); };
+    fit();
     box.id = `name-${k}`;
     box.setAttribute("aria-label", `Name of ${data.kind} ${given[k]}`);
-    box.addEventListener("input", () => { rename(k, box.value); keep(); });
+    box.addEventListener("input", () => { fit(); rename(k, box.value); keep(); });
     label.replaceWith(box);
   });
   for (const [k, name] of kept()) {
     if (!(k in given) || typeof name !== "string") continue;
     rename(Number(k), name);
     const box = find(`name-${k}`);
-    if (box) box.value = data.names[k];
+    if (box) Object.assign(box, { value: data.names[k], size: Math.min(60, Math.max(12, data.names[k].length)) });
   }
 
   // ---- tables as CSV ----
