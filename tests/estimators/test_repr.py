@@ -1,5 +1,7 @@
 """What a notebook shows of a model."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import sklearn
@@ -8,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 
 from kernelweave import KGLClustering, SMKLClustering, WeaveClassifier
+from kernelweave.estimators._repr import summary_html
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +32,12 @@ def test_a_fitted_model_adds_sizes_weights_and_outcome_to_the_diagram(model):
     assert f"{model.kernel_shares_.max():.1%}" in html
     assert model.outcome_.value in html
     assert "4 more kernels" in html
+
+
+def test_one_more_kernel_is_singular():
+    names = tuple(f"kernel {i}" for i in range(9))
+    model = SimpleNamespace(labels_=[0, 1], kernel_shares_=np.full(9, 1 / 9), kernel_names_=names)
+    assert "<td colspan=3>1 more kernel: 11.1%</td>" in summary_html(model)
 
 
 def test_the_mime_bundle_holds_the_same(model):

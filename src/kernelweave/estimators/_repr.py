@@ -49,7 +49,7 @@ def _bars(names: Any, shares: Any) -> str:
     rows = "".join(_bar(str(names[i]), float(shares[i]), longest) for i in order[:_KERNELS])
     rest = float(shares[order[_KERNELS:]].sum())
     more = (
-        f"<tr><td colspan=3>{len(shares) - _KERNELS} more kernels: {rest:.1%}</td></tr>"
+        f"<tr><td colspan=3>{counted(len(shares) - _KERNELS, 'more kernel')}: {rest:.1%}</td></tr>"
         if len(shares) > _KERNELS
         else ""
     )
