@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave.errors import UndecidedWarning
 from kernelweave.report import write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -290,6 +291,23 @@ def test_the_report_of_a_classifier_works_as_well(visit, tmp_path, classifier, b
     assert page.evaluate("Chart.getChart('scatter').data.datasets.length") == 3
     page.locator("#table thead th", has_text="label").get_by_role("button").click()
     assert set(column(page, 5)) == {"predicted"}
+
+
+def test_samples_that_no_label_reaches_are_undecided(visit, tmp_path, blobs):
+    X, y = blobs
+    labelled = (np.arange(90) % 5 == 0) & (y < 2)
+    with pytest.warns(UndecidedWarning):
+        model = WeaveClassifier(n_neighbors=5).fit(X + 1e3 * (y == 2)[:, None], np.where(labelled, y, -1))
+    assert model.undecided_.sum() == (y == 2).sum() == 30
+    page = visit(write_report(model, tmp_path / "c.html", labelled=labelled).as_uri())
+    said = "No label reaches 30 samples: they are undecided, and listed as 0, the first class."
+    assert said in page.locator(".doubts").first.inner_text()
+    page.locator("#table thead th", has_text="label").get_by_role("button").click()
+    assert set(column(page, 4)) == {"undecided"}
+    page.locator("#table tbody tr").first.click()
+    assert page.locator("#told").inner_text().endswith("undecided")
+    head, *rows = saved(page, "Save samples as CSV")
+    assert sum(row[head.index("undecided")] == "true" for row in rows) == 30
 
 
 def test_the_page_can_be_printed(page):

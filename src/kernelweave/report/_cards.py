@@ -132,6 +132,12 @@ def doubts(model: BaseEstimator, facts: Facts, cards: Sequence[Card], explanatio
         share = f" ({unsure / facts.n:.0%})" if unsure >= 0.005 * facts.n > 0 else ""
         have = "has" if unsure == 1 else "have"
         found.append(f"{unsure:,} of {counted(facts.n, 'sample')}{share} {have} a confidence below {_UNSURE:g}.")
+    if facts.undecided is not None:
+        count = int(facts.undecided.sum())
+        found.append(
+            f"No label reaches {counted(count, 'sample')}: "
+            f"{'it is' if count == 1 else 'they are'} undecided, and listed as {facts.names[0]}, the first class."
+        )
     small = [card.group.name for card in cards if card.group.size < _SMALL]
     if small and facts.kind == "cluster":
         which = f"Cluster {small[0]} has" if len(small) == 1 else f"{len(small)} clusters have"

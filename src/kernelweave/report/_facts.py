@@ -42,6 +42,7 @@ class Facts:
     confidence: npt.NDArray[np.float64] | None
     truth: Array | None
     labelled: Mask | None
+    undecided: Mask | None  # None if every sample is decided
     groups: tuple[Group, ...]
     within: float | None  # share of the graph's weight that joins samples of the same group
     features: int | None  # columns; None if kernels were given instead of features
@@ -79,6 +80,7 @@ def read_facts(
         confidence=confidence,
         truth=truth,
         labelled=known,
+        undecided=_undecided(model, n),
         groups=tuple(_group(str(name), codes == k, confidence, truth) for k, name in enumerate(names)),
         within=_within(getattr(model, "graph_", None), codes),
         features=_features(model),
@@ -100,6 +102,12 @@ def _check_length(length: int, n: int, name: str) -> None:
     if length != n:
         msg = f"{name} must hold one entry for each of the model's {counted(n, 'sample')}; got {length}."
         raise InvalidInputError(msg)
+
+
+def _undecided(model: BaseEstimator, n: int) -> Mask | None:
+    """Return which samples no label reaches, None if there are none: they have the first class."""
+    found = np.asarray(getattr(model, "undecided_", np.zeros(n)), dtype=bool)
+    return found if found.shape == (n,) and found.any() else None
 
 
 def _precomputed(model: BaseEstimator) -> bool:

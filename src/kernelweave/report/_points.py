@@ -37,6 +37,7 @@ def page_data(
         "confidence": None if facts.confidence is None else np.round(facts.confidence[kept], 4).tolist(),
         "truth": None if facts.truth is None else [str(value) for value in facts.truth[kept]],
         "labelled": None if facts.labelled is None else facts.labelled[kept].tolist(),
+        "undecided": None if facts.undecided is None else facts.undecided[kept].tolist(),
         "drawn": np.searchsorted(kept, drawn).tolist(),
         "listed": np.searchsorted(kept, listed).tolist(),
         "maps": [_map(layout, kept) for layout in layouts],

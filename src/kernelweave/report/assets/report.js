@@ -8,11 +8,13 @@
   const shown = new Set(data.names.map((_, k) => k));
   document.querySelectorAll("[data-needs-script]").forEach((part) => { part.hidden = false; });
 
+  const sources = ["undecided", "predicted", "given"];
+  const source = (i) => (data.undecided?.[i] ? "undecided" : data.labelled[i] ? "given" : "predicted");
   const describe = (i) => {
     const parts = [`${data.kind} ${data.names[data.codes[i]]}`];
     if (data.confidence) parts.push(`confidence ${data.confidence[i].toFixed(2)}`);
     if (data.truth) parts.push(`true class ${data.truth[i]}`);
-    if (data.labelled) parts.push(data.labelled[i] ? "label given" : "label predicted");
+    if (data.labelled || data.undecided?.[i]) parts.push(data.undecided?.[i] ? "undecided" : `label ${source(i)}`);
     return parts;
   };
 
@@ -263,7 +265,7 @@
   ];
   if (data.confidence) columns.push({ name: "confidence", number: true, text: (i) => data.confidence[i].toFixed(3), order: (a, b) => data.confidence[a] - data.confidence[b] });
   if (data.truth) columns.push({ name: "true class", text: (i) => data.truth[i], order: (a, b) => compare(data.truth[a], data.truth[b]) });
-  if (data.labelled) columns.push({ name: "label", text: (i) => (data.labelled[i] ? "given" : "predicted"), order: (a, b) => data.labelled[a] - data.labelled[b] });
+  if (data.labelled) columns.push({ name: "label", text: source, order: (a, b) => sources.indexOf(source(a)) - sources.indexOf(source(b)) });
   if (data.labelled) columns[columns.length - 1].name = "label is";
   let sorted = { column: data.confidence ? 2 : 0, down: false };
   let page = 0;
@@ -393,7 +395,7 @@
   const makers = {
     samples: () => {
       const head = ["id", data.kind, "label", "name"];
-      for (const extra of ["confidence", "truth", "labelled"]) if (data[extra]) head.push(extra);
+      for (const extra of ["confidence", "truth", "labelled", "undecided"]) if (data[extra]) head.push(extra);
       const of = (i) => [data.ids[i], given[data.codes[i]], data.labels[data.codes[i]], data.names[data.codes[i]],
         ...head.slice(4).map((extra) => data[extra][i])];
       return [head, ...data.listed.map(of)];
