@@ -1,5 +1,6 @@
 """The page in a real browser: no errors, and hover, filter, sort, zoom and colours work."""
 
+import copy
 import csv
 import shutil
 
@@ -291,6 +292,19 @@ def test_the_report_of_a_classifier_works_as_well(visit, tmp_path, classifier, b
     assert page.evaluate("Chart.getChart('scatter').data.datasets.length") == 3
     page.locator("#table thead th", has_text="label").get_by_role("button").click()
     assert set(column(page, 5)) == {"predicted"}
+
+
+def test_both_tables_of_samples_have_the_same_numbers(visit, tmp_path, classifier):
+    model = copy.copy(classifier)
+    model.label_distributions_ = np.column_stack([np.linspace(0.91048, 0.91052, 90), np.zeros(90), np.zeros(90)])
+    page = visit(write_report(model, tmp_path / "c.html").as_uri())
+    least = page.locator(".extremes tbody").first.locator("td.number").all_inner_texts()
+    most = page.locator(".extremes tbody").last.locator("td.number").all_inner_texts()
+    assert (set(least), set(most)) == ({"0.910"}, {"0.911"})
+    page.locator("#table thead th", has_text="confidence").get_by_role("button").click()
+    assert set(column(page, 3)) == {"0.911"}
+    head, *rows = saved(page, "Save samples as CSV")
+    assert {row[head.index("confidence")] for row in rows} == {"0.9105"}
 
 
 def test_samples_that_no_label_reaches_are_undecided(visit, tmp_path, blobs):

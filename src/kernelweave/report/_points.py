@@ -34,7 +34,7 @@ def page_data(
         "medians": None if facts.confidence is None else [round(group.confidence or 0, 4) for group in facts.groups],
         "ids": [facts.ids[i] for i in kept],
         "codes": facts.codes[kept].tolist(),
-        "confidence": None if facts.confidence is None else np.round(facts.confidence[kept], 4).tolist(),
+        "confidence": None if facts.confidence is None else np.round(facts.confidence[kept], 6).tolist(),
         "truth": None if facts.truth is None else [str(value) for value in facts.truth[kept]],
         "labelled": None if facts.labelled is None else facts.labelled[kept].tolist(),
         "undecided": None if facts.undecided is None else facts.undecided[kept].tolist(),

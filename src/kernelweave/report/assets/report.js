@@ -397,7 +397,7 @@
       const head = ["id", data.kind, "label", "name"];
       for (const extra of ["confidence", "truth", "labelled", "undecided"]) if (data[extra]) head.push(extra);
       const of = (i) => [data.ids[i], given[data.codes[i]], data.labels[data.codes[i]], data.names[data.codes[i]],
-        ...head.slice(4).map((extra) => data[extra][i])];
+        ...head.slice(4).map((extra) => (extra === "confidence" ? data[extra][i].toFixed(4) : data[extra][i]))];
       return [head, ...data.listed.map(of)];
     },
     groups: () => [[data.kind, "label", "name", "samples", "share", ...(data.medians ? ["confidence"] : [])],
