@@ -5,6 +5,7 @@ import csv
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kernelweave import WeaveClassifier, WeaveClustering
@@ -100,7 +101,9 @@ def test_the_boxes_of_names_show_usual_names_whole(width, visit, blobs, tmp_path
     X, y = blobs
     names = np.array(["Iris setosa", "Iris versicolor, wild", "x" * 100])
     model = WeaveClassifier().fit(X, np.where(np.arange(90) % 5 == 0, names[y], ""))
-    page = visit(write_report(model, tmp_path / "names.html").as_uri(), width)
+    table = pd.DataFrame(1e5 * X, columns=[f"measurement{j}" for j in range(X.shape[1])])
+    page = visit(write_report(model, tmp_path / "names.html", X=table, y=names[y]).as_uri(), width)
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     cut = "boxes => boxes.map(box => box.scrollWidth > box.clientWidth)"
     assert page.locator("[id^=name-]").evaluate_all(cut) == [False, False, True]
