@@ -64,6 +64,15 @@ def test_a_cluster_between_two_others_is_told_by_the_feature_that_separates_it()
     assert abs(row["effect"]) < 0.1
 
 
+def test_large_values_of_a_cluster_leave_the_means_of_the_others_right():
+    kind = np.arange(60) % 3
+    values = np.random.default_rng(0).normal(size=60)
+    table = pd.DataFrame({"x": np.where(kind == 2, 1e14, values)})
+    found = explain_clusters(kind, table).features.set_index("cluster")
+    assert found.loc["2", "mean_out"] == pytest.approx(values[kind < 2].mean(), rel=1e-12)
+    assert found.loc["0", "mean_in"] == pytest.approx(values[kind == 0].mean(), rel=1e-12)
+
+
 @pytest.mark.parametrize("n_groups", [2, 3, 7])
 def test_the_separation_is_the_mean_absolute_effect_against_the_other_clusters(n_groups):
     rng = np.random.default_rng(n_groups)

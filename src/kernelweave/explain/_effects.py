@@ -110,9 +110,10 @@ def _measure_numbers(found: Effects, at: NDArray[np.intp], values: Floats, Y: Fl
         found.effect[:, at] = 2 * U / (inside * outside) - 1
         found.error[:, at] = np.sqrt((inside + outside + 1) / (3 * inside * outside))
         filled = np.where(r.known.T, values, 0)
-        total, sums = filled.sum(axis=0), Y.T @ filled
-        found.mean_in[:, at], found.mean_out[:, at] = sums / inside, (total - sums) / outside
-        mean = total / r.known.sum(axis=1)
+        sums = Y.T @ filled
+        elsewhere = (1 - np.eye(len(sums))) @ sums  # not the total less the sum: large values would leave no digits
+        found.mean_in[:, at], found.mean_out[:, at] = sums / inside, elsewhere / outside
+        mean = sums.sum(axis=0) / r.known.sum(axis=1)
         spread = np.sqrt((np.where(r.known.T, values - mean, 0) ** 2).sum(axis=0) / r.known.sum(axis=1))
         varies = spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)
         difference = (found.mean_in[:, at] - found.mean_out[:, at]) / np.where(varies, spread, 1)
