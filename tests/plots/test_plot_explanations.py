@@ -1,6 +1,7 @@
 """Pictures of what sets the clusters apart, and of what goes along with them."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -113,6 +114,24 @@ def test_draw_on_given_axes_of_any_size(size, explanation, associations):
 def test_what_is_not_a_result_is_refused(plot, arguments):
     with pytest.raises(InvalidInputError, match=r"draws a result of .*; got ndarray"):
         plot(KIND, *arguments)
+
+
+@pytest.mark.parametrize("names", [("setosa", "versicolor", "virginica"), ("x" * 30, "y" * 30), tuple("abcdef")])
+def test_names_below_a_heat_map_do_not_overlap(names):
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % len(names)
+    groups = np.array(names)[codes]
+    table = pd.DataFrame({"a feature of a long name, in milligrams": codes + 0.1 * rng.normal(size=60)})
+    for ax in (
+        plot_features(explain_clusters(groups, table)),
+        plot_contingency(compare_clusterings(codes, groups)),
+        plot_metadata(associate(codes, pd.DataFrame({"name": groups})), "name"),
+    ):
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.get_xticklabels()]
+        assert len(boxes) == len(names)
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+        assert ax.bbox.height / ax.figure.dpi > 0.2
 
 
 def test_unknown_metadata_are_named(associations):

@@ -11,6 +11,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import (
     COLOURS,
     GREY,
+    columns,
     headline,
     ink_on,
     new_axes,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_contingency", "plot_metadata"]
 
+_BESIDE = 4  # letters of the longest name up to which the names of all columns lie beside each other
 _NUMBERED = 400  # cells up to which every cell holds its count
 
 
@@ -54,7 +56,7 @@ def plot_contingency(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         msg = f"plot_contingency draws a result of compare_clusterings; got {type(comparison).__name__}."
         raise InvalidInputError(msg)
     if ax is None:
-        ax = _axes_for(comparison.counts.shape)
+        ax = _axes_for(comparison.counts.shape, comparison.columns)
     _draw(ax, comparison.counts, comparison.rows, comparison.columns)
     ax.set_ylabel(plain(shortened(comparison.names[0], 40)), fontsize=9)
     ax.set_xlabel(plain(shortened(comparison.names[1], 40)), fontsize=9)
@@ -85,16 +87,17 @@ def plot_metadata(associations: Associations, column: str, *, ax: Axes | None = 
     InvalidInputError
         If `associations` is not a result of `associate`, or has no such column.
     """
-    columns = getattr(associations, "columns", None)
-    if columns is None or not hasattr(associations, "names"):
+    every = getattr(associations, "columns", None)
+    if every is None or not hasattr(associations, "names"):
         msg = f"plot_metadata draws a result of associate; got {type(associations).__name__}."
         raise InvalidInputError(msg)
-    found = next((each for each in columns if each.name == column), None)
+    found = next((each for each in every if each.name == column), None)
     if found is None:
-        msg = f"There is no column {column!r}; there are {', '.join(repr(each.name) for each in columns)}."
+        msg = f"There is no column {column!r}; there are {', '.join(repr(each.name) for each in every)}."
         raise InvalidInputError(msg)
     if ax is None:
-        ax = _axes_for(found.cells.shape if found.type == "category" else (len(found.cells), 6))
+        counts = found.type == "category"
+        ax = _axes_for(found.cells.shape, found.levels) if counts else _axes_for((len(found.cells), 6))
     if found.type == "category":
         _draw(ax, found.cells.astype(int), associations.names, found.levels)
         ax.set_xlabel(plain(shortened(column, 40)), fontsize=9)
@@ -108,16 +111,26 @@ def plot_metadata(associations: Associations, column: str, *, ax: Axes | None = 
     return ax
 
 
-def _axes_for(shape: tuple[int, ...]) -> Axes:
-    return new_axes(min(12.0, 2.8 + 0.5 * shape[1]), min(12.0, 1.8 + 0.32 * shape[0]))
+def _axes_for(shape: tuple[int, ...], below: tuple[str, ...] = ()) -> Axes:
+    turned = 0.07 * _longest(below) if _are_turned(below) else 0.0
+    return new_axes(min(12.0, 2.8 + 0.5 * shape[1]), min(12.0, 1.8 + 0.32 * shape[0] + turned))
 
 
-def _draw(ax: Axes, counts: npt.NDArray[np.intp], rows: tuple[str, ...], columns: tuple[str, ...]) -> None:
+def _longest(below: tuple[str, ...]) -> int:
+    return max((columns(shortened(name)) for name in below), default=0)
+
+
+def _are_turned(below: tuple[str, ...]) -> bool:
+    """Return whether the names of the columns are too long to lie beside each other."""
+    return len(below) > 1 and _longest(below) > _BESIDE
+
+
+def _draw(ax: Axes, counts: npt.NDArray[np.intp], rows: tuple[str, ...], below: tuple[str, ...]) -> None:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     ax.set_yticks(range(len(rows)), [plain(shortened(name)) for name in rows], fontsize=8)
-    turned = 90 if max(map(len, columns)) > 4 and len(columns) > 4 else 0
-    ax.set_xticks(range(len(columns)), [plain(shortened(name)) for name in columns], fontsize=8, rotation=turned)
+    turned = 90 if _are_turned(below) else 0
+    ax.set_xticks(range(len(below)), [plain(shortened(name)) for name in below], fontsize=8, rotation=turned)
     ax.tick_params(length=0, colors=GREY)
     strip_spines(ax, ("top", "right", "bottom", "left"))
     if counts.size > _NUMBERED:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import GREY, counted, headline, ink_on, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import GREY, columns, counted, headline, ink_on, new_axes, plain, shortened, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_features"]
 
 _STRONGEST = 2.0  # standard deviations at the ends of the colour scale
+_BESIDE = 4  # letters of the longest name up to which the names of all clusters lie beside each other
 _NUMBERED = 24  # clusters or features up to which the cells hold numbers
 
 
@@ -55,17 +56,19 @@ def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
         msg = "No feature sets a cluster apart, so that there is nothing to draw."
         raise InvalidInputError(msg)
     rows, groups = len(profile.features), len(explanation.names)
+    below = [shortened(name, 14) for name in explanation.names]
+    longest = max(map(columns, below))
+    turned = longest > _BESIDE or (longest > 3 and groups > 8)
     if ax is None:
-        ax = new_axes(min(12.0, 3.5 + 0.45 * groups), min(14.0, 1.4 + 0.26 * rows))
+        ax = new_axes(min(12.0, 3.5 + 0.45 * groups), min(14.0, 1.4 + 0.26 * rows + 0.07 * longest * turned))
     image = ax.imshow(profile.means.T, cmap="RdBu_r", vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto")
     names = [plain(shortened(name, 36)) for name in profile.features]
     if rows <= 60:
         ax.set_yticks(range(rows), names, fontsize=8)
     else:
         ax.set_yticks([])
-    turned = 90 if max(map(len, explanation.names)) > 3 and groups > 8 else 0
     ticks = range(0, groups, max(1, groups // 34))
-    ax.set_xticks(ticks, [plain(shortened(explanation.names[k], 14)) for k in ticks], fontsize=8, rotation=turned)
+    ax.set_xticks(ticks, [plain(below[k]) for k in ticks], fontsize=8, rotation=90 if turned else 0)
     ax.set_xlabel(explanation.kind, fontsize=9)
     ax.tick_params(length=0, colors=GREY)
     if groups <= _NUMBERED // 2 and rows <= _NUMBERED:
