@@ -41,6 +41,14 @@ def test_no_resamples_leave_bars_alone(ax):
     assert [bar.get_width() for bar in ax.patches] == [0.7, 0.3]
 
 
+def test_the_axis_of_shares_ends_at_100_percent(ax):
+    plot_view_importance(importance(0), ax=ax)
+    ticks = ax.get_xticks()
+    assert len(ticks) > 2
+    assert (ticks.min(), ticks.max()) == (0, pytest.approx(1, abs=0.26))
+    assert ticks.max() <= 1
+
+
 def test_something_else_is_refused():
     with pytest.raises(InvalidInputError, match="draws a result of view_importance; got dict"):
         plot_view_importance({})

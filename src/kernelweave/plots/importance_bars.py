@@ -66,7 +66,8 @@ def plot_view_importance(importance: ViewImportance, *, ax: Axes | None = None) 
     names = [wrapped(plain(name), 24) for name in importance.view_names]
     ax.set_yticks(rows, names, fontsize=9)
     ax.set_ylim(len(shares) - 0.4, -0.6)
-    ax.set_xlim(0, 2.1 * max(ends))
+    ax.set_xlim(0, 2.1 * max(ends))  # with room for the texts, beside an axis that ends at 100 %
+    ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= min(1.0, 2.1 * max(ends))])
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
     ax.tick_params(axis="x", labelsize=9, colors=GREY)
     ax.tick_params(axis="y", length=0)
