@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave.explain import Explanation, Profile
-from kernelweave.plots._style import shortened
+from kernelweave.plots._style import GREY, shortened
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
 from kernelweave.report._shaded import counts_picture, feature_picture, graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Drawing, Scale, png, shades
@@ -186,6 +187,12 @@ def test_the_evidence_names_its_lines(chance):
     named = set(texts(evidence_picture(by_valleys)))
     assert {"valleys", "valleys between peaks", "depth of valleys"} <= named
     assert "gap" not in named
+    for chosen in (1, 3):
+        drawn = elements(evidence_picture(replace(evidence, chosen=chosen)), "path")
+        upright = [path.get("d") for path in drawn if path.get("stroke-dasharray") and path.get("stroke") == GREY]
+        (line,) = [[float(place) for place in re.findall(r"[ML]([\d.]+)", each)] for each in upright]
+        across = [[float(place) for place in re.findall(r"[ML]([\d.]+)", path.get("d"))] for path in drawn]
+        assert min(min(places) for places in across) < line[0] == line[1]  # between the axes
 
 
 @pytest.mark.parametrize("terms", [{"fit": 900.0, "graph": 1.5}, {"fit": -3.0, "graph": 0.0}])

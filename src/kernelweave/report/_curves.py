@@ -60,7 +60,7 @@ def evidence_picture(evidence: ClusterEvidence) -> Image:
     enough = [value for *_, value in evidence.curves]
     numbers = evidence.n_clusters
     known = np.concatenate([line.values[np.isfinite(line.values)] for line in lines])
-    between = (float(numbers.min()) - 0.5, float(numbers.max()) + 0.5)
+    between = (float(min(numbers.min(), evidence.chosen)) - 0.5, float(max(numbers.max(), evidence.chosen)) + 0.5)
     x, y = _axes(
         drawing,
         between,
