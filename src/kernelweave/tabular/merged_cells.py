@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave.tabular.problems import shown_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["with_merged"]
 
@@ -18,7 +21,7 @@ _CHUNK = 1 << 20  # bytes
 _LONGEST = 200  # bytes that hold one merged cell
 
 
-def with_merged(table: Any, worksheet: Any, skip: int) -> tuple[Any, list[str]]:
+def with_merged(table: pd.DataFrame, worksheet: object, skip: int) -> tuple[pd.DataFrame, list[str]]:
     """Return a table whose merged cells of one column have their value in all their rows that hold any, and a note.
 
     The rows of the table follow the first `skip` rows of the worksheet.
@@ -44,11 +47,14 @@ def with_merged(table: Any, worksheet: Any, skip: int) -> tuple[Any, list[str]]:
     return table, [f"{told} ({counted(sum(filled.values()), 'cell')} filled)"]
 
 
-def _columns_of_merged(worksheet: Any) -> Iterator[tuple[int, int, int]]:
+def _columns_of_merged(worksheet: object) -> Iterator[tuple[int, int, int]]:
     """Yield the column, first and last row, from 0, of every cell that is merged with cells below it only."""
     from openpyxl.utils import column_index_from_string
 
-    archive, path = getattr(worksheet.parent, "_archive", None), getattr(worksheet, "_worksheet_path", None)
+    archive, path = (
+        getattr(getattr(worksheet, "parent", None), "_archive", None),
+        getattr(worksheet, "_worksheet_path", None),
+    )
     if archive is None or path is None:  # openpyxl does not tell the merged cells of a book that is read only
         return
     with archive.open(path) as raw:

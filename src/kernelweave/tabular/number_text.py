@@ -114,7 +114,7 @@ def seems_number(cell: object) -> bool:
     return _DIGIT.search(cell) is not None or cell.strip().lower().lstrip("+-") in _INFINITE
 
 
-def has_word(column: Any) -> bool:
+def has_word(column: pd.Series[str]) -> bool:
     """Return whether a cell that is not blank has no digit, so that a column holds neither numbers nor dates only."""
     return any(isinstance(text, str) and not _DIGIT.search(text) and not is_blank(text) for text in column.tolist())
 
