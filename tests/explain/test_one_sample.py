@@ -115,3 +115,52 @@ def test_refuses_samples_that_are_not_there(model, samples):
 def test_refuses_a_single_cluster(samples):
     with pytest.raises(InvalidInputError, match="There is only one cluster"):
         explain_sample(WeaveClustering(1, random_state=0).fit(samples), samples, 0)
+
+
+def test_named_samples_and_their_neighbours_are_shown_by_their_names(samples):
+    named = samples.set_axis([f"plant {i}" for i in range(60)])
+    found = explain_sample(WeaveClustering(2, random_state=0).fit(named), named, "plant 7", n_neighbors=3)
+    assert str(found).startswith("Sample 'plant 7' is in cluster")
+    assert (found.sample, found.name) == (7, "plant 7")
+    assert found.neighbors.columns.tolist() == ["sample", "name", "cluster", "weight"]
+    assert found.neighbors["name"].tolist() == [f"plant {i}" for i in found.neighbors["sample"]]
+
+
+def test_samples_without_names_have_positions_only(model, samples):
+    found = explain_sample(model, samples, 7)
+    assert found.name is None
+    assert found.neighbors.columns.tolist() == ["sample", "cluster", "weight"]
+
+
+def test_names_that_are_numbers_are_given_as_texts(samples):
+    numbered = samples.set_axis(range(100, 160))
+    found = explain_sample(WeaveClustering(2, random_state=0).fit(numbered), numbered, "107")
+    assert (found.sample, found.name) == (7, "107")
+
+
+def test_values_of_dates_are_dates(model, samples):
+    kind = (model.labels_ != model.labels_[0]).astype(int)
+    when = pd.Timestamp("2012-05-03 06:00") + pd.to_timedelta(300 * kind + np.arange(60) % 5, unit="D")
+    row = explain_sample(model, samples.assign(when=when), 1).features.set_index("feature").loc["when"]
+    assert row["value"] == pd.Timestamp("2012-05-04 06:00")
+    assert row["typical"] == pd.Timestamp("2012-05-05 06:00")
+    assert row["runner_up"] == pd.Timestamp("2013-03-01 06:00")
+
+
+def test_a_sample_without_a_share_in_several_other_clusters_has_no_runner_up():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        rng.normal(size=(60, 2)) + 90 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0), columns=["a", "b"]
+    )
+    model = SMKLClustering(3, random_state=0).fit(X)
+    model.membership_ = np.eye(3)[model.labels_]
+    found = explain_sample(model, X, 0)
+    assert found.runner_up is None
+    assert f"is in cluster {model.labels_[0]} (100%); it does not belong to another cluster at all." in str(found)
+    others = X[model.labels_ != model.labels_[0]].median()
+    assert found.features.set_index("feature")["runner_up"].to_dict() == pytest.approx(others.to_dict())
+
+
+def test_one_of_two_clusters_is_the_runner_up_whatever_its_membership(model, samples):
+    found = explain_sample(model, samples, 9)
+    assert {found.group, found.runner_up} == {"0", "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from kernelweave._plural import counted
-from kernelweave._types import Array, Matrix, Tables, Vector
+from kernelweave._plural import counted, plural
+from kernelweave._types import Array, Mask, Matrix, Tables, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_whole
 from kernelweave.explain._columns import Columns, read_columns, split_views
@@ -37,10 +38,14 @@ class SampleExplanation:
     ----------
     sample : int
         The position of the sample.
+    name : str or None
+        Its name in `sample_names_`; None if the samples have no names.
     kind : str
         "cluster" or "class".
-    group, runner_up : str
-        Its cluster, and the other cluster that it belongs to most.
+    group : str
+        Its cluster.
+    runner_up : str or None
+        The other cluster that it belongs to most; None if it belongs to none of several others.
     membership, runner_up_membership : float
         How far it belongs to each.
     neighbor_rows, kernel_rows, view_rows : tuple of dict, or None
@@ -50,10 +55,11 @@ class SampleExplanation:
     """
 
     sample: int
+    name: str | None
     kind: str
     group: str
     membership: float
-    runner_up: str
+    runner_up: str | None
     runner_up_membership: float
     neighbor_rows: Rows | None = field(repr=False)
     kernel_rows: Rows | None = field(repr=False)
@@ -62,8 +68,9 @@ class SampleExplanation:
 
     @cached_property
     def neighbors(self) -> pd.DataFrame | None:
-        """The nearest samples in the learned graph: position, cluster, and share of the weight of its edges."""
-        return None if self.neighbor_rows is None else frame(self.neighbor_rows, ("sample", self.kind, "weight"))
+        """The nearest samples in the learned graph: position, name, cluster, and share of the weight of its edges."""
+        name = () if self.name is None else ("name",)
+        return None if self.neighbor_rows is None else frame(self.neighbor_rows, ("sample", *name, self.kind, "weight"))
 
     @cached_property
     def kernels(self) -> pd.DataFrame | None:
@@ -81,10 +88,13 @@ class SampleExplanation:
         return frame(self.feature_rows, ("feature", "view", "value", "typical", "runner_up", "pull"))
 
     def __str__(self) -> str:
-        lines = [
-            f"Sample {self.sample} is in {self.kind} {self.group} ({self.membership:.0%}); the runner-up is "
-            f"{self.runner_up} ({self.runner_up_membership:.0%})."
-        ]
+        name = self.sample if self.name is None else repr(self.name)
+        if self.runner_up is None:
+            rival, second = f"another {self.kind}", f"it does not belong to another {self.kind} at all"
+        else:
+            rival = self.runner_up
+            second = f"the runner-up is {rival} ({self.runner_up_membership:.0%})"
+        lines = [f"Sample {name} is in {self.kind} {self.group} ({self.membership:.0%}); {second}."]
         if self.neighbor_rows:
             own = sum(row[self.kind] == self.group for row in self.neighbor_rows)
             near = counted(len(self.neighbor_rows), "nearest neighbour")
@@ -92,9 +102,10 @@ class SampleExplanation:
         held = [row["feature"] for row in self.feature_rows if row["pull"] > 0][:3]
         drawn = [row["feature"] for row in self.feature_rows if row["pull"] < 0][:3]
         if held:
-            lines.append(f"To be in {self.runner_up}, it would have to change in {', '.join(held)}.")
+            lines.append(f"To be in {rival}, it would have to change in {', '.join(held)}.")
         if drawn:
-            lines.append(f"It is closer to {self.runner_up} in {', '.join(drawn)}.")
+            others = "samples of other " + plural(self.kind) if self.runner_up is None else rival
+            lines.append(f"It is closer to {others} in {', '.join(drawn)}.")
         return "\n".join(lines)
 
 
@@ -114,7 +125,7 @@ def explain_sample(
         The samples that the model was fitted on, in the same order, or with the index that they had if the model has
         `sample_names_`.
     sample : int or str
-        The position of the sample among those of `fit`, or its name, a text in `sample_names_`.
+        The position of the sample among those of `fit`, or its name in `sample_names_` as a text.
     n_neighbors : int, default=10
         How many neighbours to return at most.
     n_features : int or None, default=20
@@ -134,7 +145,10 @@ def explain_sample(
           category), and the `pull`: the difference of the squared distances from both, in standard deviations; for a
           category, twice the logarithm of the ratio of its shares in both clusters. Positive values hold the sample in
           its cluster: these would have to change to make it one of the runner-up. In features with negative values it
-          is closer to the runner-up already.
+          is closer to the runner-up already. Values of dates are `datetime` objects.
+
+        If all its memberships of several other clusters are 0, there is no runner-up: it is compared with the samples
+        of all other clusters.
 
     Raises
     ------
@@ -164,18 +178,22 @@ def explain_sample(
     belongs = _memberships(model, sample, codes, names)
     own = int(codes[sample])
     other = int(np.where(np.arange(len(names)) == own, -np.inf, belongs).argmax())
-    kernels, views = _kernels(model, sample, codes, own, other)
+    second = belongs[other] > 0 or len(names) == 2
+    here, there = codes == own, codes == other if second else codes != own
+    kernels, views = _kernels(model, sample, here, there)
+    called = sample_names(model)
     return SampleExplanation(
         sample,
+        None if called is None else str(called[sample]),
         kind,
         str(names[own]),
         float(belongs[own]),
-        str(names[other]),
+        str(names[other]) if second else None,
         float(belongs[other]),
         _neighbors(model, sample, kind, names, codes, n_neighbors),
         kernels,
         views,
-        _features(columns, sample, codes, own, other, n_features),
+        _features(columns, sample, here, there, n_features),
     )
 
 
@@ -183,7 +201,7 @@ def _position(model: BaseEstimator, sample: int | str, n_samples: int) -> int:
     """Return the position of a sample that is given by its position or its name."""
     names = sample_names(model)
     if isinstance(sample, str) and names is not None:
-        found = np.flatnonzero(names == sample)
+        found = np.flatnonzero(names.astype(str) == sample)
         if not len(found):
             msg = f"There is no sample {sample!r}: model.sample_names_ holds {', '.join(map(repr, names[:2]))} ..."
             raise InvalidInputError(msg)
@@ -233,19 +251,26 @@ def _neighbors(
         return None
     total = weights.sum() or 1.0
     nearest = [int(j) for j in np.argsort(-weights, kind="stable")[:n_neighbors] if weights[j] > 0]
-    return tuple({"sample": j, kind: str(names[codes[j]]), "weight": float(weights[j] / total)} for j in nearest)
+    called = sample_names(model)
+    return tuple(
+        {
+            "sample": j,
+            **({} if called is None else {"name": str(called[j])}),
+            kind: str(names[codes[j]]),
+            "weight": float(weights[j] / total),
+        }
+        for j in nearest
+    )
 
 
-def _kernels(
-    model: BaseEstimator, sample: int, codes: NDArray[np.intp], own: int, other: int
-) -> tuple[Rows | None, Rows | None]:
+def _kernels(model: BaseEstimator, sample: int, own: Mask, other: Mask) -> tuple[Rows | None, Rows | None]:
     """Return what every kernel and every view contributes to the similarity with both groups."""
-    H = _similarities(model, sample, len(codes))
+    H = _similarities(model, sample, len(own))
     if H is None:
         return None, None
-    members = (codes == own) & (np.arange(len(codes)) != sample)
+    members = own & (np.arange(len(own)) != sample)
     here = H[:, members].mean(axis=1) if members.any() else np.zeros(len(H))
-    there = H[:, codes == other].mean(axis=1)
+    there = H[:, other].mean(axis=1)
     views = np.array(model.kernel_views_)
     kernels = [
         {"kernel": name, "view": view, **_pull(here[i], there[i])}
@@ -288,28 +313,39 @@ def _weighted(version: VersionKernels, sample: int) -> Matrix:
     return np.asarray(H * np.asarray(version.weights)[:, None], dtype=np.float64)
 
 
-def _features(
-    columns: Columns, sample: int, codes: NDArray[np.intp], own: int, other: int, n_features: int | None
-) -> Rows:
+def _features(columns: Columns, sample: int, own: Mask, other: Mask, n_features: int | None) -> Rows:
     """Return the features by the size of their pull; not those that the model, the sample or a group lacks."""
     rows: list[dict[str, Any]] = []
     used = columns.used
     for at, values in columns.blocks():
         known = np.flatnonzero(~np.isnan(values[sample]) & used[at])
-        pulls = _pulls(values[:, known], sample, codes == own, codes == other)
+        pulls = _pulls(values[:, known], sample, own, other)
         for j, pull, typical, rival in zip(known, *pulls, strict=True):
             column, value = columns.columns[at[j]], values[:, j]
             if column.kind == "category":
-                row = _category_row(value, column.levels, sample, codes == own, codes == other)
+                row = _category_row(value, column.levels, sample, own, other)
             else:
-                row = {"value": float(value[sample]), "typical": typical, "runner_up": rival, "pull": pull}
+                shown = _date if column.kind == "date" else float
+                row = {
+                    "value": shown(value[sample]),
+                    "typical": shown(typical),
+                    "runner_up": shown(rival),
+                    "pull": pull,
+                }
             rows.append({"feature": column.name, "view": column.view, **row})
     telling = [row for row in rows if np.isfinite(row["pull"]) and row["pull"] != 0]
     return _by_pull(telling)[:n_features]
 
 
+def _date(days: float) -> datetime | None:
+    """Return the time that lies this many days after the beginning of 1970; None for NaN."""
+    if np.isnan(days):
+        return None
+    return datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None) + timedelta(seconds=round(86400 * float(days)))
+
+
 def _pulls(
-    values: NDArray[np.float64], sample: int, own: NDArray[np.bool_], other: NDArray[np.bool_]
+    values: NDArray[np.float64], sample: int, own: Mask, other: Mask
 ) -> tuple[list[float], list[float], list[float]]:
     """Return the pulls of columns of numbers, and the medians in both groups."""
     if values.shape[1] == 0:
@@ -333,8 +369,8 @@ def _category_row(
     codes: NDArray[np.float64],
     levels: tuple[str, ...],
     sample: int,
-    own: NDArray[np.bool_],
-    other: NDArray[np.bool_],
+    own: Mask,
+    other: Mask,
 ) -> dict[str, Any]:
     counts = [
         np.bincount(codes[part & ~np.isnan(codes)].astype(np.intp), minlength=len(levels)) for part in (own, other)
