@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from kernelweave import WeaveClustering
 from kernelweave.errors import ColumnsWarning
 from kernelweave.report import model_report
+from kernelweave.report._cards import shown_number
 from kernelweave.report._facts import read_facts
 from kernelweave.report._words import story
 from kernelweave.samples.scaling import Scaling, Version
@@ -216,3 +217,10 @@ def test_columns_that_were_left_out_are_named_with_the_reason():
     with pytest.warns(ColumnsWarning):
         model = WeaveClustering(2, random_state=0).fit(views)
     assert "1 column of 'one' was left out, since it is constant: 'ship'." in told(model)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2012, "2012"), (1066.0, "1066"), (2012.5, "2012"), (-500, "-500"), (12345.6, "12,346")]
+)
+def test_thousands_are_separated_in_numbers_of_five_digits_but_not_in_years(value, text):
+    assert shown_number(value) == text

@@ -99,7 +99,10 @@ def _says(name: str, unit: str) -> bool:
 
 
 def shown_number(value: float | None) -> str:
-    """Return a number with three significant digits, without an exponent if it is of a usual size."""
+    """Return a number with three significant digits, without an exponent if it is of a usual size.
+
+    Thousands are separated from 10,000 on, so that years are written as usual.
+    """
     if value is None or not np.isfinite(value):
         return "–"
     if value == 0:
@@ -108,7 +111,7 @@ def shown_number(value: float | None) -> str:
     if not 1e-4 <= size < 1e7:
         return f"{value:.2e}"
     digits = max(0, 2 - int(np.floor(np.log10(size))))
-    text = f"{value:,.{digits}f}"
+    text = f"{value:{',' if size >= 1e4 else ''}.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
