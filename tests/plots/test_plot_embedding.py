@@ -141,7 +141,7 @@ def test_names_of_any_form_are_listed(fitted, labels, plane):
     names = np.array(["_hidden", "$x$ $", "a name that is far too long"])[labels]
     ax = plot_embedding(fitted(embedding=plane, transduction=names))
     ax.figure.canvas.draw()
-    assert legend_names(ax) == [r"\$x\$ \$", "_hidden", "a name that is fa…"]
+    assert legend_names(ax) == [r"\$x\$ \$", "_hidden", "a name th…too long"]
 
 
 def test_labels_must_be_one_per_sample(fitted, ax, plane, labels):

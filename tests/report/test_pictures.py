@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave.explain import Explanation, Profile
-from kernelweave.plots._style import GREY, shortened
+from kernelweave.plots._style import GREY, all_shortened, columns, shortened
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
 from kernelweave.report._shaded import counts_picture, feature_picture, graph_picture, histogram_picture, rows_picture
 from kernelweave.report._svg import Drawing, Scale, png, shades
@@ -96,11 +96,36 @@ def test_the_scale_of_a_heat_map_has_its_whole_name(rows):
     assert float(named.get("y")) > 0.6 * 9 * len(named.text) / 2
 
 
-def test_names_are_cut_off_by_their_width():
+def test_names_are_shortened_in_the_middle_by_their_width():
     assert shortened("a" * 18) == "a" * 18
-    assert shortened("a" * 19) == "a" * 17 + "…"
+    assert shortened("a" * 19) == "a" * 9 + "…" + "a" * 8
     assert shortened("鸢尾花" * 3) == "鸢尾花" * 3
-    assert shortened("鸢尾花" * 4) == "鸢尾花鸢尾花鸢尾…"
+    assert shortened("鸢尾花" * 4) == "鸢尾花鸢…花鸢尾花"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"expression of the gene in the blood of patients, day {day}" for day in (1, 2, 12)],
+        ["m" * 30 + "first" + "m" * 30, "m" * 30 + "second" + "m" * 30, "m" * 30 + "third" + "m" * 30],
+        ["m" * 60, "m" * 61, "m" * 62],
+        [f"{'m' * 30}{a}{'n' * 30}{b}{'o' * 30}" for a in "pq" for b in "rs"],
+        ["鸢尾花" * 9 + each + "鸢尾花" * 9 for each in "ab"],
+        ["short", "m" * 60, "m" * 60],
+    ],
+)
+@pytest.mark.parametrize("length", [14, 18, 24, 36])
+def test_different_names_stay_different_when_they_are_shortened(names, length):
+    found = all_shortened(names, length)
+    assert len(set(found)) == len(set(names))
+    assert max(map(columns, found)) <= length
+
+
+def test_features_with_the_same_beginning_are_told_apart_in_a_heat_map():
+    names = tuple("concentration of the protein in the blood of patients at " + day for day in ("day 1", "day 2"))
+    profile = Profile(names, np.ones((2, 2)), np.full((2, 2, 5), np.nan))
+    drawn = elements(feature_picture(Explanation("cluster", ("0", "1"), (1, 1), (), profile)), "text")
+    assert {"day 1", "day 2"} <= {each.text[-5:] for each in drawn}
 
 
 def test_a_scale_places_its_ends_and_ticks_at_round_values_between_them():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
@@ -22,6 +22,7 @@ __all__ = [
     "GREY",
     "INK",
     "MARKERS",
+    "all_shortened",
     "character_width",
     "columns",
     "counted",
@@ -38,6 +39,7 @@ __all__ = [
 INK, GREY = "#222222", "#6E6E6E"
 # Okabe and Ito's palette for all kinds of colour vision, without its yellow, which is too faint on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_SHORTEST = 5  # letters; shorter names are not told apart
 MARKERS = ("o", "s", "^", "D", "P")  # with seven colours, 35 groups look different
 
 
@@ -110,12 +112,36 @@ def columns(text: str) -> int:
 
 
 def shortened(name: object, length: int = 18) -> str:
-    """Return a name of at most the width of so many letters, cut off with an ellipsis if it is longer."""
+    """Return a name of at most the width of so many letters, with an ellipsis in the middle if it is longer."""
     text = str(name)
     if columns(text) <= length:
         return text
-    ends = accumulate(map(columns, text))
-    return text[: sum(end < length for end in ends)] + "…"
+    after = (length - 1) // 2
+    return f"{_beginning(text, length - 1 - after)}…{_beginning(text[::-1], after)[::-1]}"
+
+
+def all_shortened(names: Iterable[object], length: int = 18) -> list[str]:
+    """Return names as `shortened` does, so that different ones stay different.
+
+    Of names that would look the same, the beginning and what follows the letters that they have in common is kept.
+    """
+    texts = [str(name) for name in names]
+    found = [shortened(text, length) for text in texts]
+    for same in {each for each in found if length > _SHORTEST}:
+        alike = sorted({text for text, each in zip(texts, found, strict=True) if each == same})
+        if len(alike) == 1:
+            continue
+        begin = _beginning(same, length // 3)
+        letters = zip_longest(alike[0], alike[-1])  # sorted, so that those between share what these share
+        common = next(i for i, (a, b) in enumerate(letters) if a != b)
+        ends = all_shortened((text[common:] for text in alike), length - columns(begin) - 1)
+        apart = dict(zip(alike, ends, strict=True))
+        found = [f"{begin}…{apart[text]}" if text in apart else each for text, each in zip(texts, found, strict=True)]
+    return found
+
+
+def _beginning(text: str, width: int) -> str:
+    return text[: sum(end <= width for end in accumulate(map(columns, text)))]
 
 
 def counted(count: int, noun: str) -> str:

@@ -10,7 +10,17 @@ import numpy.typing as npt
 
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    all_shortened,
+    counted,
+    headline,
+    new_axes,
+    plain,
+    strip_spines,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,15 +104,15 @@ def plot_comparison(
         if references is not None:
             known = [_mean(references[(row == d) & (which == m)]) for d in rows]
             ax.plot(known, rows + shift, linestyle="none", markersize=8, markerfacecolor="none", **style)
-    ax.set_yticks(rows, [plain(shortened(name, 24)) for name in datasets], fontsize=9)
+    ax.set_yticks(rows, [plain(name) for name in all_shortened(datasets, 24)], fontsize=9)
     ax.set_ylim(len(datasets) - 0.5, -0.5)
     ax.set_xlabel(plain(value), fontsize=9)
     ax.tick_params(axis="x", labelsize=9, colors=GREY)
     ax.tick_params(axis="y", length=0)
     strip_spines(ax, ("top", "right", "left"))
     legend = ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=9, borderaxespad=0)
-    for text, name in zip(legend.get_texts(), methods, strict=True):
-        text.set_text(plain(shortened(name, 28)))
+    for text, name in zip(legend.get_texts(), all_shortened(methods, 28), strict=True):
+        text.set_text(plain(name))
     hollow = "" if reference is None else f" (hollow: {reference})"
     headline(
         ax, f"Comparison by {value}", f"{counted(len(datasets), 'data set')}, {counted(len(methods), 'method')}{hollow}"

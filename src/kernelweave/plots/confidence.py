@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups, learned
-from kernelweave.plots._style import COLOURS, GREY, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import COLOURS, GREY, all_shortened, counted, headline, new_axes, plain, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _draw_rows(ax: Axes, names: Array, codes: npt.NDArray[np.intp], values: npt.
     ax.plot(
         quantiles[:, 2], rows, linestyle="none", marker="o", color="white", markeredgecolor=COLOURS[0], markersize=6
     )
-    ax.set_yticks(rows, [plain(shortened(names[k])) for k in order], fontsize=9)
+    ax.set_yticks(rows, [plain(name) for name in all_shortened(names[order])], fontsize=9)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(axis="x", color="#EEEEEE", linewidth=0.8)
     ax.set_axisbelow(True)

@@ -11,6 +11,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import (
     COLOURS,
     GREY,
+    all_shortened,
     columns,
     headline,
     ink_on,
@@ -117,7 +118,7 @@ def _axes_for(shape: tuple[int, ...], below: tuple[str, ...] = ()) -> Axes:
 
 
 def _longest(below: tuple[str, ...]) -> int:
-    return max((columns(shortened(name)) for name in below), default=0)
+    return max(map(columns, all_shortened(below)), default=0)
 
 
 def _are_turned(below: tuple[str, ...]) -> bool:
@@ -128,9 +129,9 @@ def _are_turned(below: tuple[str, ...]) -> bool:
 def _draw(ax: Axes, counts: npt.NDArray[np.intp], rows: tuple[str, ...], below: tuple[str, ...]) -> None:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    ax.set_yticks(range(len(rows)), [plain(shortened(name)) for name in rows], fontsize=8)
+    ax.set_yticks(range(len(rows)), [plain(name) for name in all_shortened(rows)], fontsize=8)
     turned = 90 if _are_turned(below) else 0
-    ax.set_xticks(range(len(below)), [plain(shortened(name)) for name in below], fontsize=8, rotation=turned)
+    ax.set_xticks(range(len(below)), [plain(name) for name in all_shortened(below)], fontsize=8, rotation=turned)
     ax.tick_params(length=0, colors=GREY)
     strip_spines(ax, ("top", "right", "bottom", "left"))
     if counts.size > _NUMBERED:
@@ -145,7 +146,7 @@ def _draw_quartiles(ax: Axes, cells: npt.NDArray[np.float64], names: tuple[str, 
     rows = np.arange(len(cells))
     ax.hlines(rows, cells[:, 0], cells[:, 2], color=COLOURS[0], linewidth=5)
     ax.plot(cells[:, 1], rows, linestyle="none", marker="o", color="white", markeredgecolor=COLOURS[0])
-    ax.set_yticks(rows, [plain(shortened(name)) for name in names], fontsize=8)
+    ax.set_yticks(rows, [plain(name) for name in all_shortened(names)], fontsize=8)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.tick_params(labelsize=8, colors=GREY)
     ax.grid(axis="x", color="#EEEEEE", linewidth=0.8)

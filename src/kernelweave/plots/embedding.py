@@ -12,7 +12,17 @@ from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
 from kernelweave.plots._layout import corners, lay_out
-from kernelweave.plots._style import COLOURS, GREY, MARKERS, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    all_shortened,
+    counted,
+    headline,
+    new_axes,
+    plain,
+    strip_spines,
+)
 from kernelweave.samples.labels import encode_labels, in_sample_order
 
 if TYPE_CHECKING:
@@ -89,7 +99,7 @@ def plot_embedding(model: BaseEstimator, *, labels: npt.ArrayLike | None = None,
     strip_spines(ax, ("top", "right", "bottom", "left") if layout.wheel is not None else ("top", "right"))
     listed = len(names) <= _LISTED
     if listed and line:
-        ax.set_yticks(range(len(names)), [plain(shortened(group)) for group in names], fontsize=9)
+        ax.set_yticks(range(len(names)), [plain(group) for group in all_shortened(names)], fontsize=9)
         ax.set_ylim(len(names) - 0.5, -0.5)
     elif listed:
         _add_legend(ax, kind, names)
@@ -116,11 +126,11 @@ def _groups(model: BaseEstimator, labels: npt.ArrayLike | None, n: int) -> tuple
 def _draw_wheel(ax: Axes, classes: Array) -> None:
     rim = corners(200)[[*range(200), 0]]
     ax.plot(rim[:, 0], rim[:, 1], color="#BBBBBB", linewidth=0.8, zorder=0)
-    for name, (x, y) in zip(classes, corners(len(classes)), strict=True):
+    for name, (x, y) in zip(all_shortened(classes), corners(len(classes)), strict=True):
         ax.plot([0, x], [0, y], color="#E5E5E5", linewidth=0.8, zorder=0)
         if len(classes) <= 3 * _LISTED:
             side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
-            ax.text(1.06 * x, 1.06 * y, plain(shortened(name)), ha=side, va="center", fontsize=9, color=GREY)
+            ax.text(1.06 * x, 1.06 * y, plain(name), ha=side, va="center", fontsize=9, color=GREY)
     ax.set_aspect("equal")
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
 
@@ -138,5 +148,5 @@ def _add_legend(ax: Axes, title: str, names: Array) -> None:
         borderaxespad=0,
     )
     legend.set_alignment("left")
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(plain(shortened(name)))
+    for text, name in zip(legend.get_texts(), all_shortened(names), strict=True):
+        text.set_text(plain(name))

@@ -10,6 +10,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import (
     COLOURS,
     GREY,
+    all_shortened,
     counted,
     headline,
     new_axes,
@@ -69,7 +70,7 @@ def plot_feature(explanation: Explanation, feature: str, *, ax: Axes | None = No
     ax.hlines(rows, quantiles[:, 0], quantiles[:, 4], color=COLOURS[0], linewidth=1)
     ax.hlines(rows, quantiles[:, 1], quantiles[:, 3], color=COLOURS[0], linewidth=5)
     ax.plot(quantiles[:, 2], rows, linestyle="none", marker="o", color="white", markeredgecolor=COLOURS[0])
-    names = [plain(shortened(name)) for name in explanation.names]
+    names = [plain(name) for name in all_shortened(explanation.names)]
     if groups <= 60:
         ax.set_yticks(rows, names, fontsize=9)
     ax.set_ylim(groups - 0.4, -0.6)

@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.plots._style import GREY, columns, counted, headline, ink_on, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import (
+    GREY,
+    all_shortened,
+    columns,
+    counted,
+    headline,
+    ink_on,
+    new_axes,
+    plain,
+    strip_spines,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,13 +66,13 @@ def plot_features(explanation: Explanation, *, ax: Axes | None = None) -> Axes:
         msg = "No feature sets a cluster apart, so that there is nothing to draw."
         raise InvalidInputError(msg)
     rows, groups = len(profile.features), len(explanation.names)
-    below = [shortened(name, 14) for name in explanation.names]
+    below = all_shortened(explanation.names, 14)
     longest = max(map(columns, below))
     turned = longest > _BESIDE or (longest > 3 and groups > 8)
     if ax is None:
         ax = new_axes(min(12.0, 3.5 + 0.45 * groups), min(14.0, 1.4 + 0.26 * rows + 0.07 * longest * turned))
     image = ax.imshow(profile.means.T, cmap="RdBu_r", vmin=-_STRONGEST, vmax=_STRONGEST, aspect="auto")
-    names = [plain(shortened(name, 36)) for name in profile.features]
+    names = [plain(name) for name in all_shortened(profile.features, 36)]
     if rows <= 60:
         ax.set_yticks(range(rows), names, fontsize=8)
     else:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._types import Array, Graph
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups, learned
-from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, shortened, strip_spines
+from kernelweave.plots._style import COLOURS, GREY, INK, all_shortened, counted, headline, new_axes, plain, strip_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +105,7 @@ def _mark_groups(ax: Axes, names: Array, sizes: npt.NDArray[np.intp]) -> None:
         ax.axvline(border, color=COLOURS[1], linewidth=width, alpha=0.7)
     line = 12 / (72 * ax.bbox.height / ax.figure.dpi)  # height of a line of text, as a share of the axes
     room = sizes >= line * ends[-1]
-    labels = [plain(shortened(name)) for name in names[room]]
+    labels = [plain(name) for name in all_shortened(names[room])]
     ax.set_yticks((ends - sizes / 2 - 0.5)[room], labels, fontsize=9, color=INK)
     ax.set_xticks([])
     ax.tick_params(axis="y", length=0)

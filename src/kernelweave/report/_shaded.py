@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from kernelweave._types import Labels, Vector
 from kernelweave.explain import Explanation
 from kernelweave.plots._fitted import groups
-from kernelweave.plots._style import COLOURS, GREY, INK, ink_on, shortened
+from kernelweave.plots._style import COLOURS, GREY, INK, all_shortened, ink_on, shortened
 from kernelweave.plots.graph import mean_edges
 from kernelweave.report._cards import shown_date
 from kernelweave.report._svg import PT, Drawing, Image, Scale, png, shades, text_width
@@ -41,7 +41,7 @@ def graph_picture(model: BaseEstimator, kind: str) -> Image:
     positive = image[image > 0]
     upper = float(np.percentile(positive, _UPPER)) if positive.size else 1.0
     side = 4.6 * PT - 24
-    labels = [shortened(name) for name in names]
+    labels = all_shortened(names)
     left = 24 + text_width(labels)
     drawing = Drawing((left + side + 68) / PT, 4.6)
     scale = Scale(0, n, left, left + side)
@@ -82,7 +82,7 @@ def feature_picture(explanation: Explanation) -> Image:
     means = explanation.profile.means.T
     rows, columns = means.shape
     drawing = Drawing(max(7.0, min(10.0, 3.6 + 0.4 * columns)), min(14.0, max(1.6, 1.2 + 0.24 * rows)))
-    names = [shortened(name, 36) for name in explanation.profile.features] if rows <= 60 else []
+    names = all_shortened(explanation.profile.features, 36) if rows <= 60 else []
     texts = [[f"{round(mean, 1) + 0:+.1f}" if np.isfinite(mean) else "" for mean in row] for row in means.tolist()]
     shares = 0.5 + means / (2 * _STRONGEST)
     bottom = _heat_map(drawing, shares, _ABOVE_BELOW, texts, names, explanation.names, (explanation.kind, ""), right=62)
@@ -98,7 +98,7 @@ def counts_picture(
     drawing = Drawing(max(5.2, min(11.0, 2.4 + 0.42 * len(columns))), min(12.0, 1.6 + 0.3 * len(rows)))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     texts = [[f"{count:,}" if count else "" for count in row] for row in counts.tolist()]
-    named = [shortened(name) for name in rows]
+    named = all_shortened(rows)
     _heat_map(drawing, shares, _SHARES, texts, named, columns, (shortened(beneath, 40), shortened(beside, 40)))
     return drawing.finished()
 
@@ -117,7 +117,7 @@ def _heat_map(
     """Draw cells with their texts, the names of rows and columns, and of both axes; return where the cells end."""
     n_rows, n_columns = shares.shape
     left = (24 if axes[1] else 6) + min(text_width(rows, 8), 0.45 * drawing.width)
-    shown = [shortened(name, 14) for name in columns]
+    shown = all_shortened(columns, 14)
     width = (drawing.width - left - right) / n_columns
     turned = text_width(shown, 8) + 4 > width  # names beside each other need a gap
     bottom = drawing.height - 18 - (text_width(shown, 8) + 4 if turned else 14)
@@ -161,7 +161,7 @@ def rows_picture(
     `quantiles` are in ascending order, with the median in the middle; of dates, in days since 1970.
     """
     drawing = Drawing(5.2, min(12.0, 1.4 + 0.24 * len(names)))
-    labels = [shortened(name) for name in names]
+    labels = all_shortened(names)
     x = Scale(*limits, 24 + text_width(labels), drawing.width)
     form: dict[str, Any] = {"whole": True, "written": shown_date} if dates else {}
     x = replace(x, end=x.end - max(10, text_width([text for _, text in x.ticks(**form)]) / 2 + 2))

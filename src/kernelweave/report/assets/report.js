@@ -138,7 +138,7 @@
         ctx.stroke();
         if (map.wheel.length > 36) continue;
         ctx.textAlign = Math.abs(sx) < 0.1 ? "center" : sx > 0 ? "left" : "right";
-        ctx.fillText(name.length > 18 ? name.slice(0, 17) + "…" : name, x.getPixelForValue(1.06 * sx), y.getPixelForValue(1.06 * sy));
+        ctx.fillText(name.length > 18 ? `${name.slice(0, 9)}…${name.slice(-8)}` : name, x.getPixelForValue(1.06 * sx), y.getPixelForValue(1.06 * sy));
       }
       ctx.restore();
     },
