@@ -1,8 +1,10 @@
-"""Singular and plural in messages."""
+"""Singular and plural, lists and sentences in messages."""
 
 from __future__ import annotations
 
-__all__ = ["counted", "plural"]
+from collections.abc import Iterable
+
+__all__ = ["counted", "listed", "plural", "sentence"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -13,3 +15,14 @@ def counted(number: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """Return the plural of a noun: samples, classes."""
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def listed(parts: Iterable[str], joint: str = "and") -> str:
+    """Return different parts as a list: a; a and b; a, b and c."""
+    *first, last = dict.fromkeys(parts)
+    return f"{', '.join(first)} {joint} {last}" if first else last
+
+
+def sentence(words: str) -> str:
+    """Return words with a capital letter at the beginning and a full stop at the end."""
+    return f"{words[:1].upper()}{words[1:]}."

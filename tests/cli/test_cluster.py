@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import kernelweave
+from kernelweave._plural import sentence
 
 FILES = {"labels.csv", "features.csv", "weights.csv", "model.kw", "report.html", "report.json"}
 
@@ -65,7 +66,7 @@ def test_the_number_of_clusters_can_be_left_to_the_data(run, csv, tmp_path):
     assert code == 0
     assert read(tmp_path / "data-clusters")["label"].nunique() >= 2
     model = kernelweave.load(tmp_path / "data-clusters" / "model.kw")
-    assert f"The number was chosen: {model.cluster_evidence_.words}." in out
+    assert f"The number was chosen. {sentence(model.cluster_evidence_.words)}" in out
 
 
 def test_why_a_number_was_chosen_is_in_the_json_too(run, csv):
@@ -184,7 +185,7 @@ def test_the_number_of_clusters_of_a_mixed_table_is_found_and_told(run, table):
     table.to_csv("data.csv", index=False)
     code, out, _ = run("cluster", "data.csv", "--id", "name")
     assert code == 0
-    assert "The number was chosen: 3 clusters stand out" in out
+    assert "The number was chosen. 3 clusters stand out" in out
 
 
 def test_a_constant_column_among_others_is_no_obstacle(run, table):

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from kernelweave import WeaveClustering
+from kernelweave._plural import sentence
 from kernelweave.errors import ColumnsWarning
 from kernelweave.report import model_report
 from kernelweave.report._cards import shown_number
@@ -118,14 +119,14 @@ def test_several_versions_are_told_with_their_weight(made):
 def test_the_reason_for_the_number_of_clusters_is_told(made):
     numbers = np.array([2, 3])
     evidence = ClusterEvidence(numbers, np.array([1, 4]), *np.ones((4, 2)), 2.5, 3, "gap")
-    assert f"The number was chosen: {evidence.words}." in told(made([0, 1, 2], cluster_evidence=evidence))
+    assert f"The number was chosen. {sentence(evidence.words)}" in told(made([0, 1, 2], cluster_evidence=evidence))
 
 
 def test_a_report_says_that_no_structure_was_found():
     X = np.random.default_rng(0).normal(size=(100, 20))
     page = model_report(WeaveClustering("auto", random_state=0).fit(X), X=X)
     assert "<h1>1 cluster in 100 samples</h1>" in page
-    assert "The number was chosen: no structure was found" in page
+    assert "The number was chosen. No structure was found: " in page
 
 
 def test_every_view_has_its_own_scaling(made):
@@ -185,7 +186,7 @@ def test_a_model_without_a_graph_has_all_other_parts_of_the_report(landmark):
 def test_a_report_shows_the_valleys_that_decided():
     X = np.concatenate([np.random.default_rng(seed).normal(size=(40, 2)) + 20 * seed for seed in range(2)])
     page = model_report(WeaveClustering("auto", random_state=0).fit(X), X=X)
-    assert "The number was chosen: 2 clusters lie apart" in page
+    assert "The number was chosen. 2 clusters lie apart" in page
     assert "There is structure if valleys between peaks of the density are 0.65 deep or more." in page
     assert ">between peaks<" in page
 
@@ -224,3 +225,7 @@ def test_columns_that_were_left_out_are_named_with_the_reason():
 )
 def test_thousands_are_separated_in_numbers_of_five_digits_but_not_in_years(value, text):
     assert shown_number(value) == text
+
+
+def test_a_reason_becomes_a_sentence_of_its_own():
+    assert sentence("no structure was found: few samples") == "No structure was found: few samples."

@@ -128,7 +128,7 @@ def test_a_refusal_names_everything_that_the_solver_does_not_take():
     cure = " or ".join(f'"{name}"' for name in able)
     with pytest.raises(
         InvalidInputError,
-        match=rf"^solver=\"landmark\" does not take graph='knn' or gamma=0\.5 or several views: use solver={cure}\.$",
+        match=rf"^solver=\"landmark\" does not take graph='knn', gamma=0\.5 or several views: use solver={cure}\.$",
     ):
         WeaveClustering(3, solver="landmark", graph="knn", gamma=0.5).fit(TABLES)
 
@@ -282,6 +282,21 @@ def test_auto_takes_landmarks_without_the_package_for_neighbours(monkeypatch):
 def test_where_one_solver_is_left_the_reason_is_what_it_takes():
     assert choose(rows(150), {"gaps": "views with gaps"}).reason == "it takes views with gaps"
     assert choose(rows(9000), {"gaps": "views with gaps"}) == SolverChoice(Dense(), "it takes views with gaps")
+
+
+@pytest.mark.usefixtures("three_solvers")
+def test_the_reason_is_a_list_with_commas_that_says_everything_once():
+    required = {"views": "a mixed table", "gaps": "gaps", "auto": 'n_clusters="auto"', "mixed": "a mixed table"}
+    assert choose(rows(150), required).reason == 'it takes a mixed table, gaps and n_clusters="auto"'
+
+
+def test_the_reason_speaks_of_no_views_for_one_mixed_table():
+    table = pd.DataFrame({"a": np.r_[np.nan, np.arange(29.0)], "b": ["x", "y", "z"] * 10})
+    alone = WeaveClustering(2, kernels="mixed", random_state=0).fit(table).solver_.reason
+    beside = {"first": table, "second": table[["a"]].fillna(0.0)}
+    several = WeaveClustering(2, kernels="mixed", random_state=0).fit(beside).solver_.reason
+    assert alone == "it takes a mixed table and samples without numbers or without categories"
+    assert several == "it takes several views, views that lack some samples and a mixed table"
 
 
 def as_path(folder):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kernelweave._plural import counted
+from kernelweave._plural import counted, sentence
 from kernelweave.cli._report_content import CONTENT, Beside, PageContent
 from kernelweave.cli._results import confidence_of, frame_writer, labels_of, rows_writer, write_all
 
@@ -91,8 +91,8 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         typer.echo(f"  {names[k]:>12} {sizes[k]:6} {'sample' if sizes[k] == 1 else 'samples'}")
     if len(names) > _SHOWN:
         typer.echo(f"  ... and {len(names) - _SHOWN} more")
-    for sentence in _sentences(model):
-        typer.echo(sentence)
+    for line in _sentences(model):
+        typer.echo(line)
     if beside.check is not None:
         low, high = beside.check.interval
         labels_used = counted(beside.check.n_labels, "given label")
@@ -112,7 +112,7 @@ def _sentences(model: BaseEstimator) -> list[str]:
     from kernelweave.samples.scaling import scaling_words
 
     evidence = getattr(model, "cluster_evidence_", None)
-    number = [] if evidence is None else [f"The number was chosen: {evidence.words}."]
+    number = [] if evidence is None else [f"The number was chosen. {sentence(evidence.words)}"]
     return number + clarity_words(model) + scaling_words(getattr(model, "scaling_", ()))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernelweave._plural import plural
+from kernelweave._plural import plural, sentence
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Explanation
 from kernelweave.plots._style import counted
@@ -152,8 +152,8 @@ def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
     if facts.kind != "cluster":
         return []
     evidence = getattr(model, "cluster_evidence_", None)
-    number = "given, not found in the data" if evidence is None else f"chosen: {evidence.words}"
-    return [f"The number of clusters was {number}.", *clarity_words(model)]
+    number = "given, not found in the data." if evidence is None else f"chosen. {sentence(evidence.words)}"
+    return [f"The number of clusters was {number}", *clarity_words(model)]
 
 
 def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:

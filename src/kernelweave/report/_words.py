@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave import __version__
+from kernelweave._plural import sentence
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
@@ -42,7 +43,7 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
         sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
     sentences.append(_found(facts))
     if (evidence := getattr(model, "cluster_evidence_", None)) is not None:
-        sentences.append(f"The number was chosen: {evidence.words}.")
+        sentences.append(f"The number was chosen. {sentence(evidence.words)}")
     if (outcome := getattr(model, "outcome_", None)) is not None:
         sentences.append(f"The fit took {counted(model.n_iter_, 'iteration')}. {outcome.value}")
     return sentences

@@ -200,6 +200,9 @@ class Views:
             views.requirements["gaps"] = "views that lack some samples"
         if set(views.kinds) & {"numbers", "categories"}:
             views.requirements["mixed"] = "a mixed table"
+            if len(set(views.sources)) == 1:  # its numbers and categories are views, but not of the user's
+                alone = {"views": "a mixed table", "gaps": "samples without numbers or without categories"}
+                views.requirements |= {name: alone.get(name, words) for name, words in views.requirements.items()}
         if readings:
             views.readings = dict(readings)
         views.counted = counted

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from kernelweave._plural import listed
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.memory import gib
@@ -150,7 +151,7 @@ def choose_solver(
             raise _too_large(given, samples, required, size, free)
         return SolverChoice(given, "it was asked for")
     if not able:
-        msg = f"No solver takes {' and '.join(required.values())} together: leave one of them out{_or_load(required)}."
+        msg = f"No solver takes {listed(required.values())} together: leave one of them out{_or_load(required)}."
         raise InvalidInputError(msg)
     if isinstance(samples, Chunks):
         return SolverChoice(able[0], "the samples are read in chunks")
@@ -161,12 +162,12 @@ def choose_solver(
             reason = f"{_what(one, n)} needs {gib(need)}, more than the {gib(free)} available"
         if reason is None:
             why = why or f"{n} samples are few enough to compare each with all others"
-            return SolverChoice(one, f"it takes {' and '.join(required.values())}" if len(able) == 1 else why)
+            return SolverChoice(one, f"it takes {listed(required.values())}" if len(able) == 1 else why)
         why = reason
     smallest = min(able, key=lambda one: one.memory(samples, *size))
     if free is not None and smallest.memory(samples, *size) > free:
         raise _too_large(smallest, samples, required, size, free)
-    return SolverChoice(smallest, f"it takes {' and '.join(required.values())}")
+    return SolverChoice(smallest, f"it takes {listed(required.values())}")
 
 
 def refuse_gaps(choice: SolverChoice, samples: Views) -> None:
@@ -186,7 +187,7 @@ def _lacking(solver: Solver, required: Mapping[str, str], able: list[Solver]) ->
     lacking = [words for name, words in required.items() if name not in solver.supports]
     names = " or ".join(f'"{one.name}"' for one in able)
     cure = f"use solver={names}" if able else f"leave out {lacking[0]}{_or_load(required)}"
-    return InvalidInputError(f'solver="{solver.name}" does not take {" or ".join(lacking)}: {cure}.')
+    return InvalidInputError(f'solver="{solver.name}" does not take {listed(lacking, "or")}: {cure}.')
 
 
 def _what(solver: Solver, n: int) -> str:
@@ -210,7 +211,7 @@ def _or_load(required: Mapping[str, str]) -> str:
     if "chunks" not in required or not able:
         return ""
     names = " or ".join(f'"{name}"' for name in able)
-    return f", or load X as a table in memory, of which solver={names} takes {' and '.join(others.values())}"
+    return f", or load X as a table in memory, of which solver={names} takes {listed(others.values())}"
 
 
 def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size, free: int) -> str:
@@ -231,7 +232,7 @@ def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], siz
             lacking = [words for name, words in required.items() if name not in one.supports]
             return (
                 f'take fewer samples{precision}, or solver="{one.name}", which needs less memory but does not take '
-                f"{' or '.join(lacking)}"
+                f"{listed(lacking, 'or')}"
             )
     if able and not single:
         leanest = min(able, key=lambda pair: pair[0])[1]
