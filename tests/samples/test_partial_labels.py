@@ -82,6 +82,23 @@ def test_truth_values_with_blanks():
     assert codes.tolist() == CODES
 
 
+@pytest.mark.parametrize("blank", [-1, -1.0, np.nan, None])
+def test_truth_values_stay_truth_values_beside_what_marks_unlabelled_samples(blank):
+    for y in ([False, blank, True, blank], [np.False_, blank, np.True_, blank]):
+        classes, codes = encode(y)
+        assert classes.dtype == bool
+        assert classes.tolist() == [False, True]
+        assert codes.tolist() == CODES
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="numpy has this type since 2.0")
+def test_texts_of_variable_length_of_numpy_are_labels():
+    for kind, blank in ((np.dtypes.StringDType(), ""), (np.dtypes.StringDType(na_object=np.nan), np.nan)):
+        classes, codes = encode(np.array(["a", blank, "b", blank], dtype=kind))
+        assert classes.tolist() == ["a", "b"]
+        assert codes.tolist() == CODES
+
+
 def test_floats_without_blanks_keep_their_type():
     assert encode(np.array([1.0, -1.0, 2.0, 2.0]))[0].dtype == float
 
@@ -95,6 +112,8 @@ def test_texts_beside_numbers_are_refused(y):
 def test_truth_values_beside_numbers_are_refused():
     with pytest.raises(InvalidInputError, match=r"y mixes labels of types bool and int: True at sample 0, 2 at sample"):
         encode([True, None, 2, 3])
+    with pytest.raises(InvalidInputError, match=r"y mixes labels of types bool and int: True at sample 0, 2 at sample"):
+        encode([True, -1, 2, 3])
 
 
 def test_infinity_is_not_a_label():

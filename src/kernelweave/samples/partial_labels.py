@@ -36,6 +36,7 @@ UNLABELLED_WORDS = frozenset(
     ("not available", "not determined", "not known", "not labeled", "not labelled", "tbd", "unassigned", "unclassified",
      "undefined", "undetermined", "unknown", "unlabeled", "unlabelled", "unspecified")
 )  # what classes are called that are none  # fmt: skip
+_TRUTH = (bool, np.bool_)
 _BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 and NaN beside texts into the last two
 
 
@@ -93,7 +94,8 @@ def need_one_order(X: object, y: object) -> None:
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     """Return the positions of the labels that are not missing, and these labels, all of one type."""
-    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
+    plain = type(y) is np.ndarray and y.dtype.kind != "T"
+    labels: Array = column_or_1d(y if plain else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
         what = f"All {len(labels)} labels in y are" if len(labels) > 1 else "The only label in y is"
@@ -112,7 +114,8 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
+    plain = type(y) is np.ndarray and y.dtype.kind != "T"
+    labels: Array = column_or_1d(y if plain else _as_array(y), warn=True)
     if len(labels) != n_samples:
         got = f"{counted(len(labels), 'label')} for {counted(n_samples, 'sample')}"
         msg = f"y has {got}: pass one per sample, -1 for the unlabelled ones."
@@ -149,10 +152,12 @@ def _as_array(y: LabelsLike) -> LabelsLike:
             labels = np.asarray(y)
         except ValueError:  # some labels are sequences, which are refused
             return np.asarray(y, dtype=object)
-        # numpy converts ["a", nan] to the text "nan" and ["a", 1] to "1"; an array of objects keeps both
-        return np.asarray(y, dtype=object) if labels.dtype.kind in "US" else labels
-    if isinstance(getattr(y, "dtype", None), np.dtype):
-        return y
+        # numpy converts ["a", nan] to "nan", ["a", 1] to "1", and True beside -1 to 1; an array of objects keeps all
+        cast = labels.dtype.kind in "US" or (labels.dtype.kind in "iuf" and any(isinstance(one, _TRUTH) for one in y))
+        return np.asarray(y, dtype=object) if cast else labels
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return np.asarray(y, dtype=object) if dtype.kind == "T" else y  # scikit-learn's checks do not take StringDType
     # categories and other types of pandas and polars, whose missing values scikit-learn does not convert
     return np.asarray(y) if hasattr(y, "dtype") else y
 
@@ -217,6 +222,6 @@ def _need_one_type(known: Array, labelled: NDArray[np.intp]) -> None:
 
 
 def _kind(label: object) -> type:
-    if isinstance(label, bool | np.bool_):
+    if isinstance(label, _TRUTH):
         return bool
     return next((kind for kind in (str, bytes, Number) if isinstance(label, kind)), type(label))
