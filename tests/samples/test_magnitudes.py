@@ -7,8 +7,28 @@ import pytest
 from scipy import sparse
 from sklearn.utils._param_validation import InvalidParameterError
 
-from kernelweave import Chunks, KGLClustering, SMKLClustering, WeaveClassifier, WeaveClustering
-from kernelweave.baselines import GFHF, LGC, MKKM, RMKKM, SCAN, SNF, SSR, FastMICE, KernelKMeans, LaplaceLearning
+from kernelweave import (
+    Chunks,
+    KGLClustering,
+    PMKLClustering,
+    SMKLClassifier,
+    SMKLClustering,
+    WeaveClassifier,
+    WeaveClustering,
+)
+from kernelweave.baselines import (
+    GFHF,
+    LGC,
+    MKKM,
+    RMKKM,
+    SCAN,
+    SNF,
+    SSR,
+    FastMICE,
+    KernelKMeans,
+    LaplaceLearning,
+    PoissonLearning,
+)
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Linear, Polynomial
 from kernelweave.samples import Distances
@@ -94,6 +114,27 @@ def test_a_column_of_a_mixed_table_that_cannot_be_squared_is_refused_by_name(col
     frame = pd.DataFrame({"size": column, "colour": ["red", "blue", "red"] * 8})
     with pytest.raises(InvalidInputError, match=f"Column 'size' has values that are {message}"):
         WeaveClustering(2).fit(frame)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        WeaveClustering(2, kernels="precomputed"),
+        WeaveClassifier(kernels="precomputed"),
+        SMKLClustering(2, kernels="precomputed"),
+        SMKLClassifier(kernels="precomputed"),
+        KGLClustering(2, kernel="precomputed"),
+        PMKLClustering(2, kernels="precomputed"),
+        LaplaceLearning(kernel="precomputed"),
+        PoissonLearning(kernel="precomputed"),
+        LaplaceLearning(kernel=lambda x, y: -float(x @ y)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_kernels_with_a_negative_diagonal_are_refused(model):
+    samples = X if callable(getattr(model, "kernel", None)) else -K
+    with pytest.raises(InvalidInputError, match=r"trace -\d.*, but k\(x, x\) is positive: pass kernels with"):
+        model.fit(samples, Y)
 
 
 def test_kernels_that_are_not_definite_give_finite_weights():

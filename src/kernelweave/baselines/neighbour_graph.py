@@ -20,7 +20,7 @@ from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.kernels import Linear
 from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
 from kernelweave.memory import check_memory
-from kernelweave.samples.magnitudes import check_kernel
+from kernelweave.samples.magnitudes import check_diagonal, check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views
 
@@ -112,6 +112,7 @@ def table_neighbours(X: Samples, k: int) -> tuple[NDArray[np.integer[Any]], Matr
 
 def kernel_neighbours(K: Matrix, k: int) -> tuple[NDArray[np.integer[Any]], Matrix]:
     """Return the same in the feature space of a kernel matrix."""
+    check_diagonal(K, "The kernel is")
     D = kernel_sqdist(K)
     k = min(k, len(K) - 1)
     index = np.argsort(D, axis=1, kind="stable")[:, :k]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from kernelweave._types import Array
+from kernelweave._types import Array, Matrix
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["LARGEST", "cast", "check_kernel"]
+__all__ = ["LARGEST", "cast", "check_diagonal", "check_kernel"]
 
 LARGEST = {4: 1e15, 8: 1e100}  # of the values of a kernel, by the bytes of a number
 _LIKE_SAMPLES = "scale the samples, or normalise the kernel"
@@ -32,6 +32,15 @@ def check_kernel(
         msg = (
             f"{what} has absolute values up to {largest:.3g}, but the largest must lie between {1 / limit:g} and "
             f"{limit:g} in {precision}: {advice}."
+        )
+        raise InvalidInputError(msg)
+
+
+def check_diagonal(K: Matrix, what: str) -> None:
+    """Refuse a kernel matrix whose diagonal is negative, as that of -K, in the mean."""
+    if K.trace() < 0 or (K.trace() == 0 and K.any()):
+        msg = (
+            f"{what} a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a positive diagonal."
         )
         raise InvalidInputError(msg)
 

@@ -15,14 +15,14 @@ from kernelweave._types import Array, Matrix, RowsLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.digests import stack_digests
 from kernelweave.samples.kernel_frames import columns_of_fit, columns_of_rows, in_one_order, named
-from kernelweave.samples.magnitudes import cast, check_kernel
+from kernelweave.samples.magnitudes import cast, check_diagonal, check_kernel
 from kernelweave.samples.numbers import unmasked
 from kernelweave.samples.table import Table, counts_rows, names_of_rows
 
 if TYPE_CHECKING:
     from kernelweave.samples.scaling import Scaling
 
-__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_distances"]
+__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_no_kernels"]
 
 DIVIDE = "divide it by its largest value"  # what to do with kernels that are too large or too small
 
@@ -139,8 +139,8 @@ def _aligned(X: object, tables: Mapping[str, Table], *, square: bool) -> KernelS
     return KernelStack(_stacked(matrices), tuple(tables), index, by_name=not alone, counted=counted)
 
 
-def refuse_distances(stack: KernelStack) -> None:
-    """Refuse matrices with a zero diagonal and no negative values, which are distances or graphs, not kernels."""
+def refuse_no_kernels(stack: KernelStack) -> None:
+    """Refuse matrices of distances or graphs (a zero diagonal, no negative values), and negative diagonals."""
     for name, K in zip(stack.names, stack.matrices, strict=True):
         if not K.diagonal().any() and K.any() and (K >= 0).all():
             msg = (
@@ -149,6 +149,7 @@ def refuse_distances(stack: KernelStack) -> None:
                 "the distances, such as np.exp(-((D / np.median(D)) ** 2))."
             )
             raise InvalidInputError(msg)
+        check_diagonal(K, f"{name!r} is")
 
 
 def read_cross_stack(X: object, names: tuple[str, ...], n: int, samples: Array | None = None) -> KernelStack:

@@ -21,7 +21,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.numbers import canonical, unmasked
-from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_distances
+from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_no_kernels
 from kernelweave.samples.refusals import refusal
 from kernelweave.samples.table import (
     NamedColumns,
@@ -92,7 +92,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
         if hasattr(estimator, "scale"):  # Weave and the SMKL family; some baselines take graphs or distances
-            refuse_distances(stack)
+            refuse_no_kernels(stack)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         if column_choices(kernels) is not None:
