@@ -46,7 +46,7 @@ def test_a_single_kernel_has_all_the_weight(fitted, ax, texts):
     assert not ax.lines
 
 
-@pytest.mark.parametrize(("share", "text"), [(0.0, "0.0%"), (1e-6, "<0.1%"), (0.0006, "0.1%")])
+@pytest.mark.parametrize(("share", "text"), [(0.0, "0.0%"), (1e-6, "< 0.1%"), (0.0006, "0.1%")])
 def test_a_tiny_share_is_not_written_as_zero(fitted, ax, texts, share, text):
     plot_weights(fitted(kernel_shares=np.array([1 - share, share]), kernel_names=("a", "b")), ax=ax)
     assert texts(ax)[1] == text

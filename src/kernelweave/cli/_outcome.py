@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kernelweave._plural import counted, sentence
+from kernelweave._shares import percent
 from kernelweave.cli._report_content import CONTENT, Beside, PageContent
 from kernelweave.cli._results import confidence_of, frame_writer, labels_of, rows_writer, write_all
 
@@ -97,7 +98,7 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         low, high = beside.check.interval
         labels_used = counted(beside.check.n_labels, "given label")
         parts = counted(beside.check.n_splits, "part")  # fewer than asked for if a class has fewer labels
-        right = f"{beside.check.accuracy:.1%} of {labels_used} ({low:.0%} to {high:.0%}), in {parts}"
+        right = f"{percent(beside.check.accuracy, 1)} of {labels_used} ({percent(low)} to {percent(high)}), in {parts}"
         typer.echo(f"Predicted without using them: {right}")
     if beside.comparison is not None:
         other, shared = beside.comparison, int(beside.comparison.counts.sum())

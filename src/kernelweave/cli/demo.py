@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelweave._shares import percent
 from kernelweave.cli import _arguments as option
 
 if TYPE_CHECKING:
@@ -89,6 +90,6 @@ def _tell(clusters: BaseEstimator, classes: BaseEstimator, y: Array, known: Mask
     for i in np.argsort(-clusters.kernel_shares_, kind="stable"):
         share = clusters.kernel_shares_[i]
         bar = "█" * round(40 * share / clusters.kernel_shares_.max()) or "▏"
-        typer.echo(f"    {clusters.kernel_names_[i]:22} {share:6.1%} {bar}")
+        typer.echo(f"    {clusters.kernel_names_[i]:22} {percent(share, 1):>6} {bar}")
     right = np.mean(classes.transduction_[~known] == y[~known])
-    typer.echo(f"  of the {(~known).sum()} digits without a label, {right:.1%} are recognised")
+    typer.echo(f"  of the {(~known).sum()} digits without a label, {percent(right, 1)} are recognised")

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import counted
+from kernelweave._shares import percent
 
 __all__ = ["summary_html"]
 
@@ -49,7 +50,7 @@ def _bars(names: Any, shares: Any) -> str:
     rows = "".join(_bar(str(names[i]), float(shares[i]), longest) for i in order[:_KERNELS])
     rest = float(shares[order[_KERNELS:]].sum())
     more = (
-        f"<tr><td colspan=3>{counted(len(shares) - _KERNELS, 'more kernel')}: {rest:.1%}</td></tr>"
+        f"<tr><td colspan=3>{counted(len(shares) - _KERNELS, 'more kernel')}: {escape(percent(rest, 1))}</td></tr>"
         if len(shares) > _KERNELS
         else ""
     )
@@ -62,5 +63,5 @@ def _bar(name: str, share: float, longest: float) -> str:
     bar = f'<div style="background:#0072B2;height:.7em;min-width:1px;width:{width}%"></div>'
     return (
         f'<tr><th scope="row" style="text-align:left;font-weight:400;padding:0 1em 0 0">{escape(name)}</th>'
-        f'<td style="width:12em">{bar}</td><td style="text-align:right">{share:.1%}</td></tr>'
+        f'<td style="width:12em">{bar}</td><td style="text-align:right">{escape(percent(share, 1))}</td></tr>'
     )

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
 
 from kernelweave._plural import counted
+from kernelweave._shares import percent
 from kernelweave._types import Array, LabelsLike, Matrix, RandomStateLike, Vector
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.errors import InvalidInputError
@@ -83,8 +84,9 @@ class ViewImportance:
         head = f"{'view':{width}}  share   ±      ARI without  modularity without" + "  score without" * scored
         lines = [head]
         for v, name in enumerate(self.view_names):
+            share = percent(self.shares[v], 1)
             line = (
-                f"{name:{width}}  {self.shares[v]:6.1%}  {self.deviations[v]:5.1%}  {self.agreement[v]:11.3f}  "
+                f"{name:{width}}  {share:>6}  {self.deviations[v]:5.1%}  {self.agreement[v]:11.3f}  "
                 f"{self.modularity_without[v]:.3f} ({self.modularity_without[v] - self.modularity:+.3f})"
             )
             if self.score is not None and self.score_without is not None:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import counted, plural
+from kernelweave._shares import percent
 from kernelweave._types import Array, Mask, Matrix, Tables, Vector
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_whole
@@ -93,8 +94,8 @@ class SampleExplanation:
             rival, second = f"another {self.kind}", f"it does not belong to another {self.kind} at all"
         else:
             rival = self.runner_up
-            second = f"the runner-up is {rival} ({self.runner_up_membership:.0%})"
-        lines = [f"Sample {name} is in {self.kind} {self.group} ({self.membership:.0%}); {second}."]
+            second = f"the runner-up is {rival} ({percent(self.runner_up_membership)})"
+        lines = [f"Sample {name} is in {self.kind} {self.group} ({percent(self.membership)}); {second}."]
         if self.neighbor_rows:
             own = sum(row[self.kind] == self.group for row in self.neighbor_rows)
             near = counted(len(self.neighbor_rows), "nearest neighbour")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave._shares import percent
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, strip_spines, wrapped
 
@@ -50,7 +51,7 @@ def plot_view_importance(importance: ViewImportance, *, ax: Axes | None = None) 
         ax.plot(drawn, np.full(len(drawn), row), linestyle="", marker="|", markersize=11, color=INK, alpha=0.6)
     ends = np.maximum(shares, resampled.max(axis=0)) if len(resampled) else shares
     for row, end in zip(rows, ends, strict=True):
-        text = f"{shares[row]:.1%}, ARI {importance.agreement[row]:.2f} without"
+        text = f"{percent(shares[row], 1)}, ARI {importance.agreement[row]:.2f} without"
         if importance.score is not None and importance.score_without is not None:
             text += f", score {importance.score_without[row] - importance.score:+.2f}"
         ax.annotate(

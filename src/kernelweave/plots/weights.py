@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kernelweave._shares import percent
 from kernelweave.plots._fitted import kernel_views, learned
 from kernelweave.plots._style import COLOURS, GREY, INK, counted, headline, new_axes, plain, strip_spines, wrapped
 
@@ -56,7 +57,7 @@ def plot_weights(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     if len(shares) > 1:
         ax.axvline(1 / len(shares), color=GREY, linewidth=1, linestyle=":", zorder=0)
     bars = ax.barh(rows, shares, height=0.7, color=[COLOURS[v % len(COLOURS)] for v in view])
-    values = ax.bar_label(bars, [_percent(share) for share in shares], padding=4, fontsize=9, color=INK)
+    values = ax.bar_label(bars, [percent(share, 1) for share in shares], padding=4, fontsize=9, color=INK)
     for value in values:  # the dotted line must not cross the figures
         value.set_bbox({"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1})
     ax.set_yticks(rows, texts, fontsize=9)
@@ -68,11 +69,7 @@ def plot_weights(model: BaseEstimator, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of the weight", fontsize=9)
     strip_spines(ax, ("top", "right", "left"))
-    equal = f" (dotted: equal shares, {_percent(1 / len(shares))})" if len(shares) > 1 else ""
+    equal = f" (dotted: equal shares, {percent(1 / len(shares), 1)})" if len(shares) > 1 else ""
     of_views = f" of {counted(len(views), 'view')}, one colour per view" if len(views) > 1 else ""
     headline(ax, "Kernel weights", counted(len(shares), "kernel") + of_views + equal, texts)
     return ax
-
-
-def _percent(share: float) -> str:
-    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"

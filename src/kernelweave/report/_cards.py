@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import plural, sentence
+from kernelweave._shares import percent
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Explanation
 from kernelweave.plots._style import counted
@@ -81,7 +82,7 @@ def _told(row: dict[str, Any]) -> Telling:
     name = f"{row['view']}: {name}" if row["view"] else name
     direction = str(row["direction"])
     if row["type"] == "category":
-        here, there = f"{row['share_in']:.0%}", f"{row['share_out']:.0%}"
+        here, there = percent(row["share_in"]), percent(row["share_out"])
         name = f"{name} = {row['category']}"
     else:
         show = shown_date if row["type"] == "date" else shown_number
@@ -132,7 +133,7 @@ def doubts(model: BaseEstimator, facts: Facts, cards: Sequence[Card], explanatio
     found = _number_doubts(model, facts)
     if facts.confidence is not None:
         unsure = int((facts.confidence < _UNSURE).sum())
-        share = f" ({unsure / facts.n:.0%})" if unsure >= 0.005 * facts.n > 0 else ""
+        share = f" ({percent(unsure / facts.n)})" if unsure >= 0.005 * facts.n > 0 else ""
         have = "has" if unsure == 1 else "have"
         found.append(f"{unsure:,} of {counted(facts.n, 'sample')}{share} {have} a confidence below {_UNSURE:g}.")
     if facts.undecided is not None:

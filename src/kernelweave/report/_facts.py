@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from kernelweave._shares import percent
 from kernelweave._types import Array, Graph, Mask
 from kernelweave.errors import InvalidInputError
 from kernelweave.plots._fitted import groups
@@ -152,7 +153,7 @@ def _group(name: str, members: Mask, confidence: npt.NDArray[np.float64] | None,
     most = None
     if truth is not None:
         classes, counts = np.unique(truth[members].astype(str), return_counts=True)
-        most = f"{classes[counts.argmax()]} ({counts.max() / members.sum():.0%})"
+        most = f"{classes[counts.argmax()]} ({percent(counts.max() / members.sum())})"
     return Group(name, int(members.sum()), float(members.mean()), median, most)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import plural
+from kernelweave._shares import percent
 from kernelweave.plots._fitted import fits
 from kernelweave.plots._style import counted
 from kernelweave.report._curves import convergence_picture, evidence_picture, spectrum_picture
@@ -52,8 +53,8 @@ def _graph(model: BaseEstimator, facts: Facts) -> Figure | None:
     if facts.within is None:
         return None
     alt = (
-        f"Image of the graph of {counted(facts.n, 'sample')} sorted by {facts.kind}: {facts.within:.0%} of the weight "
-        f"of its edges joins samples of the same {facts.kind}."
+        f"Image of the graph of {counted(facts.n, 'sample')} sorted by {facts.kind}: {percent(facts.within)} of the "
+        f"weight of its edges joins samples of the same {facts.kind}."
     )
     reading = (
         f"Dark squares on the diagonal are well separated {plural(facts.kind)}; dark spots elsewhere are edges between "

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from kernelweave import __version__
 from kernelweave._plural import sentence
+from kernelweave._shares import percent
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 from kernelweave.plots._style import counted
 from kernelweave.report._bars import kernel_shares, view_shares
@@ -35,12 +36,14 @@ def story(model: BaseEstimator, facts: Facts) -> list[str]:
     if (solver := getattr(model, "solver_", None)) is not None:
         sentences.append(f"The solver was {solver.name!r} ({solver.reason}).")
     if len(views) > 1:
-        sentences.append(f"The view with the largest weight is {views[0].name}, with {views[0].share:.1%}.")
+        sentences.append(f"The view with the largest weight is {views[0].name}, with {percent(views[0].share, 1)}.")
     if len(kernels) > 1:
-        sentences.append(f"The kernel with the largest weight is {kernels[0].name}, with {kernels[0].share:.1%}.")
+        sentences.append(
+            f"The kernel with the largest weight is {kernels[0].name}, with {percent(kernels[0].share, 1)}."
+        )
     if facts.within is not None:
         same = f"joins samples of the same {facts.kind}"
-        sentences.append(f"In the learned graph, {facts.within:.0%} of the weight of the edges {same}.")
+        sentences.append(f"In the learned graph, {percent(facts.within)} of the weight of the edges {same}.")
     sentences.append(_found(facts))
     if (evidence := getattr(model, "cluster_evidence_", None)) is not None:
         sentences.append(f"The number was chosen. {sentence(evidence.words)}")
@@ -111,7 +114,7 @@ def agreement(facts: Facts) -> list[tuple[str, str]]:
         if not asked.any():
             return []
         which = "all samples" if facts.labelled is None else f"the {counted(int(asked.sum()), 'unlabelled sample')}"
-        return [(f"Correct among {which}", f"{np.mean(found[asked] == truth[asked]):.1%}")]
+        return [(f"Correct among {which}", percent(float(np.mean(found[asked] == truth[asked])), 1))]
     return [
         ("Accuracy", f"{clustering_accuracy(truth, found):.3f}"),
         ("Normalised mutual information", f"{normalized_mutual_information(truth, found):.3f}"),

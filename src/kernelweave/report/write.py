@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from kernelweave._plural import plural
+from kernelweave._shares import percent
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck, explain_clusters
@@ -203,6 +204,7 @@ def _of_samples(
         "data": _embedded(data),
         "asset": _asset,
         "counted": counted,
+        "percent": percent,
         "plural": plural,
         "shown_p": shown_p,
         "not_compared": not_compared,

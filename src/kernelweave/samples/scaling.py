@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from kernelweave._shares import percent
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
@@ -350,7 +351,9 @@ def scaling_words(versions: Sequence[Version]) -> list[str]:
     if not versions:  # of models that do not scale
         return []
     if len(versions) > 1:
-        each = " and ".join(f"{_methods_in_words(version)} ({version.share:.0%} of the weight)" for version in versions)
+        each = " and ".join(
+            f"{_methods_in_words(version)} ({percent(version.share)} of the weight)" for version in versions
+        )
         return [f"The samples were compared in {len(versions)} versions: {each}."]
     scalings = versions[0].scalings
     return [
