@@ -391,3 +391,18 @@ def test_a_unit_is_shown_unless_the_name_says_it(name, unit, said, clusterer, bl
 def test_a_page_without_features_does_not_speak_of_them(blobs):
     one = WeaveClustering(1, random_state=0).fit(blobs[0])
     assert "The features below" not in model_report(one, X=blobs[0])
+
+
+def test_a_single_cluster_has_no_confidence_on_the_page(blobs):
+    page = model_report(WeaveClustering(1, random_state=0).fit(blobs[0]), X=blobs[0])
+    assert "median confidence" not in page
+    assert "certain</caption>" not in page
+    assert "confidence below" not in page
+
+
+def test_samples_that_are_all_as_certain_are_not_listed_by_certainty(clusterer, blobs):
+    model = copy.copy(clusterer)
+    model.confidence_ = np.full(len(clusterer.labels_), 0.9)
+    assert "certain</caption>" not in model_report(model)
+    model.confidence_ = np.r_[0.8, model.confidence_[1:]]
+    assert "Least certain</caption>" in model_report(model)

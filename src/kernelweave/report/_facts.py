@@ -73,6 +73,8 @@ def read_facts(
     truth = None if y is None else _one_each(y, n, "y", samples)
     known = None if labelled is None else _one_each(labelled, n, "labelled", samples).astype(bool)
     confidence = _confidence(model, n)
+    if kind == "cluster" and len(names) == 1 and confidence is not None and (confidence == 1).all():
+        confidence = None  # it says nothing, since there is no other cluster
     return Facts(
         kind=kind,
         names=tuple(map(str, names)),

@@ -304,8 +304,8 @@ def _embedded(data: Mapping[str, object]) -> str:
 
 
 def _extremes(facts: Facts) -> dict[str, list[int]] | None:
-    """Return the least and the most certain samples."""
-    if facts.confidence is None or facts.n < 2:
+    """Return the least and the most certain samples; None if all look equally certain."""
+    if facts.confidence is None or f"{facts.confidence.min():.3f}" == f"{facts.confidence.max():.3f}":
         return None
     order = np.argsort(facts.confidence, kind="stable")
     count = min(_EXTREMES, facts.n // 2)
