@@ -391,29 +391,3 @@ def test_a_unit_is_shown_unless_the_name_says_it(name, unit, said, clusterer, bl
 def test_a_page_without_features_does_not_speak_of_them(blobs):
     one = WeaveClustering(1, random_state=0).fit(blobs[0])
     assert "The features below" not in model_report(one, X=blobs[0])
-
-
-def test_every_section_has_a_link(blobs):
-    X = pd.DataFrame(blobs[0], index=[f"s{i}" for i in range(90)]).rename(columns=str)
-    views = {"a": X, "b": X.drop(index="s3")}
-    model = WeaveClustering(3, random_state=0).fit(views)
-    page = Page(model_report(model, X=views))
-    sections = [attrs["id"] for attrs in page.all("section") if "id" in attrs]
-    links = [attrs["href"][1:] for attrs in page.all("a") if attrs.get("href", "").startswith("#")]
-    assert {"features", "gaps"} <= set(sections)
-    assert [link for link in links if link in sections] == sections
-
-
-def test_a_single_cluster_has_no_confidence_on_the_page(blobs):
-    page = model_report(WeaveClustering(1, random_state=0).fit(blobs[0]), X=blobs[0])
-    assert "median confidence" not in page
-    assert "certain</caption>" not in page
-    assert "confidence below" not in page
-
-
-def test_samples_that_are_all_as_certain_are_not_listed_by_certainty(clusterer, blobs):
-    model = copy.copy(clusterer)
-    model.confidence_ = np.full(len(clusterer.labels_), 0.9)
-    assert "certain</caption>" not in model_report(model)
-    model.confidence_ = np.r_[0.8, model.confidence_[1:]]
-    assert "Least certain</caption>" in model_report(model)

@@ -1,5 +1,7 @@
 """What the report says of models with one view or several, one group or several, and any solver."""
 
+import copy
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -229,3 +231,28 @@ def test_thousands_are_separated_in_numbers_of_five_digits_but_not_in_years(valu
 
 def test_a_reason_becomes_a_sentence_of_its_own():
     assert sentence("no structure was found: few samples") == "No structure was found: few samples."
+
+
+def test_a_single_cluster_has_no_confidence_on_the_page(blobs):
+    page = model_report(WeaveClustering(1, random_state=0).fit(blobs[0]), X=blobs[0])
+    assert "median confidence" not in page
+    assert "certain</caption>" not in page
+    assert "confidence below" not in page
+
+
+def test_samples_that_are_all_as_certain_are_not_listed_by_certainty(clusterer, blobs):
+    model = copy.copy(clusterer)
+    model.confidence_ = np.full(len(clusterer.labels_), 0.9)
+    assert "certain</caption>" not in model_report(model)
+    model.confidence_ = np.r_[0.8, model.confidence_[1:]]
+    assert "Least certain</caption>" in model_report(model)
+
+
+def test_every_section_has_a_link(blobs):
+    X = pd.DataFrame(blobs[0], index=[f"s{i}" for i in range(90)]).rename(columns=str)
+    views = {"a": X, "b": X.drop(index="s3")}
+    model = WeaveClustering(3, random_state=0).fit(views)
+    page = model_report(model, X=views)
+    sections, links = (re.findall(pattern, page) for pattern in (r'<section id="(\w+)"', r'<a href="#(\w+)"'))
+    assert {"features", "gaps"} <= set(sections)
+    assert [link for link in links if link in sections] == sections
