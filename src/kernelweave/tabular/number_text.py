@@ -44,6 +44,12 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SIGN = r"+\-−–‒‐‑－"  # dashes that stand for a minus before a number, as text programs write it
 _NUMBER = rf"[{_SIGN}]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
 _PARENTHESES = re.compile(rf"\(\s*([$€£¥]?\s*\d[\d.,{_SPACES}]*)\s*\)")
+_TEN = r"(\d)\s*[x×*·]\s*10\s*(?:\^|\*\*)\s*\(?"
+_POWERS = (
+    (re.compile(rf"{_TEN}[-−](\d{{1,3}})\)?$"), r"\1e-\2"),  # 5.06x10^-5
+    (re.compile(rf"{_TEN}\+?(\d{{1,3}})\)?$"), r"\1e\2"),  # 5.06*10**5
+    (re.compile(r"^(\s*[+-]?\d*[.,]\d*)[dD]([+-]\d{1,3})$"), r"\1e\2"),  # 1.5D-05; a code such as 12D03 is none
+)
 _LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
 _CELL = re.compile(
     rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[{_SIGN}]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
@@ -121,18 +127,21 @@ def has_word(column: pd.Series[str]) -> bool:
 
 def may_be_number(text: str) -> bool:
     """Return whether a text is a number in some style, with or without a unit or parentheses."""
-    return is_number(text) or bool(_CELL.fullmatch(_without_parentheses(text)))
+    return is_number(text) or bool(_CELL.fullmatch(_tidied(text)))
 
 
-def _without_parentheses(text: str) -> str:
-    """Return a number without the parentheses that accountants write for a minus, and any other text as it is."""
-    inner = _PARENTHESES.fullmatch(text.strip())
-    return text.strip() if inner is None else inner.group(1)
+def _tidied(text: str) -> str:
+    """Return a number with the exponent that programs write, without the parentheses that accountants write."""
+    text = text.strip()
+    for power, exponent in _POWERS:
+        text = power.sub(exponent, text)
+    inner = _PARENTHESES.fullmatch(text)
+    return text if inner is None else inner.group(1)
 
 
 def number_in(text: str) -> str | None:
     """Return the number in a cell without its sign and unit; None for other texts and for unknown units."""
-    cell = _CELL.fullmatch(_without_parentheses(text))
+    cell = _CELL.fullmatch(_tidied(text))
     if cell is None or (cell["unit"] and not _UNIT.fullmatch(cell["unit"])):
         return None
     return re.sub(f"^[{_SIGN}]+", "", cell["number"])
@@ -169,6 +178,10 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
 
     name = str(column.name)
     texts = column.dropna().astype(str).str.strip()
+    given = texts
+    for power, exponent in _POWERS:
+        texts = texts.str.replace(power, exponent, regex=True)
+    powers = texts != given
     texts, negative = _with_minus(texts)
     blank = texts.str.lower().isin(_BLANKS)
     cells = texts[~blank].str.extract(_CELL.pattern.join(("^(?:", ")$")), expand=True)
@@ -198,6 +211,10 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     if kinds[0]:
         told = f"read as numbers in {kinds[0]} ({shown(texts[~blank].iloc[0])} is {values.iloc[0]:g})"
         notes.append(CellNote(f"column {name!r} is {told}", name, 0, told, ("unit", kinds[0])))
+    if powers.any():
+        what = "read as numbers with a power of ten"
+        first = f"({shown(given[powers].iloc[0])} is {values[powers.idxmax()]:g})"
+        notes.append(CellNote(f"column {name!r} is {what} {first}", name, 0, f"{what} {first}", "power"))
     values = plain.astype("float64")  # those of `to_numeric` may differ in the last digit
     if len(signs):
         values, note = _limited(values, signs, texts, limits)
