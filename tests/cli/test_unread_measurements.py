@@ -13,7 +13,7 @@ VALUES = (np.random.default_rng(0).integers(100, 999, N) / 100).tolist()
 def read(folder, texts, *, first=False, name="x", suffix=".csv"):
     """Write a column beside one of numbers, and return the table."""
     column = pd.Series(list(texts), dtype=object)
-    columns = {name: column, "other": VALUES} if first else {"other": VALUES, name: column}
+    columns = {name: column, "other": VALUES} if first else {"other": VALUES, name: column, "more": VALUES}
     frame, path = pd.DataFrame(columns), folder / f"data{suffix}"
     frame.to_excel(path, index=False) if suffix == ".xlsx" else frame.to_csv(path, index=False)
     return read_table(path)
@@ -41,3 +41,82 @@ def test_powers_of_ten_may_stand_beside_other_numbers_and_have_a_decimal_comma(t
 def test_codes_that_look_like_powers_of_ten_stay_texts(tmp_path, form):
     texts = [form.format(i + 1, i % 7) for i in range(N)]
     assert not any("power of ten" in note for note in read(tmp_path, texts).notes)
+
+
+def hints(table):
+    return " ".join(note for note in table.notes if "not read as" in note)
+
+
+WRITTEN = {  # how a number is written, and what the hint calls it
+    "{v:.1f} ± 0.3": "numbers with an uncertainty",
+    "{v:.1f}+/-0.3": "numbers with an uncertainty",
+    "{v:.1f}(0.3)": "numbers with others in parentheses",
+    "{v:.1f} [{v:.1f}-{v:.1f}]": "numbers with others in parentheses",
+    "{k:02}/12/98": "dates",
+    "{k}.12.2020 10:15": "dates",
+    "{k:02}-12-2020": "dates",
+    "Dec {k}, 2020": "dates",
+    "8:{k:02}": "times or ratios",
+    "{k}:30 PM": "times or ratios",
+    "1:{k}0": "times or ratios",
+    "{k}0-{k}9": "ranges",
+    "1{k}/8{k}": "pairs of numbers",
+    "{v:.2f}*": "numbers with a sign behind them",
+    "{v:.2f} furlongs": "numbers with a unit",
+}
+
+
+@pytest.mark.parametrize(("form", "kind"), WRITTEN.items(), ids=WRITTEN)
+def test_measurements_that_stay_texts_get_a_hint_with_an_example(tmp_path, form, kind):
+    texts = [form.format(v=v, k=i % 28 + 1) for i, v in enumerate(VALUES)]
+    said = hints(read(tmp_path, texts))
+    assert f"column 'x' seems to hold {kind} ({texts[0]!r}), which are not read as" in said
+    assert 'or leave it out with --drop "x"' in said
+    assert not hints(read_table(tmp_path / "data.csv", drop=["x"]))
+
+
+def test_times_of_survival_some_of_which_have_a_plus_get_a_hint(run, tmp_path):
+    texts = [f"{i * 7 % 61}{'' if i % 3 else '+'}" for i in range(N)]
+    assert "column 'x' seems to hold numbers with a sign behind them ('0+')" in hints(read(tmp_path, texts))
+    _, _, said = run("cluster", tmp_path / "data.csv", "-k", "2", "--out", tmp_path / "out")
+    assert "'x': it seems to hold numbers with a sign behind them ('0+'), which are not read" in said
+    assert "so it names the samples" not in said
+
+
+def test_a_workbook_that_mixes_dates_with_texts_of_dates_gets_a_hint(tmp_path):
+    days = pd.date_range("2020-01-01", periods=N).to_pydatetime().tolist()
+    said = hints(
+        read(tmp_path, [f"{d.day}.{d.month}.2020" if i % 2 else d for i, d in enumerate(days)], suffix=".xlsx")
+    )
+    assert "column 'x' seems to hold dates ('2020-01-01 00:00:00')" in said
+    assert "Write all of them as 2020-12-31" in said
+
+
+def test_a_word_among_dates_is_named(tmp_path):
+    said = hints(read(tmp_path, [f"2020-03-{i % 28 + 1:02}" if i else "pending" for i in range(N)]))
+    assert "seems to hold dates ('2020-03-02', beside 'pending'), which are not read as dates" in said
+
+
+def test_names_of_samples_that_look_like_ranges_are_told_how_to_be_ids(run, tmp_path):
+    texts = [f"{i + 1}-{i + 50}" for i in range(N)]
+    assert 'If it names the samples, pass --id "x"' in hints(read(tmp_path, texts, first=True))
+    assert not hints(read_table(tmp_path / "data.csv", id="x"))
+
+
+def test_several_columns_of_one_kind_are_one_hint(tmp_path):
+    frame = pd.DataFrame({name: [f"{v} ± 1" for v in VALUES] for name in "abcd"}).assign(other=VALUES)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    said = hints(read_table(tmp_path / "data.csv"))
+    assert "columns 'a', 'b', 'c' and 1 more seem to hold numbers with an uncertainty" in said
+    assert 'or leave them out with --drop "a" --drop "b" --drop "c" ...' in said
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["{i}-A", "A{i}", "{w}+", "{i}R", "1.{i}.2", "{i}-0{w}", "{i} Main Street", "10.0.0.{i}", "{w}", "{i}-{w}", "v{i}",
+     "{w} rooms", "{i}p{i}.1", "note {i}", "{i}_{w}"],
+)  # fmt: skip
+def test_codes_grades_and_names_get_no_hint_that_they_are_measurements(tmp_path, form):
+    roads = ["Main Street", "High Road", "Lane"]
+    texts = [form.format(i=i + 10, w=i % 3 + 1).replace("Main Street", roads[i % 3]) for i in range(N)]
+    assert not hints(read(tmp_path, texts))

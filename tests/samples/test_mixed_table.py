@@ -1,5 +1,7 @@
 """A mixed table is read as numbers and categories, and new tables are read alike."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -206,3 +208,33 @@ def test_numbers_in_place_of_dates_and_durations_are_refused(cells, kind):
         table.read(frame.assign(when=frame["when"].astype("int64")), "X")
     missing = table.read(frame.assign(when=np.nan), "X")["numbers"].values
     assert_array_equal(missing[:, 0], np.full(4, missing[0, 0]))
+
+
+WORDY = {
+    "numbers that differ": ([i + 0.5 for i in range(24)], "'x': 18 of its 24 texts are numbers, but '<LOD' is not"),
+    "numbers that repeat": (
+        [i % 24 + 0.5 for i in range(96)],
+        "'x': 18 of its 19 texts are numbers, but '<LOD' is not",
+    ),
+    "uncertainties": (
+        [f"{i}.5 ± 0.2" for i in range(24)],
+        "it seems to hold numbers with an uncertainty ('1.5 ± 0.2')",
+    ),
+    "ranges that repeat": ([f"{i}0-{i}9" for i in range(1, 7)] * 8, "'x': it seems to hold ranges ('10-19')"),
+}
+
+
+@pytest.mark.parametrize("case", WORDY)
+def test_the_warning_names_columns_of_measurements_that_are_not_read_as_numbers(case):
+    cells, told = WORDY[case]
+    texts = ["<LOD" if i % 4 == 0 else cell for i, cell in enumerate(cells)]
+    table = pd.DataFrame({"a": np.arange(len(texts)) ** 0.5, "x": texts, "g": ["u", "v"] * (len(texts) // 2)})
+    with pytest.warns(ColumnsWarning, match=re.escape(told)):
+        fit_mixed(table, "X")
+
+
+def test_categories_with_few_numbers_in_them_are_not_doubted():
+    codes = pd.DataFrame({"a": np.arange(48) ** 0.5, "arm": ["1", "2", "3", "X"] * 12, "g": ["5A", "5B", "6A"] * 16})
+    with pytest.warns(ColumnsWarning, match="mixed table") as said:
+        fit_mixed(codes, "X")
+    assert "measurements" not in str(said[0].message)

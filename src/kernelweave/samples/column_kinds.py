@@ -15,11 +15,13 @@ import numpy as np
 
 from kernelweave._types import Vector
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.unread_texts import told_texts
 
 __all__ = [
     "CATEGORICAL",
     "CHOSEN",
     "KINDS",
+    "REPEATED",
     "Cells",
     "Column",
     "Kind",
@@ -37,6 +39,7 @@ Cells: TypeAlias = Vector | list[str | None]  # numbers with NaN, or texts with 
 
 KINDS: tuple[str, ...] = ("number", "boolean", "category", "ordered", "date", "duration", "left out")
 CHOSEN = "it was chosen"  # the reason for a kind that the user gave
+REPEATED = "its texts repeat"  # the reason for categories that no type tells
 CATEGORICAL: tuple[str, ...] = ("boolean", "category")  # compared by match; all other kinds become numbers
 
 _FEW = 10  # texts that differ; a column with no more of them holds categories, unless all differ
@@ -185,11 +188,13 @@ def _tell_values(name: str, values: list[Any]) -> tuple[Kind, str]:
 
 def _tell_texts(known: list[str]) -> tuple[Kind, str]:
     distinct = len(set(known))
+    if distinct > max(_FEW, len(known) / 2) and (told := told_texts(known)) is not None:
+        return "left out", told
     if distinct == len(known) and distinct > 1:
         return "left out", "every text in it is different, so it names the samples"
     if distinct > max(_FEW, len(known) / 2):
         return "left out", f"it is free text: {distinct} of its {len(known)} texts differ"
-    return "category", f"its texts repeat: {distinct} differ"
+    return "category", f"{REPEATED}: {distinct} differ"
 
 
 def _row_counter(name: str, values: Vector) -> str | None:

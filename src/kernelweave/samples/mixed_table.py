@@ -17,6 +17,7 @@ from kernelweave._types import Mask, Matrix, Vector
 from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.samples.column_kinds import (
     CATEGORICAL,
+    REPEATED,
     Cells,
     Column,
     KindLike,
@@ -26,6 +27,7 @@ from kernelweave.samples.column_kinds import (
     values_of,
 )
 from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain
+from kernelweave.samples.unread_texts import told_texts
 
 __all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed", "is_mixed"]
 
@@ -210,6 +212,13 @@ def _say(table: MixedTable, view: str, kinds: Mapping[str, KindLike], *, told: b
         count = f"{counted(len(left), 'column')} of {view!r} {'is' if len(left) == 1 else 'are'}"
         said.append(f"{count} left out ({shown}).")
         advice.append("kernels=Mixed(kinds={...}) chooses the kind of a column.")
+    doubted = [
+        f"{column.name!r}: {doubt}"
+        for column in table.columns
+        if column.kind == "category" and column.reason.startswith(REPEATED) and (doubt := told_texts(column.categories))
+    ]
+    if doubted:
+        advice.append(f"Some categories may be measurements ({'; '.join(doubted)}).")
     if said:
         advice.append("model.readings_ tells how every column was read.")
         warnings.warn(ColumnsWarning(" ".join(said), " ".join(advice)), stacklevel=3)

@@ -31,6 +31,7 @@ from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout
 from kernelweave.tabular.text_source import TextSource, text_source
 from kernelweave.tabular.units import named_units
+from kernelweave.tabular.unread_hints import unread_hints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,7 @@ def hinted(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
     hints += number_hints(table.frame, options.kept, named=table.ids is not None)
     hints += date_hints(table.frame, options.kept) + case_hints(table.frame, options.kept)
     hints += word_hints(table.frame, options.kept)
+    hints += unread_hints(table.frame, options.kept, named=table.ids is not None)
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
 
 
