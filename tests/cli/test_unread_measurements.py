@@ -120,3 +120,12 @@ def test_codes_grades_and_names_get_no_hint_that_they_are_measurements(tmp_path,
     roads = ["Main Street", "High Road", "Lane"]
     texts = [form.format(i=i + 10, w=i % 3 + 1).replace("Main Street", roads[i % 3]) for i in range(N)]
     assert not hints(read(tmp_path, texts))
+
+
+@pytest.mark.parametrize("last", ["{v:.1f} (0.3)", "{v:.1f} 3.5"])
+def test_blanks_in_a_column_of_measurements_do_not_separate_columns(tmp_path, last):
+    rows = "".join(f"{v},{v}1,{last.format(v=v)}\n" for v in VALUES)
+    (tmp_path / "data.csv").write_text(f"a,b,x\n{rows}")
+    table = read_table(tmp_path / "data.csv")
+    assert list(table.frame) == ["a", "b", "x"]
+    assert table.ids is None

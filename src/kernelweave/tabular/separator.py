@@ -45,8 +45,10 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
 def find_separator(source: TextSource, lines: Sequence[str]) -> str:
     """Return the separator that cuts lines into rows of the same length, and leaves no other one in their entries."""
     found = {sep: score for sep in (*",;\t|", " ") if (score := _score(lines, sep)) is not None}
-    if " " in found and len(found) > 1 and not (found[" "][1] == 1 > max(v[1] for k, v in found.items() if k != " ")):
-        del found[" "]  # words may have spaces between them
+    if " " in found and len(found) > 1:
+        best_other = max(share for sep, (_, share) in found.items() if sep != " ")
+        if not (found[" "][1] == 1 > best_other and _all_read(lines[1:], " ")):
+            del found[" "]  # words, and numbers such as 5.5 (0.3), may have spaces between them
     if not found:
         return expected_separator(source)
     best: str
@@ -57,6 +59,11 @@ def find_separator(source: TextSource, lines: Sequence[str]) -> str:
         text = f"its columns may be separated by {separator_word(best)} or by {separator_word(unclear[0])}."
         raise TableError(str(source.path), [Problem(text, ways, choice=True)])
     return best
+
+
+def _all_read(lines: Sequence[str], sep: str) -> bool:
+    """Return whether all entries are numbers in some style, not several that commas separate, such as 1.5,2.5."""
+    return all(_is_read(cell) for row in split_rows(lines, sep) for cell in row if cell)
 
 
 def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
