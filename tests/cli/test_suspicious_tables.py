@@ -166,6 +166,30 @@ def test_measurements_and_other_names_get_no_note_about_classes(run, table):
     assert "known classes" not in err
 
 
+@pytest.mark.parametrize("name", ["batch", "Plate", "run_id", "Site", "centre", "SeqRun", "flow cell", "instrument"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_feature_that_is_called_like_a_batch_gets_a_note(run, table, name, numbers):
+    kind = table["kind"].factorize()[0] if numbers else table["kind"]
+    table.drop(columns="kind").assign(**{name: kind}).to_csv("data.csv", index=False)
+    code, _, err = run("cluster", "data.csv", "-k", 3)
+    assert code == 0, err
+    assert f"The name of column {name!r} suggests batches" in err
+    for option in ("--drop", "--metadata-columns"):
+        assert f'{option} "{name}"' in err
+        code, _, said = run("cluster", "data.csv", "-k", 3, option, name, "--force")
+        assert code == 0, said
+        assert "suggests batches" not in said
+
+
+@pytest.mark.parametrize("name", ["run", "center", "chip", "runtime", "primary_site", "platelets"])
+def test_measurements_and_other_names_get_no_note_about_batches(run, table, name):
+    measured = name in ("run", "center", "chip")
+    table.rename(columns={"a" if measured else "kind": name}).to_csv("data.csv", index=False)
+    code, _, err = run("cluster", "data.csv", "-k", 3)
+    assert code == 0, err
+    assert "suggests batches" not in err
+
+
 def test_rows_that_are_only_named_like_totals_stay(tmp_path):
     names = ["Direct bilirubin", "Indirect bilirubin", "Total bilirubin", "Albumin", "Globulin", "Total protein", "Na"]
     rows = np.random.default_rng(0).uniform(1, 9, size=(7, 6)).round(2)

@@ -25,6 +25,12 @@ __all__ = ["cluster"]
 _CLASSES = re.compile(
     r"(true|known)?[ _.\-]?(class(es)?|cls|labels?|target|species|diagnosis|clusters?)", re.IGNORECASE
 )
+_BATCHES = re.compile(
+    r"((sample|library|lib|seq|sequencing|assay|study|hospital|lab|laboratory|processing|extraction)[ _.\-]?)?"
+    r"(batch(es)?|plate|run|lane|site|cent(er|re)|operator|technician|instrument|sequencer|scanner|machine|chip|slide"
+    r"|flow[ _.\-]?cell)([ _.\-]?(ids?|no\.?|nr|num|number|name|code))?",
+    re.IGNORECASE,
+)
 
 
 @with_groups
@@ -62,6 +68,7 @@ def cluster(
         inputs, beside = read_samples(model, options, files, view, read_options)
         others = [] if compare is None else other_labels(inputs.ids, compare, read_options)
         _say_classes(inputs.X)
+        _say_batches(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
         model.file_reading_ = reading_of(read_options, paths, inputs)
@@ -112,6 +119,21 @@ def _say_classes(X: Frames) -> None:
                 msg = (
                     f"The name of column {name!r} suggests known classes. It is a feature, so the clusters depend on "
                     f'it. To compare it with the clusters instead, pass --metadata-columns "{name}".'
+                )
+                warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _say_batches(X: Frames) -> None:
+    """Issue a warning for every feature whose name suggests batches, and whose values repeat and are no fractions."""
+    for frame in X.values() if isinstance(X, dict) else [X]:
+        for name in filter(_BATCHES.fullmatch, map(str, frame)):
+            column = frame[name].dropna()
+            whole = column.dtype.kind not in "fc" or not (column % 1).any()
+            if whole and 2 <= column.nunique() <= len(frame) / 2:
+                msg = (
+                    f"The name of column {name!r} suggests batches: where, when or how samples were measured. It is a "
+                    f'feature, so the clusters may follow it. To leave it out, pass --drop "{name}"; to compare it '
+                    f'with the clusters instead, pass --metadata-columns "{name}".'
                 )
                 warnings.warn(msg, UserWarning, stacklevel=2)
 
