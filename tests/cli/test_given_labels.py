@@ -8,6 +8,7 @@ import pytest
 
 import kernelweave
 from kernelweave.cli._given_labels import label_texts
+from kernelweave.tabular import read_table
 
 
 @pytest.fixture
@@ -215,3 +216,30 @@ def test_a_minus_one_beside_empty_labels_gets_a_note(run, by_chance):
     by_chance["grp"] = np.tile(["-1", "0", "1", "-1"], 15)
     by_chance.to_csv("data.csv", index=False)
     assert "which is taken" not in run("classify", "data.csv", "--labels", "grp", "--folds", 0, "--out", "again")[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["1.0", "", "2.0", "-1.0", "10"], ["1", None, "2", "-1", "10"]),
+        (["01.0", "2,00", "", "3", "4"], ["01", "2", None, "3", "4"]),
+        (["1.0", "1.1", "", "2.0", "2.1"], ["1.0", "1.1", None, "2.0", "2.1"]),
+        (["1.0", "beta", "", "2.0", "2.0"], ["1.0", "beta", None, "2.0", "2.0"]),
+        (["1.0.0", "1.0", "", "2.0", "10"], ["1.0.0", "1.0", None, "2.0", "10"]),
+    ],
+)
+def test_labels_that_are_all_whole_numbers_have_no_fraction(tmp_path, given, read):
+    rows = "".join(f'{i / 7};{i * i / 3};"{label}"\n' for i, label in enumerate(given))
+    (tmp_path / "data.csv").write_text(f"a;b;kind\n{rows}")
+    labels = read_table(tmp_path / "data.csv", labels="kind").frame["kind"]
+    assert [None if label != label else label for label in labels] == read
+
+
+def test_classes_that_are_whole_numbers_with_gaps_are_shown_as_whole_numbers(run, refused, by_chance):
+    by_chance["grp"] = (by_chance["grp"] == "x").astype(float).where(by_chance.index % 2 == 0)
+    by_chance.to_csv("data.csv", index=False)
+    code, _, err = run("classify", "data.csv", "--labels", "grp", "--out", "found")
+    assert code == 0, err
+    assert set(pd.read_csv("found/labels.csv", dtype=str)["label"]) == {"0", "1"}
+    by_chance.assign(copy=by_chance["grp"].fillna(0).astype(int)).to_csv("data.csv", index=False)
+    assert "column 'copy' equals the given labels" in refused("classify", "data.csv", "--labels", "grp")

@@ -18,7 +18,7 @@ from kernelweave.tabular.category_hints import case_hints, code_notes, word_hint
 from kernelweave.tabular.cell_notes import CellNote, told_notes
 from kernelweave.tabular.date_text import date_hints, dates_of
 from kernelweave.tabular.long_table import Widened, widened
-from kernelweave.tabular.missing_codes import code_hints, without_codes, without_words
+from kernelweave.tabular.missing_codes import code_hints, whole_labels, without_codes, without_words
 from kernelweave.tabular.number_style import file_style, told_style
 from kernelweave.tabular.number_text import Style, has_word, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
@@ -317,6 +317,7 @@ def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: 
     kept = options.named | ids
     frame, coded = without_codes(frame, options.missing, ids)
     frame, unlabelled = without_words(frame, options.labels)
+    frame = whole_labels(frame, options.labels)
     frame, emptied = _without_empty(frame, options.kept | {found})
     notes = [*coded, *unlabelled, *emptied]
     problems: list[Problem] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,9 @@ from kernelweave.tabular.problems import shown, shown_names
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["code_hints", "codes_of", "without_codes", "without_words"]
+__all__ = ["code_hints", "codes_of", "whole_labels", "without_codes", "without_words"]
 
+_WHOLE = re.compile(r"[+-]?\d+([.,]0+)?")
 _USUAL = frozenset(sign * int(digit * width) for digit in "789" for width in range(1, 6) for sign in (1, -1))
 _USUAL_TIMES, _TIMES = 2, 3  # how often a code must occur, and any other number
 _FAR = 10  # ranges of the other values that a number must be away to be taken for a code
@@ -63,6 +65,14 @@ def without_words(frame: pd.DataFrame, labels: str | None) -> tuple[pd.DataFrame
     told = f"{counted(n, 'label')} of {shown(labels)} {'is' if n == 1 else 'are'} taken as unlabelled"
     note = f"{told} ({shown_names(sorted(counts.index))}). If {'it' if one else 'one'} is a class, give it another name"
     return frame.assign(**{labels: frame[labels].mask(words)}), [note]
+
+
+def whole_labels(frame: pd.DataFrame, labels: str | None) -> pd.DataFrame:
+    """Return a table whose labels, if all are whole numbers, lack the .0 with which pandas writes them beside gaps."""
+    texts = None if labels is None or labels not in frame else frame[labels].dropna()
+    if texts is None or texts.empty or not all(isinstance(text, str) and _WHOLE.fullmatch(text) for text in texts):
+        return frame
+    return frame.assign(**{str(labels): frame[labels].str.replace(r"[.,]0+$", "", regex=True)})
 
 
 def _equal(column: Any, code: str) -> Any:
