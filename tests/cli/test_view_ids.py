@@ -127,3 +127,21 @@ def test_labels_that_look_like_missing_values_are_unlabelled(run, table, tmp_pat
     code, out, err = run("classify", "data.csv", "--id", "name", "--labels", "kind")
     assert code == 0, err
     assert "in 3 classes" in out
+
+
+@pytest.mark.parametrize("form", ["{:03}", "P{:03}"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_ids_that_differ_by_zeros_in_front_are_told_apart_from_others(refused, table, form, turned):
+    short = form.replace("03", "")
+    for name, text in (("one.csv", short), ("two.csv", form))[:: -1 if turned else 1]:
+        frame = table[["a", "b"]].head(9).assign(id=[text.format(i + 1) for i in range(9)])
+        frame.to_csv(name, index=False)
+    said = " ".join(refused("cluster", "one.csv", "two.csv", "-k", 3).split())
+    assert "They seem to be the same but for zeros in front" in said
+    assert "write those of one.csv with the zeros again." in said
+
+
+def test_other_ids_that_differ_are_not_said_to_lack_zeros(refused, table):
+    for name, first in (("one.csv", 1), ("two.csv", 300)):
+        table[["a", "b"]].head(20).assign(id=[f"{i + first:03}" for i in range(20)]).to_csv(name, index=False)
+    assert "zeros in front" not in refused("cluster", "one.csv", "two.csv", "-k", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_ids"]
 
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _SHARED = 0.5  # of the entries of a column that names the same samples in two tables
 
 
@@ -121,10 +123,25 @@ def _need_shared(indexes: Mapping[str, pd.Index], found: Mapping[str, ViewFile])
                 "columns in one file and rows in the other. Transpose one of them first; --transpose turns all files."
             )
             raise InvalidInputError(msg)
+    zeros = _zeros(indexes[view], indexes[other], str(own), str(its))
     msg = (
         f"{own} shares {apart.shared or 'none'} of its {counted(len(indexes[view]), 'id')} with "
         f"{', '.join(str(found[name].path) for name in apart.others)}: it holds {examples(indexes[view])}, "
-        f"{its} {examples(indexes[other])}. Write the id of a sample alike in all tables, or name "
+        f"{its} {examples(indexes[other])}. {zeros}Write the id of a sample alike in all tables, or name "
         "the column that has the same ids in all with --id."
     )
     raise InvalidInputError(msg)
+
+
+def _zeros(index: pd.Index, other: pd.Index, own: str, its: str) -> str:
+    """Return the sentence that ids would be the same without zeros in front, as spreadsheets write them; else ""."""
+    plain = {_ZEROS.sub("", str(name)): str(name) for name in other}
+    pairs = [(str(name), plain[short]) for name in index if (short := _ZEROS.sub("", str(name))) in plain]
+    differ = [(one, another) for one, another in pairs if one != another]
+    if len(differ) < _SHARED * min(len(index), len(other)):
+        return ""
+    (one, another), file = differ[0], own if len(differ[0][0]) < len(differ[0][1]) else its
+    return (
+        f"They seem to be the same but for zeros in front ({one!r} and {another!r}), which spreadsheets remove: "
+        f"write those of {file} with the zeros again. "
+    )
