@@ -27,7 +27,7 @@ def test_powers_of_ten_and_the_exponents_of_fortran_are_numbers(tmp_path, form):
     table = read(tmp_path, texts)
     np.testing.assert_allclose(table.frame["x"], np.array(VALUES) * 1e-5)
     first = f"({texts[0]!r} is {VALUES[0] * 1e-5:g})"
-    assert f"column 'x' is read as numbers with a power of ten {first}" in " ".join(table.notes)
+    assert f"column 'x' is read as numbers {first}" in " ".join(table.notes)
 
 
 def test_powers_of_ten_may_stand_beside_other_numbers_and_have_a_decimal_comma(tmp_path):
@@ -40,7 +40,7 @@ def test_powers_of_ten_may_stand_beside_other_numbers_and_have_a_decimal_comma(t
 @pytest.mark.parametrize("form", ["{}D{}", "{}D-{}", "{}x{}", "{}x10", "{}d"])
 def test_codes_that_look_like_powers_of_ten_stay_texts(tmp_path, form):
     texts = [form.format(i + 1, i % 7) for i in range(N)]
-    assert not any("power of ten" in note for note in read(tmp_path, texts).notes)
+    assert not any("read as numbers (" in note for note in read(tmp_path, texts).notes)
 
 
 def hints(table):
@@ -129,3 +129,25 @@ def test_blanks_in_a_column_of_measurements_do_not_separate_columns(tmp_path, la
     table = read_table(tmp_path / "data.csv")
     assert list(table.frame) == ["a", "b", "x"]
     assert table.ids is None
+
+
+@pytest.mark.parametrize("form", ["'{}'", "'{}", "' {} '"])
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_numbers_in_single_quotes_are_numbers(tmp_path, form, suffix):
+    table = read(tmp_path, [form.format(v) for v in VALUES], suffix=suffix)
+    np.testing.assert_allclose(table.frame["x"], VALUES)
+    assert f"is {VALUES[0]:g})" in " ".join(table.notes)
+
+
+def test_names_and_codes_with_single_quotes_stay_texts(tmp_path):
+    assert read(tmp_path, ["'A1'", "'A2'"] * 20).frame["x"].tolist() == ["'A1'", "'A2'"] * 20
+    assert read(tmp_path, ["5'", "6'11"] * 20).frame["x"].tolist() == ["5'", "6'11"] * 20
+
+
+def test_a_table_of_which_no_column_is_used_is_refused_with_the_reason_of_each(refused, tmp_path):
+    frame = pd.DataFrame({"a": [f"'A{i}'" for i in range(N)], "b": [f"{v} ± 1" for v in VALUES], "c": 1.0})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    said = " ".join(refused("cluster", tmp_path / "data.csv", "-k", 2).split())
+    assert "it has no column that tells samples apart" in said
+    assert "'b': it seems to hold numbers with an uncertainty" in said
+    assert "'c': it is constant" in said

@@ -13,12 +13,12 @@ from kernelweave._types import Mask, Matrix
 from kernelweave.cli._many_columns import row_of_words, together
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
-from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
+from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed, reasons_left_out
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import Views
 from kernelweave.tabular.measured import most_words
 from kernelweave.tabular.number_text import seems_number
-from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
+from kernelweave.tabular.problems import Problem, Way, need_column, shown
 from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fitted_columns", "mixed_reading", "needed", "unrelated_columns", "usable", "without_data"]
 
+_REASONS = 3  # columns that are left out whose reason is told
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
 _MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
@@ -94,8 +95,8 @@ def mixed_reading(table: pd.DataFrame) -> MixedTable | None:
         warnings.simplefilter("ignore")  # the model says it again
         try:
             return fit_mixed(table, "X")[0]
-        except InvalidInputError:  # no column tells samples apart: the model says why
-            return MixedTable(tuple(Column(str(name), "left out", "") for name in table))
+        except InvalidInputError:  # no column tells samples apart
+            return MixedTable(tuple(Column(name, "left out", why) for name, why in reasons_left_out(table).items()))
 
 
 def unrelated_columns(table: pd.DataFrame) -> set[str]:
@@ -111,8 +112,9 @@ def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Proble
     """Return the problem that a model uses no column of a table, or that rows lack every column that it uses."""
     used = [] if reading is None else [column.name for columns in reading.blocks.values() for column in columns]
     if reading is not None and not used:
-        names = shown_names(list(map(str, table)))
-        return [Problem(f"it has no column that tells samples apart ({names}). Add one of numbers or categories.")]
+        reasons = [f"{name!r}{f': {why}' if why else ''}" for name, why in reading.left_out.items()]
+        told = "; ".join(reasons[:_REASONS]) + f" and {len(reasons) - _REASONS} more" * (len(reasons) > _REASONS)
+        return [Problem(f"it has no column that tells samples apart ({told}). Add one of numbers or categories.")]
     lacking = table[[name for name in table if str(name) in used]].isna().all(axis=1).to_numpy()
     if not used or not lacking.any():
         return []

@@ -29,7 +29,7 @@ from kernelweave.samples.column_kinds import (
 from kernelweave.samples.table import Table, as_narwhals, is_frame, is_plain
 from kernelweave.samples.unread_texts import told_texts
 
-__all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed", "is_mixed"]
+__all__ = ["CATEGORIES", "NUMBERS", "ColumnChoices", "MixedTable", "fit_mixed", "is_mixed", "reasons_left_out"]
 
 NUMBERS, CATEGORIES = "numbers", "categories"  # the blocks of a mixed table
 
@@ -236,6 +236,20 @@ def as_frame(thing: Any, view: str) -> Any:
         msg = f"View {view!r} has {what}: pass a data frame in memory with different names of columns."
         raise InvalidInputError(msg)
     return frame
+
+
+def reasons_left_out(thing: Any) -> dict[str, str]:
+    """Return the columns of a data frame that cannot be used, and why, also if that is so of all."""
+    frame = as_frame(thing, "X")
+    reasons = {}
+    for name in map(str, frame.columns):
+        try:
+            column, _ = _fit_column(frame.get_column(name), name, None)
+        except InvalidInputError as error:
+            reasons[name] = str(error).rstrip(".")
+        else:
+            reasons |= {name: column.reason} if column.kind == "left out" else {}
+    return reasons
 
 
 def _fit_column(series: Any, name: str, given: KindLike | None) -> tuple[Column, Cells]:

@@ -45,7 +45,8 @@ _SIGN = r"+\-−–‒‐‑－"  # dashes that stand for a minus before a numbe
 _NUMBER = rf"[{_SIGN}]?(?:\d[\d.,{_SPACES}]*\d|\d+[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?"
 _PARENTHESES = re.compile(rf"\(\s*([$€£¥]?\s*\d[\d.,{_SPACES}]*)\s*\)")
 _TEN = r"(\d)\s*[x×*·]\s*10\s*(?:\^|\*\*)\s*\(?"
-_POWERS = (
+_OTHERWISE = (  # numbers as others write them, and as programs do
+    (re.compile(r"^'\s*(.*?)\s*'?$"), r"\1"),  # '1.5', or '1.5 as spreadsheets write texts
     (re.compile(rf"{_TEN}[-−](\d{{1,3}})\)?$"), r"\1e-\2"),  # 5.06x10^-5
     (re.compile(rf"{_TEN}\+?(\d{{1,3}})\)?$"), r"\1e\2"),  # 5.06*10**5
     (re.compile(r"^(\s*[+-]?\d*[.,]\d*)[dD]([+-]\d{1,3})$"), r"\1e\2"),  # 1.5D-05; a code such as 12D03 is none
@@ -131,10 +132,10 @@ def may_be_number(text: str) -> bool:
 
 
 def _tidied(text: str) -> str:
-    """Return a number with the exponent that programs write, without the parentheses that accountants write."""
+    """Return a number with the exponent that programs write, without quotes and the parentheses of accountants."""
     text = text.strip()
-    for power, exponent in _POWERS:
-        text = power.sub(exponent, text)
+    for written, number in _OTHERWISE:
+        text = written.sub(number, text)
     inner = _PARENTHESES.fullmatch(text)
     return text if inner is None else inner.group(1)
 
@@ -179,9 +180,9 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     name = str(column.name)
     texts = column.dropna().astype(str).str.strip()
     given = texts
-    for power, exponent in _POWERS:
-        texts = texts.str.replace(power, exponent, regex=True)
-    powers = texts != given
+    for written, number in _OTHERWISE:
+        texts = texts.str.replace(written, number, regex=True)
+    otherwise = texts != given
     texts, negative = _with_minus(texts)
     blank = texts.str.lower().isin(_BLANKS)
     cells = texts[~blank].str.extract(_CELL.pattern.join(("^(?:", ")$")), expand=True)
@@ -211,10 +212,9 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     if kinds[0]:
         told = f"read as numbers in {kinds[0]} ({shown(texts[~blank].iloc[0])} is {values.iloc[0]:g})"
         notes.append(CellNote(f"column {name!r} is {told}", name, 0, told, ("unit", kinds[0])))
-    if powers.any():
-        what = "read as numbers with a power of ten"
-        first = f"({shown(given[powers].iloc[0])} is {values[powers.idxmax()]:g})"
-        notes.append(CellNote(f"column {name!r} is {what} {first}", name, 0, f"{what} {first}", "power"))
+    if otherwise.any():
+        what = f"read as numbers ({shown(given[otherwise].iloc[0])} is {values[otherwise.idxmax()]:g})"
+        notes.append(CellNote(f"column {name!r} is {what}", name, 0, what, "written otherwise"))
     values = plain.astype("float64")  # those of `to_numeric` may differ in the last digit
     if len(signs):
         values, note = _limited(values, signs, texts, limits)
