@@ -243,3 +243,24 @@ def test_classes_that_are_whole_numbers_with_gaps_are_shown_as_whole_numbers(run
     assert set(pd.read_csv("found/labels.csv", dtype=str)["label"]) == {"0", "1"}
     by_chance.assign(copy=by_chance["grp"].fillna(0).astype(int)).to_csv("data.csv", index=False)
     assert "column 'copy' equals the given labels" in refused("classify", "data.csv", "--labels", "grp")
+
+
+def test_a_code_for_all_columns_says_that_it_covers_labels_and_lists_the_columns(run, by_chance):
+    by_chance["grp"] = by_chance["grp"].replace("y", "high")
+    coded = {f"c{i}": by_chance["a"].astype(str).where(by_chance.index != i, "high") for i in range(5)}
+    by_chance.assign(**coded).to_csv("data.csv", index=False)
+    notes = read_table("data.csv", labels="grp", missing=["high"]).notes
+    told = "35 cells are taken as missing (column 'grp', 'c0', 'c1', 'c2', 'c3', 'c4')"
+    told += "; 30 of them are labels of 'grp', taken as unlabelled. If it is a class"
+    assert any(f"the code 'high': {told}" in note for note in notes)
+    named = read_table("data.csv", labels="grp", missing=[f"c{i}=high" for i in range(5)])
+    assert named.frame["grp"].notna().all()
+    assert not any("unlabelled" in note for note in named.notes)
+
+
+@pytest.mark.parametrize("code", ["9", "9.0"])
+def test_a_code_among_whole_labels_is_given_as_they_are_shown_or_written(tmp_path, code):
+    rows = "".join(f"{i / 7},{i * i / 3},{label}\n" for i, label in enumerate(["1.0", "", "9.0", "90", "1.0"]))
+    (tmp_path / "data.csv").write_text(f"a,b,kind\n{rows}")
+    labels = read_table(tmp_path / "data.csv", labels="kind", missing=[f"kind={code}"]).frame["kind"]
+    assert labels.dropna().tolist() == ["1", "90", "1"]

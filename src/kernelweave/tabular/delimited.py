@@ -315,7 +315,7 @@ def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: 
     """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
     ids = {options.id, found, *filter(is_unnamed, frame)}
     kept = options.named | ids
-    frame, coded = without_codes(frame, options.missing, ids)
+    frame, coded = without_codes(frame, options.missing, ids, options.labels)
     frame, unlabelled = without_words(frame, options.labels)
     frame = whole_labels(frame, options.labels)
     frame, emptied = _without_empty(frame, options.kept | {found})

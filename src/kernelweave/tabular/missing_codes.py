@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["code_hints", "codes_of", "whole_labels", "without_codes", "without_words"]
 
-_WHOLE = re.compile(r"[+-]?\d+([.,]0+)?")
+_WHOLE = re.compile(r"[+-]?\d+([.,]0{1,2})?")
+_FRACTION = r"[.,]0{1,2}$"
 _USUAL = frozenset(sign * int(digit * width) for digit in "789" for width in range(1, 6) for sign in (1, -1))
 _USUAL_TIMES, _TIMES = 2, 3  # how often a code must occur, and any other number
+_LISTED = 12  # columns with a code that a note names
 _FAR = 10  # ranges of the other values that a number must be away to be taken for a code
 _STEPS = 2  # largest steps between the other values that a usual code must be away
 _VARIED = 5  # different values that the others must have then
@@ -35,9 +37,12 @@ def codes_of(codes: Sequence[str]) -> list[tuple[str | None, str]]:
 
 
 def without_codes(
-    frame: pd.DataFrame, codes: Sequence[str], kept: Collection[str | None]
+    frame: pd.DataFrame, codes: Sequence[str], kept: Collection[str | None], labels: str | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table whose cells with a code are missing, but for the columns in `kept`, and notes that count them."""
+    """Return a table whose cells with a code are missing, but for the columns in `kept`, and notes that count them.
+
+    Labels are counted by themselves if the code is one for all columns, since it may be a class there.
+    """
     notes = []
     for column, code in codes_of(codes):
         counts, changed = {}, {}
@@ -47,9 +52,15 @@ def without_codes(
                 counts[str(name)] = int(hit.sum())
                 changed[str(name)] = frame[name].mask(hit)
         frame = frame.assign(**changed)
-        n, listed = sum(counts.values()), shown_names(list(counts))
+        n, listed = sum(counts.values()), shown_names(list(counts), _LISTED)
         told = f"{counted(n, 'cell')} {'is' if n == 1 else 'are'} taken as missing" if n else "no cell has it"
-        notes.append(f"missing values have the code {shown(code)}: {told}{f' (column {listed})' if n else ''}")
+        told += f" (column {listed})" if n else ""
+        if column is None and (of := counts.get(str(labels), 0)):
+            told += (
+                f"; {of} of them {'is a label' if of == 1 else 'are labels'} of {shown(labels)}, taken as unlabelled"
+            )
+            told += f". If it is a class there, name the columns that have the code, as in --missing NAME={code}"
+        notes.append(f"missing values have the code {shown(code)}: {told}")
     return frame, notes
 
 
@@ -72,13 +83,16 @@ def whole_labels(frame: pd.DataFrame, labels: str | None) -> pd.DataFrame:
     texts = None if labels is None or labels not in frame else frame[labels].dropna()
     if texts is None or texts.empty or not all(isinstance(text, str) and _WHOLE.fullmatch(text) for text in texts):
         return frame
-    return frame.assign(**{str(labels): frame[labels].str.replace(r"[.,]0+$", "", regex=True)})
+    return frame.assign(**{str(labels): frame[labels].str.replace(_FRACTION, "", regex=True)})
 
 
 def _equal(column: Any, code: str) -> Any:
     if column.dtype.kind in "biuf":
         return column == float(code) if is_number(code) else column.isna() & False
-    hit = column.astype(str).str.strip() == code
+    texts = column.astype(str).str.strip()
+    hit = texts == code
+    if _WHOLE.fullmatch(code):  # labels are shown without the .0
+        hit |= texts.str.replace(_FRACTION, "", regex=True) == re.sub(_FRACTION, "", code)
     return hit & column.notna()
 
 
