@@ -18,7 +18,7 @@ from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import Views
 from kernelweave.tabular.measured import most_words
 from kernelweave.tabular.number_text import seems_number
-from kernelweave.tabular.problems import Problem, Way, need_column, shown
+from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
 from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
@@ -112,9 +112,10 @@ def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Proble
     """Return the problem that a model uses no column of a table, or that rows lack every column that it uses."""
     used = [] if reading is None else [column.name for columns in reading.blocks.values() for column in columns]
     if reading is not None and not used:
-        reasons = [f"{name!r}{f': {why}' if why else ''}" for name, why in reading.left_out.items()]
-        told = "; ".join(reasons[:_REASONS]) + f" and {len(reasons) - _REASONS} more" * (len(reasons) > _REASONS)
-        return [Problem(f"it has no column that tells samples apart ({told}). Add one of numbers or categories.")]
+        names = shown_names(list(map(str, table)))
+        reasons = "; ".join(f"{name!r}: {why}" for name, why in [*reading.left_out.items()][:_REASONS] if why)
+        text = f"it has no column that tells samples apart ({names}). Add one of numbers or categories."
+        return [Problem(f"{text} Columns are left out: {reasons}." if reasons else text)]
     lacking = table[[name for name in table if str(name) in used]].isna().all(axis=1).to_numpy()
     if not used or not lacking.any():
         return []

@@ -131,11 +131,16 @@ def may_be_number(text: str) -> bool:
     return is_number(text) or bool(_CELL.fullmatch(_tidied(text)))
 
 
-def _tidied(text: str) -> str:
-    """Return a number with the exponent that programs write, without quotes and the parentheses of accountants."""
-    text = text.strip()
+def _rewritten(text: str) -> str:
+    """Return a text with a number as programs write it, without quotes, and any other text as it is."""
     for written, number in _OTHERWISE:
         text = written.sub(number, text)
+    return text
+
+
+def _tidied(text: str) -> str:
+    """Return a number with the exponent that programs write, without quotes and the parentheses of accountants."""
+    text = _rewritten(text.strip())
     inner = _PARENTHESES.fullmatch(text)
     return text if inner is None else inner.group(1)
 
@@ -180,8 +185,8 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     name = str(column.name)
     texts = column.dropna().astype(str).str.strip()
     given = texts
-    for written, number in _OTHERWISE:
-        texts = texts.str.replace(written, number, regex=True)
+    if any(_rewritten(text) != text for text in texts.unique()):
+        texts = texts.map(_rewritten)
     otherwise = texts != given
     texts, negative = _with_minus(texts)
     blank = texts.str.lower().isin(_BLANKS)
