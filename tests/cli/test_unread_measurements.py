@@ -54,7 +54,7 @@ WRITTEN = {  # how a number is written, and what the hint calls it
     "{v:.1f} [{v:.1f}-{v:.1f}]": "numbers with others in parentheses",
     "{k:02}/12/98": "dates",
     "{k}.12.2020 10:15": "dates",
-    "{k:02}-12-2020": "dates",
+    "{k:02}-12-98": "dates",
     "Dec {k}, 2020": "dates",
     "8:{k:02}": "times or ratios",
     "{k}:30 PM": "times or ratios",
@@ -151,3 +151,22 @@ def test_a_table_of_which_no_column_is_used_is_refused_with_the_reason_of_each(r
     assert "it has no column that tells samples apart" in said
     assert "'b': it seems to hold numbers with an uncertainty" in said
     assert "'c': it is constant" in said
+
+
+@pytest.mark.parametrize(("form", "order"), [("{d:02}-{m:02}-{y}", "day"), ("{m}-{d}-{y}", "month")])
+def test_dates_with_dashes_and_the_year_last_are_dates(tmp_path, form, order):
+    days = pd.date_range("2020-01-01", periods=N, freq="9D")
+    table = read(tmp_path, [form.format(d=d.day, m=d.month, y=d.year) for d in days])
+    assert table.frame["x"].tolist() == days.tolist()
+    assert f"column 'x' is read as dates with the {order} first" in " ".join(table.notes)
+
+
+def test_dates_with_dashes_of_which_nothing_tells_days_from_months_get_a_hint(tmp_path):
+    said = " ".join(read(tmp_path, [f"0{i % 9 + 1}-0{i % 7 + 1}-2020" for i in range(N)]).notes)
+    assert "nothing tells days from months" in said
+    assert "not read as" not in said
+
+
+def test_codes_with_dashes_are_no_dates(tmp_path):
+    texts = [f"{i % 40 + 1}-{i % 11}-{1000 + i * 97}" for i in range(N)]
+    assert read(tmp_path, texts).frame["x"].tolist() == texts

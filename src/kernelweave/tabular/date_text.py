@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["date_hints", "dates_of"]
 
 _DOTTED = r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$"  # the day is first wherever dates have dots
-_SLASHED = r"^(\d{1,2})/(\d{1,2})/(\d{4})$"
+_SLASHED = r"^(\d{1,2})[/-](\d{1,2})[/-](\d{4})$"
 _STAMP = r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?"  # ISO 8601, date and time
 _NAMED = r"^(\d{1,2})[- ]([A-Za-z]{3,9})\.?[- ,]+(\d{4})$"  # as in clinical tables: 31-Dec-2020
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
