@@ -80,6 +80,7 @@ def test_times_of_survival_some_of_which_have_a_plus_get_a_hint(run, tmp_path):
     assert "column 'x' seems to hold numbers with a sign behind them ('0+')" in hints(read(tmp_path, texts))
     _, _, said = run("cluster", tmp_path / "data.csv", "-k", "2", "--out", tmp_path / "out")
     assert "'x': it seems to hold numbers with a sign behind them ('0+'), which are not read" in said
+    assert "write the numbers alone, and the signs in another column" in said
     assert "so it names the samples" not in said
 
 

@@ -76,7 +76,8 @@ _FORMS = (
     _Form("ranges", re.compile(r"(?:0|[1-9]\d*)(?:[.,]\d+)?\s*(?:-|–|—|to|bis)\s*[1-9]\d*(?:[.,]\d+)?"),
           "Write the middle of each as a number", _as_ranges),
     _Form("pairs of numbers", re.compile(rf"{_N}\s*/\s*{_N}"), _APART, _many),
-    _Form("numbers with a sign behind them", re.compile(rf"{_N}\s*[+*†‡#^'′″!?°]{{0,3}}"), _ALONE, _many),
+    _Form("numbers with a sign behind them", re.compile(rf"{_N}\s*[+*†‡#^'′″!?°]{{0,3}}"),
+          f"{_ALONE}, and the signs in another column", _many),
     _Form("numbers with a unit", re.compile(r"[+\-−]?(?:\d+[.,]\d+\s*|\d+\s+)[^\W\d_]\S{0,15}"),
           f"{_ALONE}, and the unit into the name, such as weight [kg]", _one_word),
 )  # fmt: skip
