@@ -171,3 +171,15 @@ def test_dates_with_dashes_of_which_nothing_tells_days_from_months_get_a_hint(tm
 def test_codes_with_dashes_are_no_dates(tmp_path):
     texts = [f"{i % 40 + 1}-{i % 11}-{1000 + i * 97}" for i in range(N)]
     assert read(tmp_path, texts).frame["x"].tolist() == texts
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y"])
+def test_dates_that_are_read_get_no_hint(run, tmp_path, form, suffix):
+    days = pd.date_range("2021-01-01", periods=N, freq="9D")
+    table = read(tmp_path, days.strftime(form), suffix=suffix)
+    assert not any("not read as" in note for note in table.notes)
+    code, out, err = run("inspect", tmp_path / f"data{suffix}")
+    assert code == 0, err
+    assert "not read as" not in out
+    assert any(line.split()[:2] == ["x", "date"] for line in out.splitlines())

@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+import narwhals as nw
+
+from kernelweave.samples.column_kinds import tell_apart
 from kernelweave.samples.unread_texts import Unread, unread_texts
 from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.number_text import text_columns
@@ -25,7 +28,9 @@ def unread_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: bo
     for name in [name for name in text_columns(frame) if name not in kept]:
         different = frame[name].dropna().unique()
         unread = unread_texts([str(text).strip() for text in different])
-        if unread is not None and (unread.kind != "dates" or dates_of(frame[name]) is None):
+        if unread is None or (unread.kind == "dates" and dates_of(frame[name]) is not None):
+            continue
+        if tell_apart(nw.from_native(frame[name], series_only=True), None)[0] in ("category", "left out"):
             found[unread.kind].append((str(name), unread, not named and len(different) == len(frame)))
     return [_told(columns) for columns in found.values()]
 
