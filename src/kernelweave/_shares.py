@@ -1,4 +1,4 @@
-"""Shares in percent, in which nothing that is not certain looks so."""
+"""Shares in percent, rounded so that only shares of 0 and 1 are 0% and 100%."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 __all__ = ["LIMIT", "available_memory", "check_memory", "gib"]
 
 LIMIT = "KERNELWEAVE_MEMORY"  # bytes to plan with instead of what the machine reports
-_SMALL = 2**28  # bytes that are taken to be there: what the machine says is too rough to refuse less
+_SMALL = 2**28  # bytes: a smaller need is never refused, since what the system reports is approximate
 
 
 def available_memory(need: float = math.inf) -> int | None:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.tabular import read_table
+from kernelweave.tabular.merged_cells import with_merged
 
 openpyxl = pytest.importorskip("openpyxl")
 VALUES = np.random.default_rng(0).normal(size=(30, 2)).round(3).tolist()
@@ -31,6 +32,15 @@ def test_a_merged_cell_has_its_value_in_all_of_its_rows(tmp_path):
     assert table.frame["group"].tolist() == ["A"] * 10 + ["B"] * 10 + ["C"] * 10
     told = "column 'group' has merged cells, whose value is taken for all of their rows (27 cells filled)."
     assert any(told in note for note in table.notes)
+
+
+def test_a_note_says_if_openpyxl_does_not_tell_where_a_worksheet_is():
+    table = pd.DataFrame({"group": ["A", None], "a": [1.0, 2.0]})
+    for worksheet in (object(), openpyxl.Workbook().active):
+        found, (note,) = with_merged(table, worksheet, 1)
+        assert found is table
+        assert note == "its merged cells cannot be found with this version of openpyxl, and count as missing"
+    assert with_merged(table.dropna(), object(), 1)[1] == []  # nothing is missing
 
 
 def test_merged_cells_are_found_below_titles_and_rows_that_are_empty_stay_so(tmp_path):

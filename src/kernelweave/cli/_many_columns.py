@@ -1,4 +1,4 @@
-"""Words among the numbers of many columns: one problem, which one option settles, or a row that is no sample."""
+"""Words among the numbers of many columns: one problem that one option solves, or a row that is not a sample."""
 
 from __future__ import annotations
 

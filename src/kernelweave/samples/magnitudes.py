@@ -37,7 +37,7 @@ def check_kernel(
 
 
 def check_diagonal(K: Matrix, what: str) -> None:
-    """Refuse a kernel matrix whose diagonal is negative, as that of -K, in the mean."""
+    """Refuse a kernel matrix whose trace is negative, such as -K, or 0 although it has other entries."""
     if K.trace() < 0 or (K.trace() == 0 and K.any()):
         msg = (
             f"{what} a matrix with trace {K.trace():g}, but k(x, x) is positive: pass kernels with a positive diagonal."

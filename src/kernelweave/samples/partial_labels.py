@@ -94,8 +94,7 @@ def need_one_order(X: object, y: object) -> None:
 
 def labelled_rows(y: LabelsLike) -> tuple[NDArray[np.intp], Array]:
     """Return the positions of the labels that are not missing, and these labels, all of one type."""
-    plain = type(y) is np.ndarray and y.dtype.kind != "T"
-    labels: Array = column_or_1d(y if plain else _as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     rows = np.flatnonzero(~_unlabelled(labels))
     if not len(rows):
         what = f"All {len(labels)} labels in y are" if len(labels) > 1 else "The only label in y is"
@@ -114,8 +113,7 @@ def encode_partial_labels(y: LabelsLike | None, *, n_samples: int) -> tuple[NDAr
     if y is None:
         msg = "This estimator requires y to be passed, but the target y is None: give labels, -1 for unlabelled ones."
         raise InvalidInputError(msg)
-    plain = type(y) is np.ndarray and y.dtype.kind != "T"
-    labels: Array = column_or_1d(y if plain else _as_array(y), warn=True)
+    labels: Array = column_or_1d(y if type(y) is np.ndarray else _as_array(y), warn=True)
     if len(labels) != n_samples:
         got = f"{counted(len(labels), 'label')} for {counted(n_samples, 'sample')}"
         msg = f"y has {got}: pass one per sample, -1 for the unlabelled ones."
@@ -155,16 +153,15 @@ def _as_array(y: LabelsLike) -> LabelsLike:
         # numpy converts ["a", nan] to "nan", ["a", 1] to "1", and True beside -1 to 1; an array of objects keeps all
         cast = labels.dtype.kind in "US" or (labels.dtype.kind in "iuf" and any(isinstance(one, _TRUTH) for one in y))
         return np.asarray(y, dtype=object) if cast else labels
-    dtype = getattr(y, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return np.asarray(y, dtype=object) if dtype.kind == "T" else y  # scikit-learn's checks do not take StringDType
+    if isinstance(getattr(y, "dtype", None), np.dtype):
+        return y
     # categories and other types of pandas and polars, whose missing values scikit-learn does not convert
     return np.asarray(y) if hasattr(y, "dtype") else y
 
 
 def _unlabelled(labels: Array) -> Mask:
     kind = labels.dtype.kind
-    if kind == "O":
+    if kind in "OT":  # T is StringDType, which scikit-learn's checks do not take
         return np.array([_is_blank(label) for label in labels.tolist()], dtype=bool)
     if kind in "US":
         return np.isin(np.char.strip(labels), np.array(_BLANK, dtype=labels.dtype.kind))
@@ -183,7 +180,7 @@ def _is_blank(label: object) -> bool:
 def _known(labels: Array, labelled: NDArray[np.intp]) -> Array:
     """Return the labels of the labelled samples, all of one type."""
     known = labels[labelled]
-    if labels.dtype.kind == "O":
+    if labels.dtype.kind in "OT":
         _need_one_type(known, labelled)
         known = _plain(known, labelled)
     if known.dtype.kind != "f":

@@ -22,7 +22,7 @@ from kernelweave.samples.table import Table, counts_rows, names_of_rows
 if TYPE_CHECKING:
     from kernelweave.samples.scaling import Scaling
 
-__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_no_kernels"]
+__all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_non_kernels"]
 
 DIVIDE = "divide it by its largest value"  # what to do with kernels that are too large or too small
 
@@ -89,7 +89,7 @@ class KernelStack:
         return replace(self, matrices=cast(self.matrices, dtype, "A kernel matrix", copy=copy))
 
     def scaled(self, scalings: Mapping[str, Scaling], dtype: DTypeLike | None = None) -> KernelStack:
-        """Return the matrices, which have no scalings, in this precision if it is given."""
+        """Return the matrices in this precision if it is given; they are never scaled, so `scalings` are empty."""
         return self if dtype is None else self.astype(dtype, copy=False)
 
     def select(self, samples: RowsLike) -> KernelStack:
@@ -139,7 +139,7 @@ def _aligned(X: object, tables: Mapping[str, Table], *, square: bool) -> KernelS
     return KernelStack(_stacked(matrices), tuple(tables), index, by_name=not alone, counted=counted)
 
 
-def refuse_no_kernels(stack: KernelStack) -> None:
+def refuse_non_kernels(stack: KernelStack) -> None:
     """Refuse matrices of distances or graphs (a zero diagonal, no negative values), and negative diagonals."""
     for name, K in zip(stack.names, stack.matrices, strict=True):
         if not K.diagonal().any() and K.any() and (K >= 0).all():

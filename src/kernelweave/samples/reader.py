@@ -21,7 +21,7 @@ from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.numbers import canonical, unmasked
-from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_no_kernels
+from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_non_kernels
 from kernelweave.samples.refusals import refusal
 from kernelweave.samples.table import (
     NamedColumns,
@@ -92,7 +92,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
         if hasattr(estimator, "scale"):  # Weave and the SMKL family; some baselines take graphs or distances
-            refuse_no_kernels(stack)
+            refuse_non_kernels(stack)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
         if column_choices(kernels) is not None:
@@ -298,11 +298,13 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         return Views.of((table,), np.ones((1, table.shape[0]), dtype=bool))
     names, d = getattr(estimator, "feature_names_in_", None), table.shape[1]
     texts = getattr(estimator, "column_names_", names)  # also of names that are numbers
-    parts = view_parts(columns, d, names, lambda where: table[:, where])
-    read = view_parts(
-        columns, d, names, lambda where: NamedColumns(None if texts is None else tuple(str(texts[i]) for i in where))
-    )
-    views = Views(parts, readings=read)
+
+    places = view_parts(columns, d, names, np.asarray)
+    own = {
+        name: NamedColumns(None if texts is None else tuple(str(texts[i]) for i in where))
+        for name, where in places.items()
+    }
+    views = Views({name: table[:, where] for name, where in places.items()}, readings=own)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views
 

@@ -200,7 +200,7 @@ class Views:
             views.requirements["gaps"] = "views that lack some samples"
         if set(views.kinds) & {"numbers", "categories"}:
             views.requirements["mixed"] = "a mixed table"
-            if len(set(views.sources)) == 1:  # its numbers and categories are views, but not of the user's
+            if len(set(views.sources)) == 1:  # the user passed one table, whose numbers and categories are views
                 alone = {"views": "a mixed table", "gaps": "samples without numbers or without categories"}
                 views.requirements |= {name: alone.get(name, words) for name, words in views.requirements.items()}
         if readings:

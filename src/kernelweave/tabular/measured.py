@@ -1,4 +1,4 @@
-"""Whether numbers beside words were measured, or are codes of categories as the words are."""
+"""Whether the numbers of a column with words were measured, or are categories like the words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kernelweave._types import Array
 
 __all__ = ["VARIED", "most_words"]
 
-_SLIPS = 0.1  # share of words among numbers up to which they are slips of the pen, not categories
+_SLIPS = 0.1  # share of words among numbers up to which they are errors, not categories
 _MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
 VARIED = 10  # different numbers of such a column
 _APART = 0.8  # share of the numbers beside few words that differ, if they are measured however many words there are
 _KINDS = 3  # different words that are few
-_FRACTIONS, _WHOLES = 2, 5  # different numbers, with fractions or whole, of which there must be more then
+_FRACTIONS, _WHOLES = 2, 5  # with no more different numbers than this (fractions, whole numbers), they are categories
 
 
 @np.errstate(invalid="ignore")  # infinity is no whole number

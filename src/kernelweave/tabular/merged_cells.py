@@ -12,6 +12,8 @@ from kernelweave._plural import counted
 from kernelweave.tabular.problems import shown_names
 
 if TYPE_CHECKING:
+    from zipfile import ZipFile
+
     import pandas as pd
 
 __all__ = ["with_merged"]
@@ -28,9 +30,13 @@ def with_merged(table: pd.DataFrame, worksheet: object, skip: int) -> tuple[pd.D
     """
     if not table.isna().any(axis=None):
         return table, []
+    book, path = getattr(worksheet, "parent", None), getattr(worksheet, "_worksheet_path", None)
+    archive = getattr(book, "_archive", None)
+    if archive is None or path is None:  # openpyxl says in private names only where a worksheet is
+        return table, ["its merged cells cannot be found with this version of openpyxl, and count as missing"]
     filled: dict[str, int] = {}
     table, held = table.copy(), table.notna().any(axis=1).to_numpy()
-    for j, first, last in _columns_of_merged(worksheet):
+    for j, first, last in _columns_of_merged(archive, path):
         rows = slice(first - skip, last - skip + 1)
         if rows.start < 0 or j >= table.shape[1] or rows.start >= len(table):
             continue
@@ -47,16 +53,10 @@ def with_merged(table: pd.DataFrame, worksheet: object, skip: int) -> tuple[pd.D
     return table, [f"{told} ({counted(sum(filled.values()), 'cell')} filled)"]
 
 
-def _columns_of_merged(worksheet: object) -> Iterator[tuple[int, int, int]]:
+def _columns_of_merged(archive: ZipFile, path: str) -> Iterator[tuple[int, int, int]]:
     """Yield the column, first and last row, from 0, of every cell that is merged with cells below it only."""
     from openpyxl.utils import column_index_from_string
 
-    archive, path = (
-        getattr(getattr(worksheet, "parent", None), "_archive", None),
-        getattr(worksheet, "_worksheet_path", None),
-    )
-    if archive is None or path is None:  # openpyxl does not tell the merged cells of a book that is read only
-        return
     with archive.open(path) as raw:
         rest = b""
         while chunk := raw.read(_CHUNK):

@@ -122,7 +122,7 @@ def seems_number(cell: object) -> bool:
 
 
 def has_word(column: pd.Series[str]) -> bool:
-    """Return whether a cell that is not blank has no digit, so that a column holds neither numbers nor dates only."""
+    """Return whether a cell that is not blank has no digit; such a column is not one of numbers or dates."""
     return any(isinstance(text, str) and not _DIGIT.search(text) and not is_blank(text) for text in column.tolist())
 
 

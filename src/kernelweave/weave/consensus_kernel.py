@@ -56,7 +56,7 @@ class VersionKernels:
     bank : ViewBank or PrecomputedBank
         The kernels, fixed on the training samples, which it holds, scaled, unless kernel matrices were given.
     scalings : dict of view name to Scaling
-        How samples are scaled; empty for kernel matrices, and for samples that are not scaled.
+        How the samples of every view are scaled; empty for kernel matrices.
     weights : array of shape (n_kernels,)
         The weights of the kernels in the sum.
     """

@@ -62,7 +62,7 @@ class Dense:
     matrices: ClassVar[float] = 6.0  # of size n x n that a fit holds at once
 
     def unsuited(self, n: int) -> str | None:
-        """Return that n samples are too many, or None."""
+        """Return why n samples are too many; None if they are not."""
         return f"{n} samples are more than {self.up_to}" if n > self.up_to else None
 
     def memory(self, samples: Views | KernelStack, n_neighbors: int, n_groups: int) -> int:

@@ -83,7 +83,7 @@ class Local:
         check_count(self.n_candidates, "n_candidates")
 
     def unsuited(self, n: int) -> str | None:
-        """Return that n samples are too many, or that a search among them needs a package that is absent, or None."""
+        """Return why n samples are too many, for one fit or without the package for searches; None if they are not."""
         if n > self.up_to:
             return f"{n} samples are more than {self.up_to}"
         if n > EXACT_UP_TO and not has_faiss():
