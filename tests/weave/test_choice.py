@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 
 from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import available_memory
+from kernelweave.runtime import available_memory
 from kernelweave.weave import SolverChoice
 from kernelweave.weave.choice import SOLVERS, Size, choose_solver
 from kernelweave.weave.local import inverted_lists

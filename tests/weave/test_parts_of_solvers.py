@@ -14,7 +14,7 @@ from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, 
 from kernelweave.core.graphs.affinity import GraphRule, RowPart
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.kernels import KernelBank, Linear, recipe
-from kernelweave.memory import available_memory
+from kernelweave.runtime import StageProgress, available_memory
 from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, ColumnChoices, MixedTable
 from kernelweave.samples.prepared import Compared
@@ -32,7 +32,6 @@ from kernelweave.weave.local import local_solver, locality
 from kernelweave.weave.local.local_solver import LocalRows
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
-from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import WovenGraph
 
 X = np.random.default_rng(0).normal(size=(60, 3)) + 5 * np.eye(3)[np.arange(60) % 3]
@@ -392,7 +391,7 @@ def test_an_order_among_many_training_samples_changes_no_answer(monkeypatch):
 @pytest.mark.parametrize(("later", "said"), [(1.9, []), (2.0, ["rows: 30 of 90, 15/s, 4 s left"])])
 def test_progress_is_told_after_two_seconds(monkeypatch, later, said):
     now = iter([0.0, later])
-    monkeypatch.setattr("kernelweave.weave.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("kernelweave.runtime.time.monotonic", lambda: next(now))
     heard = []
     progress = StageProgress(heard.append, _began=0.0, _said=0.0)
     progress("rows", 1, 90)

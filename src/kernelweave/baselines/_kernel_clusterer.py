@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.estimators._estimator import KernelModel
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.weave.plan import KernelShares

@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from kernelweave._types import Matrix, Vector
 from kernelweave.baselines.view_distances import need_every_sample
 from kernelweave.estimators._estimator import KernelModel
-from kernelweave.memory import check_memory
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import check_memory, threads
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
 

@@ -19,7 +19,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._classifier import TransductiveClassifier
 from kernelweave.kernels import Linear
 from kernelweave.kernels.view_bank import Bank, as_bank, bank_of
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.samples.magnitudes import check_diagonal, check_kernel
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.views import Views

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError, KernelweaveError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 
 __all__ = [
     "FORMS",

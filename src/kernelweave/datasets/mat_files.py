@@ -17,7 +17,7 @@ from kernelweave.datasets.contents import check_allocation, undamaged
 from kernelweave.errors import InvalidInputError
 from kernelweave.files.hdf5_structure import check_heaps
 from kernelweave.files.mat_structure import check_sparse_variables
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 
 __all__ = ["read_mat_content"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from kernelweave._types import Array
 from kernelweave.datasets.contents import undamaged
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 
 __all__ = ["read_r_content"]
 

@@ -16,7 +16,7 @@ from kernelweave.datasets.mat_files import read_mat_content
 from kernelweave.datasets.npz_files import read_npz_content, read_npz_copy
 from kernelweave.datasets.r_files import read_r_content
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 
 __all__ = [
     "READERS",

@@ -17,7 +17,7 @@ from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import one_hot, reached
 from kernelweave.errors import NewSamplesError, UndecidedWarning
 from kernelweave.estimators._estimator import KernelModel
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import labelled_rows, labels_in_order, need_one_order, read_labels

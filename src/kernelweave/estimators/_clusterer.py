@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Graph, Mask, Matrix, Vector
 from kernelweave.core.graphs.coordinates import margins
 from kernelweave.estimators._estimator import KernelModel
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views

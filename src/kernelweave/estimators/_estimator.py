@@ -21,8 +21,7 @@ from kernelweave.files import save_model
 from kernelweave.kernels import Gaussian, Kernel, as_kernel
 from kernelweave.kernels.bank import check_stack
 from kernelweave.kernels.view_bank import Bank, KernelsLike, bank_of
-from kernelweave.memory import check_memory
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import Reporter, StageProgress, check_memory, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.partial_labels import read_labels
@@ -34,7 +33,6 @@ from kernelweave.weave.choice import refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers
 from kernelweave.weave.plan import KernelShares
-from kernelweave.weave.progress import Reporter, StageProgress
 
 __all__ = [
     "AT_LEAST_ONE",

@@ -25,7 +25,7 @@ from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number
 from kernelweave.kernels.view_bank import Bank
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import Reporter, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.partial_labels import read_labels
@@ -40,7 +40,6 @@ from kernelweave.weave.graph_model import Centres, GraphModel
 from kernelweave.weave.graph_partitions import kmeans
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.plan import KernelShares
-from kernelweave.weave.progress import Reporter
 
 __all__ = [
     "PMKL_CONSTRAINTS",
@@ -251,8 +250,9 @@ def learnable(model: Learner, X: SamplesLike, y: LabelsLike | None = None) -> Le
         say = Reporter(type(model).__name__, model.verbose)
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
+    scaled = samples.scaled(version.scalings)
     with threads(model.n_jobs, samples.n_samples):
-        bank, H = model._build_kernels(samples.scaled(version.scalings))
+        bank, H = model._build_kernels(scaled)
     if not H.any():
         raise _no_similarity(bank)
     if known is None:

@@ -15,7 +15,7 @@ from kernelweave._types import LabelsLike
 from kernelweave.core.algebra.matrices import definite_inverse
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._learned import Learnable, LearnedClassifier, LearnedClusterer, learnable
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.solve import Solution, State
 

@@ -15,8 +15,7 @@ from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
 from kernelweave.estimators._docs import documented
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, KernelsLike
-from kernelweave.memory import available_memory
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import Reporter, available_memory, threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.partial_labels import encode_partial_labels, need_one_order, read_labels
 from kernelweave.samples.reader import SamplesLike
@@ -27,7 +26,6 @@ from kernelweave.weave.choice import SOLVERS, SolverChoice, SolverLike, plan_fit
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.plan import ClusterTask, EmbeddingKind, LabelTask, Propagation
-from kernelweave.weave.progress import Reporter
 
 __all__ = ["WeaveClassifier", "WeaveClustering"]
 

@@ -19,7 +19,7 @@ from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.header import HEADER_BYTES, check_header, parse_header
 from kernelweave.files.replace import replacing
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 
 __all__ = ["read_archive", "write_archive"]
 

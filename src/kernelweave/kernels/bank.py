@@ -314,8 +314,9 @@ class KernelTiles:
 
 
 def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
-    """G_ij = <H_i, H_j>, and R, the correlations of the kernels' entries off the diagonal.
+    """G_ij = <H_i, H_j>, and R_ij = C_ij / sqrt(C_ii C_jj), the correlations of the kernels' entries off the diagonal.
 
+    R is 0, also for i = j, for a kernel without variance off the diagonal.
     Sums are taken about the mean of the first tile, those of the tiles are added in double precision, and the diagonals
     are added last, since sums of nearly constant kernels, and of kernels near the identity, would cancel.
     """
@@ -340,17 +341,12 @@ def kernel_moments(tiles: Iterable[Tile]) -> tuple[Matrix, Matrix]:
     C = second - np.outer(off, off) / max(n * (n - 1), 1)
     # about the mean of all entries, since the size of the first tile is arbitrary
     about_mean = second.diagonal() + (d * d).sum(axis=1) - first**2 / n**2
-    return np.asarray(G), _correlations(C, _FLAT * about_mean)
-
-
-def _correlations(C: Matrix, least: Vector) -> Matrix:
-    """R_ij = C_ij / sqrt(C_ii C_jj); 0, also for i = j, for a kernel of variance at most `least`."""
-    varies = C.diagonal() > least
+    varies = C.diagonal() > _FLAT * about_mean
     scale = np.zeros(len(C))
     scale[varies] = 1 / np.sqrt(C.diagonal()[varies])
     R = np.clip(C * scale * scale[:, None], -1, 1)
     np.fill_diagonal(R, varies)
-    return np.asarray(R)
+    return np.asarray(G), np.asarray(R)
 
 
 def combine_tiles(tiles: Iterable[Tile], n: int, dtype: np.dtype[np.floating]) -> Matrix:

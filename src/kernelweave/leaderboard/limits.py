@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import LIMIT
+from kernelweave.runtime import LIMIT
 
 __all__ = ["OutOfTimeError", "PeakMemory", "check_limits", "limited"]
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from kernelweave._shares import percent
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.samples.directions import directions
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info
 from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.numbers import as_samples
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
 from kernelweave.samples.table import read_table

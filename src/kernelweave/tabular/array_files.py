@@ -15,7 +15,7 @@ import numpy as np
 from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 from kernelweave.files.mat_structure import check_sparse_variables
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.read_options import ReadOptions

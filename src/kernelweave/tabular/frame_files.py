@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.delimited import (
     clean_frame,
     distinct_names,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.frame_files import typed_table
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import shown, shown_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave._plural import counted
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
 from kernelweave.tabular.read_options import ReadOptions

@@ -10,7 +10,7 @@ from typing import Any
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.files.hdf5_structure import check_heaps
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.missing_codes import without_codes
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.read_options import ReadOptions

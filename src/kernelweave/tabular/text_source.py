@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.memory import check_memory
+from kernelweave.runtime import check_memory
 from kernelweave.tabular.problems import shown
 
 __all__ = ["PACKED", "TextSource", "inner_name", "text_source"]

@@ -11,7 +11,7 @@ import numpy as np
 from kernelweave._plural import listed
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
-from kernelweave.memory import gib
+from kernelweave.runtime import gib
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SampleSet
 from kernelweave.samples.views import Views

@@ -14,7 +14,7 @@ from kernelweave.core.graphs.affinity import Cut, KernelAffinities, Kind, cut_gr
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.agreement import mean_agreement
 from kernelweave.kernels.recipes import KernelsLike, take_negatives
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.prepared import Compared, compared_again, without_structure
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views

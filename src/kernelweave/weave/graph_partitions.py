@@ -30,7 +30,7 @@ from kernelweave.core.graphs.coordinates import (
 )
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
 from kernelweave.core.partitions.lloyd import partitions
-from kernelweave.weave.progress import StageProgress
+from kernelweave.runtime import StageProgress
 
 __all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
 

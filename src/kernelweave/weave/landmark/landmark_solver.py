@@ -15,6 +15,7 @@ from kernelweave._types import HasShape, Labels
 from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
+from kernelweave.runtime import StageProgress
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.source import Part, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
@@ -31,7 +32,6 @@ from kernelweave.weave.landmark.learning import (
 )
 from kernelweave.weave.passing import pass_over, running
 from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
-from kernelweave.weave.progress import StageProgress
 
 __all__ = ["Landmark"]
 

@@ -21,7 +21,7 @@ from kernelweave.core.graphs.pieces import strays, tied
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import StageProgress, threads
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.scaling import Scaling, fit_by_view
 from kernelweave.samples.views import Views
@@ -45,7 +45,6 @@ from kernelweave.weave.local.local_kernel import (
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
 from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
-from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]

@@ -1,11 +1,11 @@
 """Progress of long stages, and lines on the standard error stream."""
 
-from kernelweave.weave.progress import Reporter, StageProgress
+from kernelweave.runtime import Reporter, StageProgress
 
 
 def test_progress_speaks_every_two_seconds_of_what_is_left(monkeypatch):
     now = iter([0.0, 1.0, 3.0, 3.5, 6.0])
-    monkeypatch.setattr("kernelweave.weave.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("kernelweave.runtime.time.monotonic", lambda: next(now))
     said = []
     progress = StageProgress(said.append)
     for done in (1, 20, 30, 40, 60):
@@ -15,7 +15,7 @@ def test_progress_speaks_every_two_seconds_of_what_is_left(monkeypatch):
 
 def test_a_stage_without_an_end_tells_how_much_is_done(monkeypatch):
     now = iter([0.0, 4.0])
-    monkeypatch.setattr("kernelweave.weave.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("kernelweave.runtime.time.monotonic", lambda: next(now))
     said = []
     progress = StageProgress(said.append)
     for done in (1, 20):
@@ -25,7 +25,7 @@ def test_a_stage_without_an_end_tells_how_much_is_done(monkeypatch):
 
 def test_what_stands_in_brackets_after_a_stage_makes_no_other_stage(monkeypatch):
     now = iter([0.0, 4.0])
-    monkeypatch.setattr("kernelweave.weave.progress.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("kernelweave.runtime.time.monotonic", lambda: next(now))
     said = []
     progress = StageProgress(said.append)
     progress("eigenvectors (residual 1e-1)", 1, 40)

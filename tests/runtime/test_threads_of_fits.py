@@ -7,9 +7,8 @@ import pytest
 from scipy import linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernelweave import WeaveClustering
-from kernelweave.samples import blas_threads
-from kernelweave.samples.blas_threads import threads
+from kernelweave import WeaveClustering, runtime
+from kernelweave.runtime import threads
 from kernelweave.weave.graph_model import GraphModel
 
 FILES = {
@@ -60,16 +59,16 @@ def test_few_samples_take_one_thread_unless_more_are_asked_for():
 
 
 def test_many_samples_and_an_unknown_number_leave_the_threads_of_one_blas_library_as_they_are():
-    with threads(None, blas_threads._ONE_THREAD_BELOW):
+    with threads(None, runtime._ONE_THREAD_BELOW):
         assert counted() == most(2)
     with threads(None):
         assert counted() == most(2)
 
 
 def test_libraries_are_looked_for_once_until_a_module_is_imported(monkeypatch):
-    looked, find = [], blas_threads.ThreadpoolController
-    monkeypatch.setattr(blas_threads, "ThreadpoolController", lambda: looked.append(1) or find())
-    blas_threads._pools.cache_clear()
+    looked, find = [], runtime.ThreadpoolController
+    monkeypatch.setattr(runtime, "ThreadpoolController", lambda: looked.append(1) or find())
+    runtime._pools.cache_clear()
     for expected in (1, 1, 2):
         if expected == 2:
             monkeypatch.setitem(sys.modules, "a module with threads of its own", sys)
@@ -86,7 +85,7 @@ def test_the_blas_of_scipy_keeps_its_threads_and_the_others_have_one(name):
     for pool in pools[: len(files) == 1]:
         del pool["threading_layer"]  # not every library tells
     pools.append({"filepath": "site-packages/scikit_learn.libs/libgomp.so", "user_api": "openmp"})
-    assert blas_threads._other_blas(pools) == [files[i] for i in others]
+    assert runtime._other_blas(pools) == [files[i] for i in others]
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (2, 2)])

@@ -18,7 +18,7 @@ from kernelweave import (
 from kernelweave.baselines import LaplaceLearning, PoissonLearning
 from kernelweave.errors import KernelweaveError, NotEnoughMemoryError
 from kernelweave.kernels import Gaussian
-from kernelweave.memory import available_memory, check_memory, gib
+from kernelweave.runtime import available_memory, check_memory, gib
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 
@@ -79,7 +79,7 @@ def test_the_machine_has_some_memory():
 
 def test_a_small_fit_is_not_refused_where_the_machine_reports_hardly_any_memory(monkeypatch):
     monkeypatch.delenv("KERNELWEAVE_MEMORY", raising=False)
-    monkeypatch.setattr("kernelweave.memory._left", lambda: iter([10**9, -5]))
+    monkeypatch.setattr("kernelweave.runtime._left", lambda: iter([10**9, -5]))
     assert available_memory() == 2**28
     assert (
         WeaveClustering(2, random_state=0).fit(X).solver_.reason.endswith("few enough to compare each with all others")
@@ -87,7 +87,7 @@ def test_a_small_fit_is_not_refused_where_the_machine_reports_hardly_any_memory(
     assert check_memory(2**28, what="A kernel", advice="relax") is None
     with pytest.raises(NotEnoughMemoryError, match=r"more than the 0\.25 GiB available: relax"):
         check_memory(2**28 + 1, what="A kernel", advice="relax")
-    monkeypatch.setattr("kernelweave.memory._left", lambda: iter([]))
+    monkeypatch.setattr("kernelweave.runtime._left", lambda: iter([]))
     assert available_memory() is None
 
 

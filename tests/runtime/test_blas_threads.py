@@ -10,7 +10,7 @@ from scipy import linalg
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from kernelweave import WeaveClustering
-from kernelweave.samples.blas_threads import threads
+from kernelweave.runtime import threads
 from kernelweave.samples.source import in_process
 from kernelweave.weave.clarity import Clarity
 
