@@ -26,7 +26,7 @@ from kernelweave.baselines import mkkm
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_start
 from kernelweave.core.paper.closed_forms import label_distances
 from kernelweave.core.paper.nonnegative import optimality_gap
-from kernelweave.core.partitions.assignment import random_labels
+from kernelweave.core.partitions.kmeans import random_labels
 from kernelweave.datasets import load_dataset
 from kernelweave.kernels import Cosine, recipe
 from kernelweave.solve import steps

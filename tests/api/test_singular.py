@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import kernelweave
-from kernelweave import Dense, SMKLClustering, WeaveClassifier, WeaveClustering, memory
+from kernelweave import Dense, SMKLClustering, WeaveClassifier, WeaveClustering, runtime
 from kernelweave.baselines import RMKKM, KernelKMeans
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.kernels import Gaussian, KernelBank, SelfTuning
@@ -58,7 +58,7 @@ def test_one_is_counted_in_the_singular(message):
     ],
 )
 def test_a_model_of_one_kernel_is_not_told_to_take_fewer(monkeypatch, model, told, advice):
-    monkeypatch.setattr(memory, "available_memory", lambda *_: 1)
+    monkeypatch.setattr(runtime, "available_memory", lambda *_: 1)
     with pytest.raises(NotEnoughMemoryError, match=re.escape(told)) as raised:
         model.fit(X)
     assert advice in str(raised.value)

@@ -9,12 +9,13 @@ import pytest
 
 import kernelweave
 
-ROOMS = ("core", "experiments", "kernels", "solve", "weave")
+ROOMS = ("core", "experiments", "kernels", "runtime", "solve", "weave")
 CHANGING = {"ViewRelations", "Run", "Leaps", "Workspace", "StageProgress"}  # sums, and the state of a running loop
 
 
 def declared():
-    modules = [
+    modules = [importlib.import_module(f"kernelweave.{room}") for room in ROOMS]
+    modules += [
         importlib.import_module(found.name)
         for room in ROOMS
         for found in pkgutil.walk_packages([f"{kernelweave.__path__[0]}/{room}"], f"kernelweave.{room}.")

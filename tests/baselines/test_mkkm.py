@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import MKKM, KernelKMeans, mkkm
 from kernelweave.baselines.mkkm import multiple_kernel_kmeans
-from kernelweave.core.partitions.assignment import random_labels
+from kernelweave.core.partitions.kmeans import random_labels
 from kernelweave.kernels import Gaussian, Linear, recipe
 from kernelweave.metrics import clustering_accuracy
 

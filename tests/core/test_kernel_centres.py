@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.partitions.assignment import own_distances, random_labels
 from kernelweave.core.partitions.kernel_centres import (
     centre_distances,
     centred_kernel,
@@ -13,6 +12,7 @@ from kernelweave.core.partitions.kernel_centres import (
     seeded_centres,
     squared_loss,
 )
+from kernelweave.core.partitions.kmeans import own_distances, random_labels
 
 LOSSES = {"squared": squared_loss(), "root": root_loss(1e-12)}
 

@@ -5,10 +5,18 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
 
-from kernelweave.core.partitions import hartigan, lloyd
-from kernelweave.core.partitions.assignment import best_start, nearer, nearest, random_labels, refilled, rounding
+from kernelweave.core.partitions import hartigan, kmeans
 from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, seeds, sum_of_squares
-from kernelweave.core.partitions.lloyd import partitions, table_partitions
+from kernelweave.core.partitions.kmeans import (
+    best_start,
+    nearer,
+    nearest,
+    partitions,
+    random_labels,
+    refilled,
+    rounding,
+    table_partitions,
+)
 
 
 def squares(X, C):
@@ -193,12 +201,12 @@ def test_tables_are_partitioned_as_by_a_loop_over_runs(n, c, starts):
 def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1, 30, 2))
     seeded = []
-    of = lloyd._seeded
+    of = kmeans._seeded
     monkeypatch.setattr(
-        lloyd, "_seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng)
+        kmeans, "_seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng)
     )
     for most in (29, 59, 60, 89, 90, 1500):
-        monkeypatch.setattr(lloyd, "_SETS_UP_TO", most)
+        monkeypatch.setattr(kmeans, "_SETS_UP_TO", most)
         table_partitions(X, 9, starts=2, rng=np.random.default_rng(0))
     assert seeded == [2, 2, 4, 4, 6, 6]
 
@@ -207,7 +215,7 @@ def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
 def test_a_cluster_that_loses_all_its_samples_on_the_way_gets_another(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     X, C = rng.normal(size=(12, 2)), 1.5 * rng.normal(size=(5, 2))  # centres from which one cluster becomes empty
-    monkeypatch.setattr(lloyd, "_seeded", lambda *given: C[None].copy())
+    monkeypatch.setattr(kmeans, "_seeded", lambda *given: C[None].copy())
     (found,) = table_partitions(X[None], 5, starts=1, rng=rng)
     assert_array_equal(found, naive_lloyd(X, C, 300)[0])
     assert set(found) == set(range(5))
@@ -226,7 +234,7 @@ def test_tables_of_any_width_are_partitioned_in_their_own_order(monkeypatch):
         (240, [slice(0, 2), slice(2, 3)]),
         (1, [slice(i, i + 1) for i in range(3)]),
     ):
-        monkeypatch.setattr(lloyd, "_TOGETHER", together)
+        monkeypatch.setattr(kmeans, "_TOGETHER", together)
         draws = np.random.default_rng(seed)
         z = np.concatenate([table_partitions(padded[part], 3, starts=2, rng=draws) for part in chunks])
         expected = np.empty((3, 20), dtype=np.int32)

@@ -30,7 +30,6 @@ from kernelweave.core.paper.closed_forms import (
     unexpressed,
 )
 from kernelweave.core.paper.nonnegative import NotOptimalError, exact_graph_step, optimality_gap
-from kernelweave.core.partitions.assignment import random_labels
 from kernelweave.core.partitions.kernel_centres import (
     centres,
     distance_rounding,
@@ -40,6 +39,7 @@ from kernelweave.core.partitions.kernel_centres import (
     seeded_centres,
     squared_loss,
 )
+from kernelweave.core.partitions.kmeans import random_labels
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 

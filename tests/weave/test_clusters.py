@@ -14,7 +14,7 @@ from kernelweave import Views
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.coordinates import commute_rows, embedded, row_order, unit_rows
 from kernelweave.core.partitions.agreement import merge, trusted
-from kernelweave.core.partitions.lloyd import partitions
+from kernelweave.core.partitions.kmeans import partitions
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.samples import Seen
 from kernelweave.weave import graph_partitions

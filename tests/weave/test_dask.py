@@ -33,7 +33,7 @@ def client():
 
 def in_process(fit, X, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kernelweave.weave.passing.active_client", lambda: None)
+        patch.setattr("kernelweave.weave.graph_model.active_client", lambda: None)
         return fit(X, **options)
 
 

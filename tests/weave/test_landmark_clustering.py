@@ -15,8 +15,8 @@ from kernelweave.core.graphs.bipartite import nearest_columns, relative_affinity
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Laplacian, Polynomial
 from kernelweave.kernels.base import Pair
+from kernelweave.weave.graph_model import chunked_answers
 from kernelweave.weave.landmark.learning import default_landmarks, landmark_memory
-from kernelweave.weave.passing import chunked_answers
 from kernelweave.weave.plan import ClusterTask, Plan
 
 from .conftest import make_groups

@@ -19,13 +19,13 @@ from kernelweave.samples import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, NUMBERS, ColumnChoices, MixedTable
 from kernelweave.samples.prepared import Compared
 from kernelweave.samples.scaling import Version, fit_scaling
-from kernelweave.weave import choice, dense_rows, passing
+from kernelweave.weave import choice, dense_rows
 from kernelweave.weave.choice import Size, choose_solver
 from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.consensus_kernel import block_shares, combine, given_weights, weigh
 from kernelweave.weave.dense_rows import DenseRows
-from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.graph_model import GraphModel, pass_over
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local import local_solver, locality
@@ -320,7 +320,7 @@ def passed(parts, n, width=1):
     source = SimpleNamespace(n=n)
     run = SimpleNamespace(over=lambda task, model, source: iter(parts))
     spec = [(width, np.float64), (1, np.int32)]
-    found = passing.pass_over(source, run, None, None, spec, lambda *words: told.append(words))
+    found = pass_over(source, run, None, None, spec, lambda *words: told.append(words))
     return found, told
 
 

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from kernelweave._types import Labels, Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.core.paper.closed_forms import parametrised_weights
-from kernelweave.core.partitions.assignment import best_start, own_distances, random_labels, reassigned
 from kernelweave.core.partitions.kernel_centres import centred_kernel, distance_rounding, plain_centres
+from kernelweave.core.partitions.kmeans import best_start, own_distances, random_labels, reassigned
 from kernelweave.estimators._estimator import KernelsLike
 
 __all__ = ["MKKM", "WeightedPartition", "multiple_kernel_kmeans"]

@@ -12,7 +12,6 @@ from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import KernelClusterer, generator, objective_attributes, weight_attributes
 from kernelweave.baselines.mkkm import WeightedPartition
 from kernelweave.core.paper.closed_forms import combine
-from kernelweave.core.partitions.assignment import best_start, own_distances, rounding
 from kernelweave.core.partitions.kernel_centres import (
     centre_distances,
     centred_kernel,
@@ -20,6 +19,7 @@ from kernelweave.core.partitions.kernel_centres import (
     root_loss,
     seeded_centres,
 )
+from kernelweave.core.partitions.kmeans import best_start, own_distances, rounding
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators._estimator import KernelsLike, Number
 

@@ -12,7 +12,7 @@ from kernelweave.baselines._kernel_clusterer import objective_attributes, weight
 from kernelweave.baselines.unit_kernels import UnitKernelClusterer, partition_matrix
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.paper.closed_forms import combine
-from kernelweave.core.partitions.assignment import rounding
+from kernelweave.core.partitions.kmeans import rounding
 from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.weave.graph_partitions import kmeans
 

@@ -17,8 +17,7 @@ from kernelweave.runtime import threads
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.reader import SamplesLike
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import Answers
-from kernelweave.weave.passing import chunked_coordinates
+from kernelweave.weave.graph_model import Answers, chunked_coordinates
 
 __all__ = ["GraphClusterer"]
 

@@ -30,8 +30,7 @@ from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_s
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import TableReading, Views
 from kernelweave.weave.choice import refuse_gaps
-from kernelweave.weave.graph_model import Answers, GraphModel
-from kernelweave.weave.passing import chunked_answers
+from kernelweave.weave.graph_model import Answers, GraphModel, chunked_answers
 from kernelweave.weave.plan import KernelShares
 
 __all__ = [
@@ -253,7 +252,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if not several and len(bank.names) > 1:
             raise InvalidInputError(_one_kernel_only(type(self).__name__, samples, len(bank)))
         self._check_memory(samples, len(bank.names))
-        H = bank.fit_grams(samples)
+        with threads(self.n_jobs, samples.n_samples):
+            H = bank.fit_grams(samples)
         check_stack(H, bank.names, training=True)
         return bank, H
 

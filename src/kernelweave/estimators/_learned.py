@@ -250,9 +250,7 @@ def learnable(model: Learner, X: SamplesLike, y: LabelsLike | None = None) -> Le
         say = Reporter(type(model).__name__, model.verbose)
         for name, one in version.scalings.items():
             say(f"scale of {name}: {one.method}, since {one.reason}")
-    scaled = samples.scaled(version.scalings)
-    with threads(model.n_jobs, samples.n_samples):
-        bank, H = model._build_kernels(scaled)
+    bank, H = model._build_kernels(samples.scaled(version.scalings))
     if not H.any():
         raise _no_similarity(bank)
     if known is None:

@@ -168,6 +168,7 @@ class Source:
     width: int | None = None
     distributed: bool = False  # whether the parts are held by dask
     columns: tuple[Any, ...] | None = None
+    table: Samples | None = None  # all rows, where these are in memory and checked
 
     @property
     def n(self) -> int:
@@ -180,7 +181,8 @@ def sliced(X: Samples, *, checked: bool, columns: tuple[Any, ...] | None = None)
     n, d = X.shape
     size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
     lengths = [min(size, n - i) for i in range(0, n, size)]
-    return Source(_Sliced(X, size, checked, columns), lengths=lengths, width=d, columns=columns)
+    table = X if checked else None
+    return Source(_Sliced(X, size, checked, columns), lengths=lengths, width=d, columns=columns, table=table)
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,7 @@ def sample_of(
 
     `view` and `kind` are those of the view that the source holds.
     """
-    sample = _take(source, rows, run)
+    sample = _take(source, rows, run) if source.table is None else source.table[rows]
     direction = np.random.default_rng(0).standard_normal(sample.shape[1])
     order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
     views = Views.of_table(sample[order], view, kind)

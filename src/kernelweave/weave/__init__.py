@@ -6,13 +6,12 @@ from kernelweave.weave.clarity import Clarity
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.dense_rows import DenseRows
-from kernelweave.weave.graph_model import Centres, GraphModel
+from kernelweave.weave.graph_model import Centres, GraphModel, lazy_labels
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
 from kernelweave.weave.local.local_solver import Local, LocalRows, LocalWeave
-from kernelweave.weave.passing import lazy_labels
 
 __all__ = [
     "Centres",

@@ -115,11 +115,6 @@ class Consensus:
         """The training samples in the first version, or None if there are only kernel matrices."""
         return self.bank.training
 
-    @property
-    def weights(self) -> Vector:
-        """The weights of the kernels, over all versions."""
-        return np.asarray(np.sum([version.weights for version in self.versions], axis=0))
-
     def astype(self, dtype: np.dtype[Any]) -> Consensus:
         """Return the kernel in another precision, in which it is evaluated for new samples too."""
         versions = tuple(replace(one, bank=one.bank.astype(dtype)) for one in self.versions)

@@ -155,7 +155,7 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: spar
     versions = tuple(replace(version, share=share) for (version, _, _), share in zip(built, shares, strict=True))
     consensus = Consensus.summed([one for _, one, _ in built], shares)
     K, bank = consensus.matrix, consensus.versions[0].bank
-    p = consensus.weights
+    p = np.sum([version.weights for version in consensus.versions], axis=0)
     kernels = KernelShares(bank.names, bank.views, p, p, versions)
     edges = S.nnz // 2
     plan.say(f"graph: {edges} edge{'s' * (edges != 1)} between {S.shape[0]} samples")

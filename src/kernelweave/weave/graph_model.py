@@ -1,24 +1,47 @@
-"""A fitted graph as an object: the rows of the graph for new samples, and predictions from its nodes."""
+"""A fitted graph as an object: the rows of the graph for new samples, predictions from its nodes, and passes in chunks.
+
+Samples in chunks are passed over once, on local threads or on the workers of dask.distributed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from sys import modules
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from kernelweave._types import Graph, Mask, Matrix
+from kernelweave._plural import counted
+from kernelweave._types import Array, Graph, HasShape, Mask, Matrix, Progress
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
 from kernelweave.core.graphs.new_rows import distributions, harmonic_rows
-from kernelweave.errors import NotFiniteError
+from kernelweave.errors import InvalidInputError, NotFiniteError
+from kernelweave.samples.chunks import Chunks
+from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, lazy_blocks
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
+from kernelweave.samples.reader import fitted_names
+from kernelweave.samples.source import Part, Run, Source, in_process, read, read_lengths, sliced
 from kernelweave.samples.views import Views
 
-__all__ = ["Answers", "Centres", "GraphModel", "Joiner", "Ordering"]
+__all__ = [
+    "Answers",
+    "Centres",
+    "GraphModel",
+    "Joiner",
+    "Ordering",
+    "chunked_answers",
+    "chunked_coordinates",
+    "lazy_labels",
+    "pass_over",
+    "running",
+]
 
 _BUDGET = 16 * 2**20  # bytes that the rows of a block of new samples may take while they are computed
 _LEAST, _MOST = 16, 4096  # samples of a block
@@ -186,3 +209,128 @@ class GraphModel:
             rows = np.concatenate([some[self.joiner.order(samples.select(some))] for some in windows])
         for i in range(0, len(rows), size):
             yield rows[i : i + size], samples.select(rows[i : i + size])
+
+
+Task = Callable[[GraphModel, Part], tuple[Array, ...]]
+
+
+@contextmanager
+def running(samples: Views | Chunks, n_jobs: int | None, *, least: int = 1) -> Iterator[tuple[Source, Run]]:
+    """Yield the chunks of the samples, with at least `least` rows in all, and the Run that processes them."""
+    source = samples.source if isinstance(samples, Chunks) else sliced(samples.tables[0], checked=True)
+    client = active_client() if "distributed" in modules else None
+    with in_process(n_jobs) as here:
+        run = here if client is None else DaskRun(client)
+        if source.lengths is None:
+            read_lengths(source, run)
+        if source.n < least:
+            msg = f"Found {counted(source.n, 'sample')}, while a minimum of {least} is required."
+            raise InvalidInputError(msg)
+        yield source, run
+
+
+def pass_over(
+    source: Source,
+    run: Run,
+    task: Task,
+    model: GraphModel,
+    spec: Sequence[tuple[int, DTypeLike]],
+    progress: Progress,
+) -> list[Array]:
+    """Return the results of the task on all chunks, concatenated; `spec` holds the columns and dtype of each array."""
+    n = source.n
+    outs = [np.empty((n, width), dtype=dtype) for width, dtype in spec]
+    done = 0
+    progress("passing", 0, n)
+    for found in run.over(task, model, source):
+        stop = done + len(found[0])
+        if stop > n:
+            msg = f"X gave more rows than the {n} of the first reading: pass chunks that do not change."
+            raise InvalidInputError(msg)
+        for out, part in zip(outs, found, strict=True):
+            out[done:stop] = part
+        done = stop
+        progress("passing", done, n)
+    if done < n:
+        msg = (
+            f"X gave {counted(done, 'row')}, but {n} when it was first read: pass an iterable that starts from the "
+            "beginning each time."
+        )
+        raise InvalidInputError(msg)
+    return outs
+
+
+def chunked_answers(
+    model: GraphModel, samples: Views | Chunks, n_features: int, n_jobs: int | None, progress: Progress
+) -> Answers:
+    """Return the distributions of samples over the groups, chunk by chunk."""
+    with running(samples, n_jobs) as (source, run):
+        _check_width(source, n_features)
+        spec: list[tuple[int, DTypeLike]] = [(model.n_groups, model.coordinates.dtype), (1, bool), (1, np.intp)]
+        F, undecided, known = pass_over(source, run, _part_answers, model, spec, progress)
+    return Answers(F, undecided.ravel(), known.ravel())
+
+
+def chunked_coordinates(
+    model: GraphModel, samples: Views | Chunks, n_features: int, n_jobs: int | None, progress: Progress
+) -> Array:
+    """Return the coordinates of samples in the embedding, chunk by chunk."""
+    with running(samples, n_jobs) as (source, run):
+        _check_width(source, n_features)
+        spec = [(model.coordinates.shape[1], model.coordinates.dtype)]
+        return pass_over(source, run, _part_coordinates, model, spec, progress)[0]
+
+
+def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
+    """Return the labels of a dask collection as a dask array, computed block by block on demand.
+
+    Parameters
+    ----------
+    model : WeaveClustering or WeaveClassifier
+        Fitted with the solver "landmark".
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Training samples or new ones.
+
+    Returns
+    -------
+    dask array of shape (n_samples,)
+        The labels that `predict` returns, in the blocks of X.
+    """
+    check_is_fitted(model)
+    graph: GraphModel = model._graph_model
+    if not graph.joiner.chunked:
+        msg = 'lazy_labels takes a model with solver="landmark": fit one, or call predict for samples in memory.'
+        raise InvalidInputError(msg)
+    if not is_dask(X):
+        msg = f"lazy_labels takes a dask array or dataframe; got {type(X).__name__}: call predict instead."
+        raise InvalidInputError(msg)
+    if X.shape[1] != model.n_features_in_:
+        raise InvalidInputError(_other_width(X.shape[1], model.n_features_in_))
+    classes = getattr(model, "classes_", None)
+    dtype = np.int32 if classes is None else classes.dtype
+    return lazy_blocks(X, _part_labels, (graph, classes), dtype, fitted_names(model))
+
+
+def _part_labels(state: tuple[GraphModel, Array | None], part: Part) -> Array:
+    graph, classes = state
+    labels = graph.answers(Views.of_table(read(part, None))).distributions.argmax(axis=1).astype(np.int32)
+    return labels if classes is None else np.asarray(classes[labels])
+
+
+def _part_answers(model: GraphModel, part: Part) -> tuple[Array, ...]:
+    F, undecided, known = model.answers(Views.of_table(read(part, None)))
+    return F, undecided[:, None], known[:, None]
+
+
+def _part_coordinates(model: GraphModel, part: Part) -> tuple[Array, ...]:
+    return (model.transform(Views.of_table(read(part, None))),)
+
+
+def _check_width(source: Source, n_features: int) -> None:
+    if source.width != n_features:
+        raise InvalidInputError(_other_width(source.width, n_features))
+
+
+def _other_width(width: int | None, n_features: int) -> str:
+    got = "an unknown number of features" if width is None else counted(width, "feature")
+    return f"X has {got}, but the model was fitted on samples of {n_features}."

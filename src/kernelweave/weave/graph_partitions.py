@@ -29,7 +29,7 @@ from kernelweave.core.graphs.coordinates import (
     row_order,
 )
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
-from kernelweave.core.partitions.lloyd import partitions
+from kernelweave.core.partitions.kmeans import partitions
 from kernelweave.runtime import StageProgress
 
 __all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]

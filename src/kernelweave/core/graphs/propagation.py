@@ -137,7 +137,12 @@ def normalised_solve(W: Graph, root: Vector, right: Matrix, share: float) -> tup
     if not sparse.issparse(W):
         system = -share * W * root * root[:, None]
         system.flat[:: len(system) + 1] += 1
-        return _dense_solve(system, right), True, 0
+        try:
+            factor = linalg.cho_factor(system, check_finite=False)
+        except linalg.LinAlgError:  # edges to a group are smaller than rounding: add the smallest effective ridge
+            system.flat[:: len(system) + 1] += len(system) * np.finfo(system.dtype).eps
+            factor = linalg.cho_factor(system, check_finite=False)
+        return np.asarray(linalg.cho_solve(factor, right, check_finite=False)), True, 0
     scale = sparse.diags_array(root.astype(np.float64))
     N = sparse.csr_array(scale @ W @ scale)
     if len(root) > _FACTORISED_UP_TO:
@@ -146,16 +151,6 @@ def normalised_solve(W: Graph, root: Vector, right: Matrix, share: float) -> tup
         )
         return F.astype(right.dtype), converged, n_iter
     return _factorised_solve(sparse.csc_array(sparse.eye_array(len(root)) - share * N), right), True, 0
-
-
-def _dense_solve(system: Matrix, right: Matrix) -> Matrix:
-    """Solve by Cholesky."""
-    try:
-        factor = linalg.cho_factor(system, check_finite=False)
-    except linalg.LinAlgError:  # edges to a group are smaller than rounding: add the smallest effective ridge
-        system.flat[:: len(system) + 1] += len(system) * np.finfo(system.dtype).eps
-        factor = linalg.cho_factor(system, check_finite=False)
-    return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
 
 
 def _factorised_solve(system: sparse.csc_array, right: Matrix) -> Matrix:

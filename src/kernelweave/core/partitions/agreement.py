@@ -142,8 +142,16 @@ def cut_tree(D: Matrix, m: NDArray[np.intp], n_clusters: int, least: float) -> N
     merges = _average_linkage(D, m.astype(np.float64))
     for smallest in (least, 1.0):
         parts = _cut(merges, m, n_clusters, smallest)
-        if parts is not None:
-            return _join_small(D, m, parts, smallest)
+        if parts is None:
+            continue
+        Y = np.eye(int(parts.max()) + 1)[parts] * m[:, None]
+        sizes = Y.sum(axis=0)
+        small = sizes < smallest
+        if small.any():
+            of_clusters = Y.T @ (D @ Y / sizes) / sizes[:, None]  # the mean of D between clusters
+            of_clusters[:, small] = np.inf
+            parts = np.where(small[parts], of_clusters.argmin(axis=1)[parts], parts)
+        return np.asarray(np.unique(parts, return_inverse=True)[1])
     return np.arange(len(m))
 
 
@@ -197,20 +205,6 @@ def _cut(merges: list[tuple[int, int]], m: NDArray[np.intp], n_clusters: int, le
     for i, j in merges[:last]:
         root[root == root[j]] = root[i]
     return np.asarray(np.unique(root, return_inverse=True)[1])
-
-
-def _join_small(D: Matrix, m: NDArray[np.intp], parts: NDArray[np.intp], least: float) -> NDArray[np.intp]:
-    """Move clusters smaller than `least` to the nearest of the others, by the mean of D."""
-    Y = np.eye(int(parts.max()) + 1)[parts] * m[:, None]
-    sizes = Y.sum(axis=0)
-    small = sizes < least
-    if small.any():
-        mean = D @ Y / sizes
-        of_clusters = Y.T @ mean / sizes[:, None]
-        of_clusters[:, small] = np.inf
-        nearest = of_clusters.argmin(axis=1)
-        parts = np.where(small[parts], nearest[parts], parts)
-    return np.asarray(np.unique(parts, return_inverse=True)[1])
 
 
 def modularity(S: sparse.csr_array, labels: Labels) -> float:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.core.partitions.assignment import best_start, nearer, own_distances, refilled
+from kernelweave.core.partitions.kmeans import best_start, nearer, own_distances, refilled
 
 __all__ = ["best_partition", "crossed", "descend", "seeds", "sum_of_squares"]
 

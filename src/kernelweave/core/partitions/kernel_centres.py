@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.algebra.centring import centre
 from kernelweave.core.algebra.matrices import average_with_transpose
-from kernelweave.core.partitions.assignment import best_start, nearest, own_distances, reassigned, rounding
+from kernelweave.core.partitions.kmeans import best_start, nearest, own_distances, reassigned, rounding
 
 __all__ = [
     "Loss",

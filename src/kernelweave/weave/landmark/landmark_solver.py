@@ -19,7 +19,7 @@ from kernelweave.runtime import StageProgress
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.source import Part, draw_rows, read, sample_of
 from kernelweave.samples.views import Views
-from kernelweave.weave.graph_model import GraphModel
+from kernelweave.weave.graph_model import GraphModel, pass_over, running
 from kernelweave.weave.landmark.learning import (
     LandmarkRows,
     LandmarksLike,
@@ -30,7 +30,6 @@ from kernelweave.weave.landmark.learning import (
     learn_clusters,
     sample_size,
 )
-from kernelweave.weave.passing import pass_over, running
 from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
 
 __all__ = ["Landmark"]

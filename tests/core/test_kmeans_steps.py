@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from kernelweave.core.partitions.assignment import best_start, nearer, nearest, own_distances, reassigned, refilled
+from kernelweave.core.partitions.kmeans import best_start, nearer, nearest, own_distances, reassigned, refilled
 
 EPS = np.finfo(float).eps
 

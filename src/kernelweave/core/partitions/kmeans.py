@@ -1,6 +1,7 @@
-"""k-means of several tables of the same samples at once (see the package): E tables X (E, n, p), R starts for each.
+"""k-means: the steps that all its forms share, and k-means of several tables of the same samples at once.
 
-A run is one start of one table. All runs share each step, since a step of one small table is mostly overhead.
+See the package for the letters. Of several tables, E tables X (E, n, p) have R starts each; a run is one start of one
+table. All runs share each step, since a step of one small table is mostly overhead.
 """
 
 from __future__ import annotations
@@ -9,13 +10,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.core.partitions.assignment import own_distances, refilled
 
-__all__ = ["partitions", "table_partitions"]
+__all__ = [
+    "best_start",
+    "nearer",
+    "nearest",
+    "own_distances",
+    "partitions",
+    "random_labels",
+    "reassigned",
+    "refilled",
+    "rounding",
+    "table_partitions",
+]
 
+_UNITS = 64  # in the last place: the error of a distance, a difference of three terms of which two are long sums
 _CLUSTERS_PER_SET, _MOST_SETS = 3, 3  # for every three clusters a set of starts is seeded, up to three
 _SETS_UP_TO = 1500  # samples of all sets together; where there are more samples, one set is seeded
 _COMPARE_AFTER = 3  # iterations
@@ -23,6 +35,72 @@ _MAX_ITER = 300
 _TOL = 1e-5  # of its sum of squares: a run that gains less in an iteration has converged
 _TOGETHER = 1e7  # distances between samples and centres that k-means of several tables may hold at once
 _TINY = 1e-12  # of ||X||²: a smaller difference counts as rounding
+
+
+def rounding(size: float, dtype: DTypeLike) -> float:
+    """Return the largest difference that counts as rounding between results computed from numbers of this size."""
+    return _UNITS * float(np.finfo(dtype).eps) * size
+
+
+def own_distances(D: Matrix, z: Labels) -> Matrix:
+    """d_ri = D_rki with k = z_ri."""
+    runs, c, n = D.shape
+    return np.asarray(D.ravel()[(np.arange(runs)[:, None] * c + z) * n + np.arange(n)])  # faster than take_along_axis
+
+
+def nearest(D: Matrix, slack: float) -> Labels:
+    """z_ri = argmin_k D_rki, the first of those within `slack` of the least; no cluster is empty."""
+    z = (D.min(axis=1, keepdims=True) + slack >= D).argmax(axis=1)  # the first of them
+    return refilled(z, own_distances(D, z), D.shape[1], slack)
+
+
+def nearer(D: Matrix, z: Labels, d: Matrix, slack: float | Vector) -> Labels:
+    """z_ri = argmin_k D_rki where the minimum is less than d_ri by more than `slack`; otherwise z_ri does not change.
+
+    A slack (one, or one per start) of the size of rounding keeps samples between two centres from alternating.
+    """
+    slack = np.broadcast_to(slack, len(D))
+    least = D.min(axis=1)
+    r, i = np.nonzero(d - least > slack[:, None])
+    z = z.copy()
+    z[r, i] = (D[r, :, i] <= (least[r, i] + slack[r])[:, None]).argmax(axis=1)
+    return z
+
+
+def reassigned(D: Matrix, z: Labels, slack: float | Vector) -> Labels:
+    """z after every sample moved to a nearer centre, if there is one, and empty clusters were filled."""
+    z = nearer(D, z, own_distances(D, z), slack)
+    return refilled(z, own_distances(D, z), D.shape[1], slack)
+
+
+def refilled(z: Labels, d: Matrix, c: int, slack: float | Vector) -> Labels:
+    """z with no cluster empty: each gets the first sample within `slack` of the largest d in clusters of two or more.
+
+    That sample becomes its own centre, at distance 0, so that no objective of k-means increases.
+    """
+    z = z.copy()
+    for labels, distances, error in zip(z, d, np.broadcast_to(slack, len(z)), strict=True):
+        sizes = np.bincount(labels, minlength=c)
+        for empty in np.flatnonzero(sizes == 0):
+            far = np.where(sizes[labels] > 1, distances, -np.inf)
+            i = (far >= far.max() - error).argmax()
+            sizes[labels[i]] -= 1
+            sizes[empty] = 1
+            labels[i] = empty
+    return z
+
+
+def random_labels(n: int, c: int, starts: int, rng: np.random.Generator) -> Labels:
+    """Return a random label for every start and sample; no cluster is empty."""
+    return refilled(rng.integers(c, size=(starts, n)), rng.random((starts, n)), c, 0.0)
+
+
+def best_start(costs: Vector, slack: float) -> int:
+    """Return the first start whose cost exceeds the least one by no more than `slack`.
+
+    Starts often end in the same partition, and the last digits of their costs depend on the machine.
+    """
+    return int((costs <= costs.min() + slack).argmax())
 
 
 def partitions(
@@ -127,8 +205,12 @@ def _descended(tables: _Tables, table: NDArray[np.intp], C: Matrix, max_iter: in
     c, X = C.shape[1], tables.X
     tiny = _TINY * tables.lifted[:, 0].sum(axis=1)[table]
     D = _to_centres(tables, table, C)
-    z = _nearest(D)
-    z = refilled(z, own_distances(D, z), c, tiny)
+    least: Matrix = D[:, 0].copy()
+    z: Labels = np.zeros(least.shape, dtype=np.intp)
+    for k in range(1, c):  # one centre after the other, which is much faster than numpy's argmin
+        np.putmask(z, D[:, k] < least, k)
+        np.minimum(least, D[:, k], out=least)
+    z = refilled(z, least, c, tiny)
     sums, sizes = _all_sums(X, table, z, c)
     cost, running = np.full(len(z), np.inf), np.arange(len(z))
     for _ in range(max_iter):
@@ -153,15 +235,6 @@ def _descended(tables: _Tables, table: NDArray[np.intp], C: Matrix, max_iter: in
         if not len(running):
             break
     return z, cost, (sums / sizes[:, None]).reshape(C.shape)
-
-
-def _nearest(D: Matrix) -> Labels:
-    """z_ri = argmin_k D_rki, one centre after the other, which is much faster than numpy's argmin."""
-    least, z = D[:, 0].copy(), np.zeros((len(D), D.shape[2]), dtype=np.intp)
-    for k in range(1, D.shape[1]):
-        np.putmask(z, D[:, k] < least, k)
-        np.minimum(least, D[:, k], out=least)
-    return z
 
 
 def _all_sums(X: Matrix, table: NDArray[np.intp], z: Labels, c: int) -> tuple[Matrix, Labels]:

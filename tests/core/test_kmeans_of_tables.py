@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave.core.partitions.hartigan import sum_of_squares
-from kernelweave.core.partitions.lloyd import table_partitions
+from kernelweave.core.partitions.kmeans import table_partitions
 
 
 def tables(n=300):
