@@ -110,7 +110,7 @@ def test_a_table_is_read_in_slices_of_some_size(monkeypatch):
 
 def test_no_row_of_a_table_is_copied_before_it_is_read():
     (part,) = Chunks(X).source.parts()
-    assert np.shares_memory(part.arguments[0], X)
+    assert np.shares_memory(part.rows, X)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kernelweave._plural import counted
 from kernelweave._types import HasShape, Samples, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.dask_chunks import dask_source, is_dask
-from kernelweave.samples.source import Part, Source, as_matrix, itself, names_in, sliced
+from kernelweave.samples.source import Part, Source, as_matrix, names_in, sliced
 from kernelweave.samples.spool import spooled
 from kernelweave.samples.stored import path_source
 
@@ -164,4 +164,4 @@ class _Given:
 def named(chunks: Iterable[Any]) -> Iterator[Part]:
     """Yield chunks, named by their positions."""
     for i, chunk in enumerate(chunks):
-        yield Part(f"chunk {i}", itself, (chunk,))
+        yield Part(f"chunk {i}", rows=chunk)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.samples.source import Part, Run, Source, Task, chosen, itself, windowed
+from kernelweave.samples.source import Part, Run, Source, Task, chosen, windowed
 
 __all__ = ["DaskRun", "active_client", "dask_source", "is_dask", "lazy_blocks"]
 
@@ -198,4 +198,4 @@ def _pinned(task: Task, state: object, *job: Any) -> Any:
 
 def _pinned_block(task: Task, state: object, name: str, columns: Sequence[Any] | None, rows: Any, *extra: Any) -> Any:
     named = None if columns is None else tuple(columns)
-    return _pinned(task, state, Part(name, itself, (rows,), columns=named), *extra)
+    return _pinned(task, state, Part(name, rows=rows, columns=named), *extra)

@@ -42,9 +42,10 @@ _BLANK = ("", "-1", "nan")  # texts without a class; numpy and pandas turn -1 an
 
 def read_labels(y: LabelsLike | None, samples: Views | KernelStack, X: object) -> tuple[Array, NDArray[np.intp]]:
     """Return the classes, and for every sample the position of its class, -1 if it is unlabelled; samples are of X."""
-    need_one_order(X, y)
-    labels = None if y is None else labels_in_order(y, samples)
-    return encode_partial_labels(labels, n_samples=samples.n_samples)
+    if y is not None and hasattr(y, "iloc"):  # a series, whose index may have the samples in another order
+        need_one_order(X, y)
+        y = labels_in_order(y, samples)
+    return encode_partial_labels(y, n_samples=samples.n_samples)
 
 
 def labels_in_order(y: LabelsLike, samples: Views | KernelStack) -> LabelsLike:

@@ -40,8 +40,8 @@ __all__ = [
     "chosen",
     "draw_rows",
     "in_process",
-    "itself",
     "names_in",
+    "on_views",
     "read",
     "read_lengths",
     "sample_of",
@@ -66,22 +66,32 @@ class NamedRows:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The name of a chunk, and the function and arguments that return its rows; it can be sent to a worker."""
+    """The name of a chunk, and its rows, or the function and arguments that return them; it can be sent to a worker."""
 
     name: str
-    load: Callable[..., Any]
+    load: Callable[..., Any] | None = None  # None where the rows are in memory
     arguments: tuple[Any, ...] = ()
-    checked: bool = False  # whether its rows are known to be finite floats of one width
+    rows: Any = None
+    checked: bool = False  # whether these rows are known to be finite floats of one width
     columns: tuple[Any, ...] | None = None  # the order of columns that have names
 
 
 def read(part: Part, width: int | None) -> Samples:
     """Return the rows of a chunk as finite floats, dense or CSR; an error names the chunk."""
-    return part.load(*part.arguments) if part.checked else as_rows(_loaded(part), part.name, width, part.columns)
+    found: Samples = part.rows if part.checked else as_rows(_loaded(part), part.name, width, part.columns)
+    return found
+
+
+def on_views(state: tuple[Task, Any], part: Part) -> Any:
+    """Return task(model, views) of the rows of a chunk, where `state` is (task, model)."""
+    task, model = state
+    return task(model, Views.of_table(read(part, None)))
 
 
 def _loaded(part: Part) -> Any:
     """Return the rows of a chunk as they come."""
+    if part.load is None:
+        return part.rows
     try:
         return part.load(*part.arguments)
     except InvalidInputError:
@@ -197,12 +207,7 @@ class _Sliced:
         for i in range(0, n, self.size):
             stop = min(i + self.size, n)
             rows = self.X[i:stop] if self.columns is None else NamedRows(self.X[i:stop], self.columns)
-            yield Part(f"X, rows {i} to {stop - 1},", itself, (rows,), self.checked)
-
-
-def itself(rows: Any) -> Any:
-    """Return rows that are in memory already: the function of a `Part`."""
-    return rows
+            yield Part(f"X, rows {i} to {stop - 1},", rows=rows, checked=self.checked)
 
 
 @dataclass(eq=False)

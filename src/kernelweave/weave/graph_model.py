@@ -27,7 +27,7 @@ from kernelweave.samples.dask_chunks import DaskRun, active_client, is_dask, laz
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import fitted_names
-from kernelweave.samples.source import Part, Run, Source, in_process, read, read_lengths, sliced
+from kernelweave.samples.source import Run, Source, in_process, on_views, read_lengths, sliced
 from kernelweave.samples.views import Views
 
 __all__ = [
@@ -211,7 +211,7 @@ class GraphModel:
             yield rows[i : i + size], samples.select(rows[i : i + size])
 
 
-Task = Callable[[GraphModel, Part], tuple[Array, ...]]
+Task = Callable[[GraphModel, Views], tuple[Array, ...]]
 
 
 @contextmanager
@@ -237,12 +237,15 @@ def pass_over(
     spec: Sequence[tuple[int, DTypeLike]],
     progress: Progress,
 ) -> list[Array]:
-    """Return the results of the task on all chunks, concatenated; `spec` holds the columns and dtype of each array."""
+    """Return the results of task(model, views) on all chunks, concatenated.
+
+    `spec` holds the columns and dtype of each array.
+    """
     n = source.n
     outs = [np.empty((n, width), dtype=dtype) for width, dtype in spec]
     done = 0
     progress("passing", 0, n)
-    for found in run.over(task, model, source):
+    for found in run.over(on_views, (task, model), source):
         stop = done + len(found[0])
         if stop > n:
             msg = f"X gave more rows than the {n} of the first reading: pass chunks that do not change."
@@ -267,7 +270,7 @@ def chunked_answers(
     with running(samples, n_jobs) as (source, run):
         _check_width(source, n_features)
         spec: list[tuple[int, DTypeLike]] = [(model.n_groups, model.coordinates.dtype), (1, bool), (1, np.intp)]
-        F, undecided, known = pass_over(source, run, _part_answers, model, spec, progress)
+        F, undecided, known = pass_over(source, run, _answers, model, spec, progress)
     return Answers(F, undecided.ravel(), known.ravel())
 
 
@@ -278,7 +281,7 @@ def chunked_coordinates(
     with running(samples, n_jobs) as (source, run):
         _check_width(source, n_features)
         spec = [(model.coordinates.shape[1], model.coordinates.dtype)]
-        return pass_over(source, run, _part_coordinates, model, spec, progress)[0]
+        return pass_over(source, run, _coordinates, model, spec, progress)[0]
 
 
 def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
@@ -308,22 +311,22 @@ def lazy_labels(model: BaseEstimator, X: HasShape) -> Any:
         raise InvalidInputError(_other_width(X.shape[1], model.n_features_in_))
     classes = getattr(model, "classes_", None)
     dtype = np.int32 if classes is None else classes.dtype
-    return lazy_blocks(X, _part_labels, (graph, classes), dtype, fitted_names(model))
+    return lazy_blocks(X, on_views, (_labels, (graph, classes)), dtype, fitted_names(model))
 
 
-def _part_labels(state: tuple[GraphModel, Array | None], part: Part) -> Array:
+def _labels(state: tuple[GraphModel, Array | None], views: Views) -> Array:
     graph, classes = state
-    labels = graph.answers(Views.of_table(read(part, None))).distributions.argmax(axis=1).astype(np.int32)
+    labels = graph.answers(views).distributions.argmax(axis=1).astype(np.int32)
     return labels if classes is None else np.asarray(classes[labels])
 
 
-def _part_answers(model: GraphModel, part: Part) -> tuple[Array, ...]:
-    F, undecided, known = model.answers(Views.of_table(read(part, None)))
+def _answers(model: GraphModel, views: Views) -> tuple[Array, ...]:
+    F, undecided, known = model.answers(views)
     return F, undecided[:, None], known[:, None]
 
 
-def _part_coordinates(model: GraphModel, part: Part) -> tuple[Array, ...]:
-    return (model.transform(Views.of_table(read(part, None))),)
+def _coordinates(model: GraphModel, views: Views) -> tuple[Array, ...]:
+    return (model.transform(views),)
 
 
 def _check_width(source: Source, n_features: int) -> None:

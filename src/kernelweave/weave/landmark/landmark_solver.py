@@ -17,7 +17,7 @@ from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
 from kernelweave.runtime import StageProgress
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.source import Part, draw_rows, read, sample_of
+from kernelweave.samples.source import draw_rows, sample_of
 from kernelweave.samples.views import Views
 from kernelweave.weave.graph_model import GraphModel, pass_over, running
 from kernelweave.weave.landmark.learning import (
@@ -114,7 +114,7 @@ class Landmark:
             kernels, attributes = _described(model.joiner)
             dtype = plan.dtype or np.float32  # of what is kept of every sample
             widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
-            clusters = partial(_part_clusters, dtype=dtype)
+            clusters = partial(_clusters, dtype=dtype)
             labels, M, P = pass_over(source, run, clusters, model, widths, StageProgress(plan.say))
         return Clusters(model, labels.ravel(), M, P, values, None, None, kernels, attributes)
 
@@ -130,7 +130,7 @@ class Landmark:
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model = run.call(learn_classes, settings, m, sample, task.codes[sample.rows], shares, task)
             dtype = plan.dtype or np.float32  # of what is kept of every sample
-            scores, widths = partial(_part_scores, dtype=dtype), [(task.n_classes, dtype)]
+            scores, widths = partial(_scores, dtype=dtype), [(task.n_classes, dtype)]
             (F,) = pass_over(source, run, scores, model, widths, StageProgress(plan.say))
         F = np.maximum(F, 0)
         undecided = ~(F.sum(axis=1) > 0)
@@ -154,15 +154,15 @@ class Landmark:
         return m
 
 
-def _part_clusters(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
+def _clusters(model: GraphModel, views: Views, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
     """Return labels, memberships and coordinates of one chunk."""
-    M, P = model.memberships(Views.of_table(read(part, None)))
+    M, P = model.memberships(views)
     return level_ties(M).argmax(axis=1).astype(np.int32)[:, None], M.astype(dtype), P.astype(dtype)
 
 
-def _part_scores(model: GraphModel, part: Part, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
+def _scores(model: GraphModel, views: Views, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
     """Return the label scores of one chunk."""
-    return (model.scores(Views.of_table(read(part, None))).astype(dtype),)
+    return (model.scores(views).astype(dtype),)
 
 
 def _described(graph: LandmarkRows) -> tuple[KernelShares, dict[str, Any]]:
