@@ -16,13 +16,13 @@ from benchmarks._sets import ROOT
 from benchmarks._tables import markdown, show
 from benchmarks.family_defaults import DRAWS, LABELS, labelled
 from kernelweave import SMKLClassifier
+from kernelweave.core.graphs.edges import strongest_edges
 from kernelweave.core.graphs.propagation import (
     class_mass_normalised,
     consistent_scores,
     harmonic_scores,
     without_loops,
 )
-from kernelweave.core.graphs.strongest import strongest_edges
 
 Spread = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 

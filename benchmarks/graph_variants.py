@@ -17,8 +17,9 @@ from benchmarks._commits import computed, stamp
 from benchmarks._graphs import top_graph
 from benchmarks._sets import HELD_OUT, MORE, OTHERS, PAPER, ROOT, load
 from kernelweave import WeaveClustering
-from kernelweave.core.graphs.affinity import Affinity, KernelAffinities, join_pieces, ridge_affinity
+from kernelweave.core.graphs.affinity import Affinity, KernelAffinities, ridge_affinity
 from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, unit_rows
+from kernelweave.core.graphs.edges import join_pieces
 from kernelweave.metrics import clustering_accuracy
 
 Graph = sparse.csr_array

@@ -12,7 +12,6 @@ from kernelweave.core.graphs.affinity import (
     GraphRule,
     KernelAffinities,
     cut_graphs,
-    join_pieces,
     kernel_sqdist,
     neighbour_scales,
     ridge_affinity,
@@ -20,6 +19,7 @@ from kernelweave.core.graphs.affinity import (
     shared_neighbours,
     top_rows,
 )
+from kernelweave.core.graphs.edges import join_pieces
 
 
 def cut(Z, k):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from kernelweave.core.graphs.affinity import Affinity, GraphRule, join_pieces
+from kernelweave.core.graphs.affinity import Affinity, GraphRule
 from kernelweave.core.graphs.coordinates import bottom_eigenpairs, commute_rows, laplacian, unit_rows
+from kernelweave.core.graphs.edges import join_pieces
 
 
 def cut(Z, k):

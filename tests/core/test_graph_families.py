@@ -15,7 +15,6 @@ from kernelweave.core.graphs.affinity import (
     KernelAffinities,
     RowPart,
     cut_graphs,
-    join_pieces,
     kernel_sqdist,
     mean_degree,
     neighbour_scales,
@@ -28,6 +27,7 @@ from kernelweave.core.graphs.affinity import (
     top_rows,
     weighted_sum,
 )
+from kernelweave.core.graphs.edges import join_pieces
 from kernelweave.core.graphs.new_rows import (
     Border,
     bordered_rows,

@@ -15,6 +15,7 @@ from kernelweave.core.graphs.bipartite import (
     nearest_columns,
     relative_affinity,
 )
+from kernelweave.core.graphs.edges import cosine_factors, strongest_edges, strongest_entries
 from kernelweave.core.graphs.propagation import (
     class_mass_factors,
     class_mass_normalised,
@@ -27,7 +28,6 @@ from kernelweave.core.graphs.propagation import (
     reached,
     without_loops,
 )
-from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges, strongest_entries
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -23,7 +23,7 @@ from kernelweave import (
     WeaveClustering,
 )
 from kernelweave.core.algebra.matrices import ridge_inverse
-from kernelweave.core.graphs.strongest import cosine_factors
+from kernelweave.core.graphs.edges import cosine_factors
 from kernelweave.errors import InvalidInputError, UndecidedWarning
 from kernelweave.kernels import Gaussian
 

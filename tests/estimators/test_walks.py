@@ -32,11 +32,11 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (126, 25, 14),
-    "local": (137, 29, 18),
+    "weave": (126, 26, 14),
+    "local": (136, 29, 18),
     "landmark": (105, 21, 16),
     "predict": (135, 27, 21),
-    "smkl": (124, 23, 18),
+    "smkl": (125, 23, 18),
     "classify": (158, 29, 28),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
+from kernelweave.core.graphs.edges import cosine_factors, strongest_edges
 from kernelweave.core.paper.closed_forms import combine, consensus_distances, kernel_step, smoothness
 from kernelweave.solve import VERSIONS, Outcome, Problem, Record, State, StepError, minimise, smkl
 from kernelweave.solve.problem import History, Solution, Workspace

@@ -17,13 +17,13 @@ from kernelweave.core.graphs.affinity import (
     KernelAffinities,
     RowPart,
     cut_graphs,
-    join_pieces,
     mean_degree,
     one_graph,
     ridge_affinity,
     several_cuts,
     weighted_sum,
 )
+from kernelweave.core.graphs.edges import join_pieces
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import recipe
 from kernelweave.samples.prepared import Compared

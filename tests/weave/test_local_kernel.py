@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.pieces import strays, tied
+from kernelweave.core.graphs.edges import join_pieces, median_edges, strays
 from kernelweave.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.weave.local import local_kernel, local_solver
@@ -226,18 +226,42 @@ def test_all_samples_outside_a_piece_may_be_asked_for(X):
 
 
 def test_strays_are_the_samples_of_small_pieces_but_not_of_the_largest():
-    S = sparse.csr_array(sparse.block_diag([np.ones((n, n)) - np.eye(n) for n in (2, 4, 3)]))
-    assert_array_equal(strays(S, 3)[1], [0, 1])
-    assert_array_equal(strays(S, 4)[1], [0, 1, 6, 7, 8])
-    assert_array_equal(strays(S, 99)[1], [0, 1, 6, 7, 8])
-    assert_array_equal(strays(S, 0)[1], [])
-    assert_array_equal(strays(S, 3)[0], [0, 0, 1, 1, 1, 1, 2, 2, 2])
+    piece = np.repeat([0, 1, 2], [2, 4, 3])
+    assert_array_equal(strays(piece, 3), [0, 1])
+    assert_array_equal(strays(piece, 4), [0, 1, 6, 7, 8])
+    assert_array_equal(strays(piece, 99), [0, 1, 6, 7, 8])
+    assert_array_equal(strays(piece, 0), [])
 
 
-def test_ties_have_the_median_weight_and_leave_larger_ones():
-    S = sparse.csr_array(np.array([[0, 5, 0, 0], [5, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0.0]]))
-    found = tied(S, np.array([0, 3]), np.array([[1, 2], [0, 2]], dtype=np.int32)).toarray()
-    assert_array_equal(found, [[0, 5, 1, 1], [5, 0, 1, 0], [1, 1, 0, 1], [1, 0, 1, 0]])
+class Given:
+    """Edges of the median weight between given samples."""
+
+    def __init__(self, rows, to):
+        self.rows, self.to, self.pieces = np.array(rows, dtype=np.intp), np.array(to, dtype=np.int32), []
+
+    def edges_out(self, S, piece):
+        self.pieces.append(piece.tolist())
+        return median_edges(S, self.rows, self.to)
+
+
+def test_new_edges_have_the_median_weight_go_both_ways_and_leave_larger_ones():
+    S = sparse.csr_array(np.array([[0, 5, 0, 0], [5, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0.0]]))
+    given = Given([0, 3], [[1, 2], [0, 2]])
+    found = join_pieces(S, given)
+    assert_array_equal(found.toarray(), [[0, 5, 3, 3], [5, 0, 0, 0], [3, 0, 0, 3], [3, 0, 3, 0]])
+    assert found.has_sorted_indices
+    assert given.pieces == [[0, 0, 1, 1]]
+
+
+def test_a_graph_stays_in_pieces_if_no_more_edges_are_given():
+    S = sparse.csr_array(np.kron(np.eye(2), [[0, 4.0], [4, 0]]))
+    assert_array_equal(join_pieces(S, Given([], np.empty((0, 3)))).toarray(), S.toarray())
+
+
+def test_a_graph_in_one_piece_is_asked_for_no_edges():
+    given = Given([0], [[1]])
+    join_pieces(sparse.csr_array(np.ones((3, 3))), given)
+    assert given.pieces == []
 
 
 def test_candidates_of_several_tables_are_the_nearest_in_the_sum_of_their_kernels():

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave import Local, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.pieces import strays, tied
+from kernelweave.core.graphs.edges import strays
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
@@ -38,16 +37,10 @@ def edges_out(S, inside):
 
 
 def test_the_samples_of_small_pieces_are_strays_unless_theirs_is_the_largest():
-    S = sparse.block_diag([np.ones((k, k)) - np.eye(k) for k in (5, 2, 3)], format="csr")
-    assert_array_equal(strays(S, 3)[1], [5, 6])
-    assert_array_equal(strays(S, 100)[1], [5, 6, 7, 8, 9])
-    assert len(strays(S, 2)[1]) == 0
-
-
-def test_ties_have_the_median_weight_and_go_both_ways():
-    S = sparse.csr_array(np.kron(np.eye(2), [[0, 4.0], [4, 0]]))
-    T = tied(S, np.array([0]), np.array([[2, 3]], dtype=np.int32)).toarray()
-    assert_array_equal(T, [[0, 4, 4, 4], [4, 0, 0, 0], [4, 0, 0, 4], [4, 0, 4, 0]])
+    piece = np.repeat([0, 1, 2], [5, 2, 3])
+    assert_array_equal(strays(piece, 3), [5, 6])
+    assert_array_equal(strays(piece, 100), [5, 6, 7, 8, 9])
+    assert len(strays(piece, 2)) == 0
 
 
 def test_the_nearest_outside_are_those_of_a_search_among_all_others(groups):

@@ -21,8 +21,8 @@ from kernelweave.core.algebra.matrices import (
     ridge_inverse,
     symmetric_part,
 )
+from kernelweave.core.graphs.edges import cosine_factors, strongest_edges
 from kernelweave.core.graphs.propagation import harmonic_scores
-from kernelweave.core.graphs.strongest import cosine_factors, strongest_edges
 from kernelweave.core.paper.closed_forms import (
     combine,
     consensus_distances,

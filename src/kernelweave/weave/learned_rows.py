@@ -10,8 +10,8 @@ import numpy as np
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.core.algebra.matrices import ridge_inverse
+from kernelweave.core.graphs.edges import strongest_entries
 from kernelweave.core.graphs.new_rows import graph_rows
-from kernelweave.core.graphs.strongest import strongest_entries
 from kernelweave.errors import NotFiniteError
 from kernelweave.samples.digests import Lean
 from kernelweave.samples.precomputed import KernelStack

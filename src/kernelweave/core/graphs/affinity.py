@@ -12,12 +12,11 @@ from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
-from scipy.sparse.csgraph import connected_components
 
-from kernelweave._types import Labels, Mask, Matrix, Vector
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.algebra.matrices import largest_columns, ridge_inverse
+from kernelweave.core.graphs.edges import Edges, join_pieces, median_edges
 from kernelweave.errors import InvalidInputError, NotFiniteError
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "RowPart",
     "Woven",
     "cut_graphs",
-    "join_pieces",
     "kernel_sqdist",
     "mean_degree",
     "neighbour_scales",
@@ -61,6 +59,30 @@ class Affinity(NamedTuple):
 
     values: Matrix
     columns: Labels | None = None
+
+    def edges_out(self, S: sparse.csr_array, piece: Labels) -> Edges:
+        """Return one edge out of every piece of S but the largest: the largest affinity to a candidate outside.
+
+        Its weight is the median one of S. Where no candidate lies outside a piece, it is joined to the largest piece at
+        a hundredth of that weight.
+        """
+        largest = int(np.bincount(piece).argmax())
+        rows = np.flatnonzero(piece != largest)
+        best, to = np.empty(len(rows), dtype=self.values.dtype), np.empty(len(rows), dtype=np.intp)
+        for block in row_blocks(len(rows)):
+            some = rows[block]
+            columns = np.arange(len(piece))[None] if self.columns is None else self.columns[some]
+            values = np.where(piece[columns] == piece[some][:, None], -np.inf, self.values[some])
+            place = values.argmax(axis=1)[:, None]
+            best[block] = np.take_along_axis(values, place, axis=1)[:, 0]
+            to[block] = place[:, 0] if self.columns is None else np.take_along_axis(columns, place, axis=1)[:, 0]
+        # the last of each piece is its best; ties go to the first sample
+        order = np.lexsort((-rows, best, piece[rows]))
+        last = order[np.flatnonzero(np.diff(piece[rows][order], append=-1))]
+        reached = np.isfinite(best[last])
+        hub = int(np.flatnonzero(piece == largest)[0])
+        edges = median_edges(S, rows[last], np.where(reached, to[last], hub)[:, None])
+        return edges._replace(weights=np.where(reached, edges.weights, edges.weights / 100).astype(S.dtype))
 
 
 class Woven(NamedTuple):
@@ -293,47 +315,6 @@ def weighted_sum(graphs: tuple[sparse.csr_array, ...], weights: Vector) -> spars
     total = sparse.csr_array(sum(parts, start=sparse.csr_array(graphs[0].shape, dtype=graphs[0].dtype)))
     total.sort_indices()
     return total
-
-
-def join_pieces(S: sparse.csr_array, affinity: Affinity) -> sparse.csr_array:
-    """Join the connected components of S: add an edge from each to its best candidate outside, until S is connected.
-
-    The Laplacian of a graph in several pieces has the eigenvalue 0 as many times, and the eigenvectors of 0 that an
-    eigensolver returns are arbitrary. New edges have the median weight; where no candidate lies outside a piece, it is
-    joined to the largest piece at a hundredth of that weight.
-    """
-    n_pieces, piece = connected_components(S, directed=False)
-    while n_pieces > 1:
-        weight = float(np.median(S.data)) if S.nnz else 1.0
-        i, j, near = _ties(affinity, piece)
-        weights = np.where(near, weight, weight / 100).astype(S.dtype)
-        edges = sparse.csr_array((weights, (i, j)), shape=S.shape)
-        S = sparse.csr_array(S.maximum(edges.maximum(edges.T)))
-        n_pieces, piece = connected_components(S, directed=False)
-    S.sort_indices()
-    return S
-
-
-def _ties(affinity: Affinity, piece: Labels) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
-    """Return one edge out of every piece but the largest: its two samples, and whether the second is a candidate.
-
-    It is the largest affinity of a sample of the piece to one outside.
-    """
-    largest = int(np.bincount(piece).argmax())
-    rows = np.flatnonzero(piece != largest)
-    best, to = np.empty(len(rows), dtype=affinity.values.dtype), np.empty(len(rows), dtype=np.intp)
-    for block in row_blocks(len(rows)):
-        some = rows[block]
-        columns = np.arange(len(piece))[None] if affinity.columns is None else affinity.columns[some]
-        values = np.where(piece[columns] == piece[some][:, None], -np.inf, affinity.values[some])
-        place = values.argmax(axis=1)[:, None]
-        best[block] = np.take_along_axis(values, place, axis=1)[:, 0]
-        to[block] = place[:, 0] if affinity.columns is None else np.take_along_axis(columns, place, axis=1)[:, 0]
-    order = np.lexsort((-rows, best, piece[rows]))  # the last of each piece is its best; ties go to the first sample
-    last = order[np.flatnonzero(np.diff(piece[rows][order], append=-1))]
-    reached = np.isfinite(best[last])
-    hub = int(np.flatnonzero(piece == largest)[0])
-    return rows[last], np.where(reached, to[last], hub), reached
 
 
 # of ridge affinities graphs of shared neighbours are the best in the mean

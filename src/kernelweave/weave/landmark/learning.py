@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._types import HasShape, Labels, Matrix, Samples, Vector, WeightsLike
 from kernelweave.core.consensus.self_weighted import median_weights
-from kernelweave.core.graphs.affinity import Affinity, join_pieces
+from kernelweave.core.graphs.affinity import Affinity
 from kernelweave.core.graphs.bipartite import (
     bipartite_harmonic,
     bipartite_sums,
@@ -29,6 +29,7 @@ from kernelweave.core.graphs.bipartite import (
     relative_affinity,
 )
 from kernelweave.core.graphs.coordinates import unit_rows
+from kernelweave.core.graphs.edges import join_pieces
 from kernelweave.core.graphs.propagation import LGC_SHARE, equal_mass
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank

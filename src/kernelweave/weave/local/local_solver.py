@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Labels, Progress, Samples, Vector
-from kernelweave.core.graphs.affinity import GraphRule, join_pieces
-from kernelweave.core.graphs.pieces import strays, tied
+from kernelweave.core.graphs.affinity import GraphRule
+from kernelweave.core.graphs.edges import Edges, join_pieces, median_edges, strays
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
@@ -291,13 +291,26 @@ def _woven(
     S, degrees, last = rule.weave(near.parts.__getitem__, tables[0].shape[0])
     if least is None:
         return S, degrees
-    piece, rows = strays(S, least)
-    while len(rows):
-        searched = consensus.side_by_side(tables)
-        found = [nearest_outside(X, rows, piece, ceil(rule.n_neighbors / 2)) for X in searched]
-        S = tied(S, rows, _best(tables, found, consensus, tuple(X[rows] for X in tables), None))
-        piece, rows = strays(S, least)
+    S = join_pieces(S, _NearestOutside(tables, consensus, least, ceil(rule.n_neighbors / 2)))
     return join_pieces(S, last), degrees
+
+
+class _NearestOutside(NamedTuple):
+    """The k nearest samples outside of its piece, for every sample of a piece smaller than `least`."""
+
+    tables: Tables
+    consensus: LocalConsensus
+    least: float
+    k: int
+
+    def edges_out(self, S: sparse.csr_array, piece: Labels) -> Edges:
+        """Return edges of the median weight to them."""
+        rows = strays(piece, self.least)
+        if not len(rows):
+            return median_edges(S, rows, np.empty((0, self.k), dtype=np.int32))
+        found = [nearest_outside(X, rows, piece, self.k) for X in self.consensus.side_by_side(self.tables)]
+        new = tuple(X[rows] for X in self.tables)
+        return median_edges(S, rows, _best(self.tables, found, self.consensus, new, None))
 
 
 def _best(

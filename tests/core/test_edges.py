@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from kernelweave.core.graphs.strongest import strongest_edges
+from kernelweave.core.graphs.edges import strongest_edges
 
 
 @pytest.fixture
