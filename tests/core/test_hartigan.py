@@ -7,7 +7,8 @@ from scipy.stats import ortho_group
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, seeds, sum_of_squares
+from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, sum_of_squares
+from kernelweave.core.partitions.kmeans import lift, seeded
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_crossed_centres_come_in_pairs_from_two_parents(rng):
 
 
 def test_seeds_are_different_samples(X, rng):
-    for C in seeds(X, 7, 5, rng):
+    for C in seeded(lift(X[None]), np.zeros(5, dtype=int), 7, rng):
         distances = ((X[:, None] - C) ** 2).sum(axis=2)
         assert_allclose(distances.min(axis=0), 0)
         assert len(set(distances.argmin(axis=0))) == 7

@@ -6,16 +6,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
 
 from kernelweave.core.partitions import hartigan, kmeans
-from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, seeds, sum_of_squares
+from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, sum_of_squares
 from kernelweave.core.partitions.kmeans import (
     best_start,
+    lift,
     nearer,
     nearest,
     partitions,
     random_labels,
     refilled,
     rounding,
+    seeded,
     table_partitions,
+    to_centres,
 )
 
 
@@ -36,6 +39,10 @@ def greedy(X, first, draws):
     return chosen
 
 
+def seeds(X, c, starts, rng):
+    return seeded(lift(X[None]), np.zeros(starts, dtype=int), c, rng)
+
+
 @pytest.mark.parametrize(("c", "draws"), [(1, 2), (2, 2), (3, 3), (8, 4)])
 def test_seeds_are_those_of_greedy_k_means_plus_plus(c, draws):
     X = np.random.default_rng(c).normal(size=(25, 3)) + 5
@@ -45,6 +52,16 @@ def test_seeds_are_those_of_greedy_k_means_plus_plus(c, draws):
     levels = [rng.random((4, draws)) for _ in range(1, c)]
     for start in range(4):
         assert_array_equal(found[start], X[greedy(X, first[start], [row[start] for row in levels])])
+
+
+def test_distances_to_centres_are_those_of_the_table_of_each_run(rng):
+    X, C = rng.normal(size=(3, 11, 4)), rng.normal(size=(5, 2, 4))
+    X[1, :, 2:], table = 0, np.array([0, 0, 1, 2, 2])
+    found = to_centres(lift(X), C * (np.arange(4) < lift(X).widths[table, None])[:, None], table)
+    for run, e in enumerate(table):
+        width = (4, 2, 4)[e]
+        assert_allclose(found[run], squares(X[e, :, :width], C[run, :, :width]), atol=1e-12)
+    assert_allclose(to_centres(lift(X[:1]), C), [squares(X[0], one) for one in C], atol=1e-12)
 
 
 def test_seeds_of_copies_are_samples():
@@ -201,9 +218,9 @@ def test_tables_are_partitioned_as_by_a_loop_over_runs(n, c, starts):
 def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1, 30, 2))
     seeded = []
-    of = kmeans._seeded
+    of = kmeans.seeded
     monkeypatch.setattr(
-        kmeans, "_seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng)
+        kmeans, "seeded", lambda tables, table, c, rng: seeded.append(len(table)) or of(tables, table, c, rng)
     )
     for most in (29, 59, 60, 89, 90, 1500):
         monkeypatch.setattr(kmeans, "_SETS_UP_TO", most)
@@ -215,7 +232,7 @@ def test_the_number_of_samples_limits_the_sets_of_starts(monkeypatch):
 def test_a_cluster_that_loses_all_its_samples_on_the_way_gets_another(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     X, C = rng.normal(size=(12, 2)), 1.5 * rng.normal(size=(5, 2))  # centres from which one cluster becomes empty
-    monkeypatch.setattr(kmeans, "_seeded", lambda *given: C[None].copy())
+    monkeypatch.setattr(kmeans, "seeded", lambda *given: C[None].copy())
     (found,) = table_partitions(X[None], 5, starts=1, rng=rng)
     assert_array_equal(found, naive_lloyd(X, C, 300)[0])
     assert set(found) == set(range(5))

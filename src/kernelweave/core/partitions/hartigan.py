@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.core.partitions.kmeans import best_start, nearer, own_distances, refilled
+from kernelweave.core.partitions.kmeans import best_start, lift, nearer, own_distances, refilled, seeded, to_centres
 
-__all__ = ["best_partition", "crossed", "descend", "seeds", "sum_of_squares"]
+__all__ = ["best_partition", "crossed", "descend", "sum_of_squares"]
 
 _STARTS = (3, 8)  # the minimum and maximum number of starts for each run that is continued to convergence
 _TOGETHER = 10  # runs in one matrix product
@@ -26,14 +26,16 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
     Vidal 2019).
     """
     X = X.astype(np.float64, copy=False)
+    tables = lift(X[None])
     generator = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
     times = int(_EFFORT / (len(X) * c**2))
     fewest, most = _STARTS
     z, cost = np.empty((0, len(X)), dtype=np.intp), np.empty(0)
     for done in range(0, n_init, _TOGETHER):  # some at a time, so that memory does not grow
         runs = min(_TOGETHER, n_init - done)
-        starts = seeds(X, c, runs * min(max(times, fewest), most), generator)
-        begun, costs = descend(X, _distances(_lifted(X), starts).argmin(axis=1), c, max_iter=_COMPARE_AFTER)
+        table = np.zeros(runs * min(max(times, fewest), most), dtype=np.intp)
+        starts = to_centres(tables, seeded(tables, table, c, generator)).argmin(axis=1)
+        begun, costs = descend(X, starts, c, max_iter=_COMPARE_AFTER)
         ended, costs = descend(X, begun[np.argsort(costs, kind="stable")[:runs]], c)
         z, cost = np.vstack([z, ended]), np.append(cost, costs)
     for _ in range(min(times, _CROSSINGS)):
@@ -42,7 +44,7 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
         if len(z) == 1:
             break
         born = crossed(_means(X, z, c)[0], min(n_init, _TOGETHER), generator)
-        crossings, costs = descend(X, _distances(_lifted(X), born).argmin(axis=1), c)
+        crossings, costs = descend(X, to_centres(tables, born).argmin(axis=1), c)
         z, cost = np.vstack([z, crossings]), np.append(cost, costs)
     return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))], dtype=np.int32)
 
@@ -50,30 +52,14 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
 def crossed(C: Matrix, count: int, rng: np.random.Generator) -> Matrix:
     """Return `count` new sets of centres: two of the R given are matched, and one of each pair is drawn at random."""
     from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
 
     born = np.empty((count, *C.shape[1:]))
     for child in born:
         first, second = C[rng.choice(len(C), 2, replace=False)]
-        _, match = linear_sum_assignment(_distances(_lifted(second), first[None])[0])
+        _, match = linear_sum_assignment(cdist(first, second, "sqeuclidean"))
         child[:] = np.where(rng.random(len(first))[:, None] < 0.5, first, second[match])
     return born
-
-
-def seeds(X: Matrix, c: int, starts: int, rng: np.random.Generator) -> Matrix:
-    """C by greedy k-means++: several samples are drawn with probability ∝ D, and that which lowers ΣD most is kept."""
-    lifted, draws, each = _lifted(X), 2 + int(np.log(c)), np.arange(starts)
-    chosen = np.empty((starts, c), dtype=np.intp)
-    chosen[:, 0] = rng.integers(len(X), size=starts)
-    least = np.maximum(_distances(lifted, X[chosen[:, :1]])[:, 0], 0)
-    for k in range(1, c):
-        sums = least.cumsum(axis=1)
-        levels = rng.random((starts, draws)) * sums[:, -1:]
-        found = [np.searchsorted(row, level, side="right") for row, level in zip(sums, levels, strict=True)]
-        drawn = np.minimum(found, len(X) - 1)
-        left = np.clip(_distances(lifted, X[drawn]), 0, least[:, None])
-        best = left.sum(axis=2).argmin(axis=1)
-        chosen[:, k], least = drawn[each, best], left[each, best]
-    return X[chosen]
 
 
 def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labels, Vector]:
@@ -84,11 +70,11 @@ def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labe
     moves still improve.
     """
     z, cost, running = z.copy(), np.full(len(z), np.inf), np.arange(len(z))
-    lifted, tiny = _lifted(X), _TINY * float(np.vdot(X, X))
+    tables, tiny = lift(X[None]), _TINY * float(np.vdot(X, X))
     for _ in range(max_iter):
         now = z[running]
         C, sizes = _means(X, now, c)
-        D = _distances(lifted, C)
+        D = to_centres(tables, C)
         d = own_distances(D, now)
         if not sizes.all():
             z[running] = refilled(now, d, c, tiny)
@@ -129,19 +115,6 @@ def _means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:
     sizes = np.bincount(where, minlength=R * c)
     C = (member @ X) / np.maximum(sizes, 1)[:, None]
     return C.reshape(R, c, -1), sizes.reshape(R, c)
-
-
-def _lifted(X: Matrix) -> Matrix:
-    """The rows (x_i, ||x_i||², 1), whose products with (-2C, 1, ||C||²) are squared distances."""
-    return np.column_stack([X, np.einsum("ip,ip->i", X, X), np.ones(len(X))])
-
-
-def _distances(lifted: Matrix, C: Matrix) -> Matrix:
-    """D_rki = ||x_i - C_rk||² up to rounding, in one product."""
-    R, c, p = C.shape
-    flat = C.reshape(R * c, p)
-    centres = np.column_stack([-2 * flat, np.ones(R * c), np.einsum("kp,kp->k", flat, flat)])
-    return np.asarray(centres @ lifted.T).reshape(R, c, -1)
 
 
 def sum_of_squares(X: Matrix, z: Labels) -> float:

@@ -15,7 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 from kernelweave._types import Labels, Matrix, Vector
 
 __all__ = [
+    "LiftedTables",
     "best_start",
+    "lift",
     "nearer",
     "nearest",
     "own_distances",
@@ -24,7 +26,9 @@ __all__ = [
     "reassigned",
     "refilled",
     "rounding",
+    "seeded",
     "table_partitions",
+    "to_centres",
 ]
 
 _UNITS = 64  # in the last place: the error of a distance, a difference of three terms of which two are long sums
@@ -135,13 +139,11 @@ def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator
     With many clusters and few samples, two or three times as many starts as are wanted are seeded, and compared after a
     few iterations.
     """
-    E, n, p = X.shape
+    E, n, _ = X.shape
     sets = min(max(c // _CLUSTERS_PER_SET, 1), _MOST_SETS, max(_SETS_UP_TO // n, 1))
-    lifted = np.empty((E, p + 2, n))
-    lifted[:, 0], lifted[:, 1], lifted[:, 2:] = np.einsum("eip,eip->ei", X, X), 1, X.transpose(0, 2, 1)
-    tables = _Tables(X, lifted, p - (X != 0).any(axis=1)[:, ::-1].argmax(axis=1))
+    tables = lift(X)
     table = np.repeat(np.arange(E), sets * starts)
-    C = _seeded(tables, table, c, rng)
+    C = seeded(tables, table, c, rng)
     if sets > 1:
         _, cost, C = _descended(tables, table, C, _COMPARE_AFTER)
         best = np.argsort(cost.reshape(E, -1), axis=1, kind="stable")[:, :starts]
@@ -150,7 +152,7 @@ def table_partitions(X: Matrix, c: int, *, starts: int, rng: np.random.Generator
     return np.asarray(z.reshape(E, starts, n)[np.arange(E), cost.reshape(E, starts).argmin(axis=1)])
 
 
-class _Tables(NamedTuple):
+class LiftedTables(NamedTuple):
     """The tables X (E, n, p), and their columns (||x||², 1, x): products with (1, ||C||², -2C) are squared distances.
 
     The widths are the numbers of columns of the tables, without those of zeros at the end.
@@ -161,13 +163,21 @@ class _Tables(NamedTuple):
     widths: Labels
 
 
-def _seeded(tables: _Tables, table: NDArray[np.intp], c: int, rng: np.random.Generator) -> Matrix:
+def lift(X: Matrix) -> LiftedTables:
+    """Return tables X (E, n, p) with the columns by which squared distances are products."""
+    E, n, p = X.shape
+    lifted = np.empty((E, p + 2, n))
+    lifted[:, 0], lifted[:, 1], lifted[:, 2:] = np.einsum("eip,eip->ei", X, X), 1, X.transpose(0, 2, 1)
+    return LiftedTables(X, lifted, p - (X != 0).any(axis=1)[:, ::-1].argmax(axis=1))
+
+
+def seeded(tables: LiftedTables, table: NDArray[np.intp], c: int, rng: np.random.Generator) -> Matrix:
     """C (runs, c, p) by greedy k-means++: of several samples drawn with probability ∝ D, that which lowers ΣD most."""
     X = tables.X
     n, runs, draws = X.shape[1], np.arange(len(table)), 2 + int(np.log(c))
     C = np.empty((len(runs), c, X.shape[2]))
     C[:, 0] = X[table, rng.integers(n, size=len(runs))]
-    least = np.maximum(_to_centres(tables, table, C[:, :1])[:, 0], 0)
+    least = np.maximum(to_centres(tables, C[:, :1], table)[:, 0], 0)
     for k in range(1, c):
         sums = least.cumsum(axis=1)
         sums /= np.where(sums[:, -1:] > 0, sums[:, -1:], 1)
@@ -175,7 +185,7 @@ def _seeded(tables: _Tables, table: NDArray[np.intp], c: int, rng: np.random.Gen
         found = np.searchsorted(sums.ravel(), (rng.random((len(runs), draws)) + runs[:, None]).ravel(), side="right")
         drawn = np.clip(found.reshape(-1, draws) - n * runs[:, None], 0, n - 1)
         tried = X[table[:, None], drawn]
-        left = _to_centres(tables, table, tried)
+        left = to_centres(tables, tried, table)
         np.maximum(left, 0, out=left)
         np.minimum(left, least[:, None], out=left)
         best = left.sum(axis=2).argmin(axis=1)
@@ -183,16 +193,16 @@ def _seeded(tables: _Tables, table: NDArray[np.intp], c: int, rng: np.random.Gen
     return C
 
 
-def _to_centres(tables: _Tables, table: NDArray[np.intp], C: Matrix) -> Matrix:
+def to_centres(tables: LiftedTables, C: Matrix, table: NDArray[np.intp] | None = None) -> Matrix:
     """D (runs, k, n), the squared distances of all samples to the centres C (runs, k, p) of each run, up to rounding.
 
-    Runs of the same table must be next to each other.
+    Runs of the same table must be next to each other; without `table`, there is one for all runs.
     """
     runs, k, p = C.shape
     centres = np.empty((runs, k, p + 2))
     centres[..., 0], centres[..., 1], centres[..., 2:] = 1, np.einsum("rkp,rkp->rk", C, C), -2 * C
     D = np.empty((runs, k, tables.X.shape[1]))
-    ends = np.cumsum(np.bincount(table, minlength=len(tables.X)))
+    ends = np.array([runs]) if table is None else np.cumsum(np.bincount(table, minlength=len(tables.X)))
     for lifted, width, first, last in zip(tables.lifted, tables.widths, [0, *ends], ends, strict=False):
         if first < last:
             of_table = centres[first:last].reshape(-1, p + 2)[:, : width + 2]
@@ -200,11 +210,13 @@ def _to_centres(tables: _Tables, table: NDArray[np.intp], C: Matrix) -> Matrix:
     return D
 
 
-def _descended(tables: _Tables, table: NDArray[np.intp], C: Matrix, max_iter: int) -> tuple[Labels, Vector, Matrix]:
+def _descended(
+    tables: LiftedTables, table: NDArray[np.intp], C: Matrix, max_iter: int
+) -> tuple[Labels, Vector, Matrix]:
     """Return z (runs, n) after k-means steps from the centres C, its sums of squares, and its centres."""
     c, X = C.shape[1], tables.X
     tiny = _TINY * tables.lifted[:, 0].sum(axis=1)[table]
-    D = _to_centres(tables, table, C)
+    D = to_centres(tables, C, table)
     least: Matrix = D[:, 0].copy()
     z: Labels = np.zeros(least.shape, dtype=np.intp)
     for k in range(1, c):  # one centre after the other, which is much faster than numpy's argmin
@@ -216,7 +228,7 @@ def _descended(tables: _Tables, table: NDArray[np.intp], C: Matrix, max_iter: in
     for _ in range(max_iter):
         where = (running[:, None] * c + np.arange(c)).ravel()
         means = (sums[where] / sizes[where, None]).reshape(len(running), c, -1)
-        D = _to_centres(tables, table[running], means)
+        D = to_centres(tables, means, table[running])
         d = own_distances(D, z[running])
         total = d.sum(axis=1)
         going = cost[running] - total > _TOL * total
