@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, ClassVar, Protocol, cast, overload
 
@@ -107,7 +108,9 @@ class ViewBank:
         start = 0
         for v, bank in enumerate(self.banks.values()):
             part = slice(start, start := start + len(bank.names))
-            known = bank.stack(self._fit_view(X, v))
+            with _naming(X.names[v]):
+                pair = bank.fit_pair(Pair(X.tables[v]))
+            known = bank.stack(pair)
             if not X.complete:
                 a, t = known.mean(axis=2, dtype=np.float64), knowledge(X.present)[v]
                 self._means[X.names[v]] = a, a.mean(axis=1)
@@ -194,23 +197,13 @@ class ViewBank:
         t, u = knowledge(X.present)[v], knowledge(Y.present)[v]
         return spread(known, t, u, (a, b, self._training_means(v)[1]), np.result_type(X.dtype, Y.dtype))
 
-    def _fit_view(self, X: Views, v: int) -> Pair:
-        """Fit the kernels of one view and return the products of its samples; an error names the view."""
-        try:
-            return self.banks[X.names[v]].fit_pair(Pair(X.tables[v]))
-        except InvalidInputError as error:
-            msg = f"View {X.names[v]!r}: {error}"
-            raise InvalidInputError(msg) from error
-
     def _view_tiles(self, X: Views, v: int) -> TileOf:
         """Fit the kernels of one view and return the function of their tiles."""
-        bank, pair = self.banks[X.names[v]], self._fit_view(X, v)
+        bank = self.banks[X.names[v]]
+        with _naming(X.names[v]):
+            known = bank.fit_tiles(X.tables[v])
         if X.complete:
-            return lambda rows, cols, dtype=None, p=None: (
-                bank.stack(pair.tile(rows, cols, dtype))
-                if p is None
-                else bank.weighted(pair.tile(rows, cols, dtype), p)
-            )
+            return known
         t = knowledge(X.present)[v]
         place = np.r_[0, np.cumsum(X.present[v])]  # known samples before each sample: rows of a tile stay a slice
         a, mean = self._training_means(v)
@@ -218,7 +211,7 @@ class ViewBank:
         def tile(rows: slice, cols: slice, dtype: DTypeLike | None = None, p: Vector | None = None) -> Matrix:
             x, y = (slice(place[part.start], place[part.stop]) for part in (rows, cols))
             shape = len(bank), x.stop - x.start, y.stop - y.start
-            H = np.empty(shape) if 0 in shape else bank.stack(pair.tile(x, y, dtype))
+            H = np.empty(shape) if 0 in shape else known(x, y, dtype)
             H = spread(H, t[rows], t[cols], (a[:, x], a[:, y], mean), dtype)
             return H if p is None else weighted_stack(H, p)
 
@@ -248,6 +241,16 @@ class ViewBank:
             msg = "This ViewBank is not fitted: call bank.fit(views) on the training samples first."
             raise InvalidInputError(msg)
         return self.training
+
+
+@contextmanager
+def _naming(view: str) -> Iterator[None]:
+    """Name the view in an error of its kernels."""
+    try:
+        yield
+    except InvalidInputError as error:
+        msg = f"View {view!r}: {error}"
+        raise InvalidInputError(msg) from error
 
 
 class Bank(Protocol):
