@@ -136,11 +136,13 @@ def inputs_of(
     several = len(found) > 1 or before.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
     known = _known_labels(frames, found, read_options)
-    asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
+    parameters = _UsableParameters(
+        (mixed or None) if fitted is None else False, gaps=several, fill=fill, may_be_equal=least < 2
+    )
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
         marks = misread_marks(frames[name], read_options) + before.other_units(name, view.table, str(view.path))
-        tables[name], wrong = _usable(name, view, frames[name], before, asked)
+        tables[name], wrong = _usable(name, view, frames[name], before, parameters)
         problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
         raise InvalidFilesError(problems)
@@ -156,25 +158,25 @@ def inputs_of(
     return replace(inputs, kernels=each if several else "mixed")
 
 
-class _Asked(NamedTuple):
+class _UsableParameters(NamedTuple):
     """The parameters of `usable` that are the same for all tables."""
 
     mixed: bool | None
     gaps: bool
     fill: bool
-    alike: bool
+    may_be_equal: bool
 
 
 def _usable(
-    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, asked: _Asked
+    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, parameters: _UsableParameters
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return a table as a model takes it, and what is in the way."""
     source, read, columns = str(view.path), before.mixed(name), before.columns(name)
     if read is not None:
-        return frame, [] if asked.gaps else without_data(frame, read)
+        return frame, [] if parameters.gaps else without_data(frame, read)
     before.say_extra(name, list(map(str, frame)), source)
     frame = frame if columns is None else fitted_columns(frame, source, columns)
-    table, wrong = usable(frame, ids=view.table.ids is not None, **asked._asdict())
+    table, wrong = usable(frame, ids=view.table.ids is not None, **parameters._asdict())
     return table, wrong if columns is None else [needed(problem) for problem in wrong]
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.cli._working import working
 
 if TYPE_CHECKING:

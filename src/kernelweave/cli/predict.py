@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
-    from kernelweave.cli._as_fitted import options_as_fitted
+    from kernelweave.cli._against_fit import options_as_fitted
     from kernelweave.cli._inputs import read_inputs
     from kernelweave.cli._results import check_file, check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
@@ -114,7 +113,7 @@ def _in_parts(path: Path, read_options: Any, rows: int, fitted: BaseEstimator, *
 
 def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple[str, ...]]:
     """Return id, label, confidence and, if asked for, the probabilities of every sample."""
-    from kernelweave.cli._far_values import say_far
+    from kernelweave.cli._against_fit import say_far
 
     say_far(part.X, getattr(getattr(fitted, "file_reading_", None), "ranges", {}))
     labels, P, confidence = _answers(fitted, part.X)
@@ -145,7 +144,7 @@ def _groups(fitted: BaseEstimator) -> list[str]:
 
 def _tell(head: Sequence[str], found: Iterable[tuple[str, ...]], *, as_json: bool) -> None:
     """Print ids, labels and confidence as JSON or CSV."""
-    from kernelweave.cli._formula_guard import write_rows
+    from kernelweave.cli._results import write_rows
 
     if not as_json:
         write_rows(sys.stdout, chain([head], found))

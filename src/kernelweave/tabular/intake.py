@@ -14,7 +14,8 @@ from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMem
 from kernelweave.samples.file_reading import LimitWord
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
-from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
+from kernelweave.tabular.excel_files import read_excel
+from kernelweave.tabular.frame_files import read_feather, read_parquet
 from kernelweave.tabular.gct_files import read_gct
 from kernelweave.tabular.json_files import read_json, read_json_lines
 from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu

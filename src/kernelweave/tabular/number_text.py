@@ -1,9 +1,9 @@
-"""Numbers as people write them: decimal commas, thousands, percent signs, units, words for missing values."""
+"""Numbers and units as people write them: decimal commas, thousands, percent signs, words for missing values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ __all__ = [
     "has_word",
     "is_blank",
     "is_number",
+    "is_only_unit",
     "is_unit",
     "may_be_number",
+    "named_units",
     "number_in",
     "numbers_of",
     "seems_number",
@@ -70,6 +72,8 @@ _CODES = frozenset("abcdef")  # letters of codes such as 5A, which are not units
 _VERSION = re.compile(r"version|firmware|release|build")
 _READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
 _FEW = 3  # different slips that an option can name
+_UNITS_OF_ONE = frozenset("smhdglLKVJW%‰°$€£¥")  # units of one character that are not codes, as X is among chromosomes
+_BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,3 +304,20 @@ def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberCo
     told = " and ".join(f"{kind or 'no unit'} in row {row}" for kind, row in list(first.items())[:2])
     text = f"column {name!r} has numbers in several units: {told}. Write them in one unit, or leave the column out."
     return NumberColumn(column, problem=Problem(text, (Way("leave it out", {"drop": name}),)))
+
+
+def named_units(frame: pd.DataFrame, said: Mapping[str, str]) -> dict[str, str]:
+    """Return the units of the columns of a table by name: those that the file says, and those in the names."""
+    found = {}
+    for name in map(str, frame):
+        bracket = _BRACKETS.fullmatch(name)
+        if name in said:
+            found[name] = said[name]
+        elif bracket is not None and is_unit(bracket["unit"]):
+            found[name] = bracket["unit"].strip()
+    return found
+
+
+def is_only_unit(text: str) -> bool:
+    """Return whether a text is a unit, and no code or category that looks like one."""
+    return is_unit(text) and (len(text) > 1 or text in _UNITS_OF_ONE)

@@ -13,7 +13,7 @@ from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts,
 from kernelweave.tabular.frame_files import parquet_parts
 from kernelweave.tabular.intake import readable
 from kernelweave.tabular.number_style import file_style, style_of
-from kernelweave.tabular.number_text import text_columns
+from kernelweave.tabular.number_text import named_units, text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
@@ -21,7 +21,6 @@ from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
-from kernelweave.tabular.units import named_units
 
 __all__ = ["table_parts"]
 
@@ -67,9 +66,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
             text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."
             raise TableError(str(path), [Problem(text)])
-        clean = clean_frame(frame, own if own.decimal == style.decimal else style, options, found)
-        if clean.problems:
-            raise TableError(str(path), clean.problems)
+        clean = clean_frame(frame, path, own if own.decimal == style.decimal else style, options, found)
         lost = [name for name in frame if name not in clean.frame]  # without an entry in this part
         kept = clean.frame.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
         part = with_ids(kept, path, options, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
