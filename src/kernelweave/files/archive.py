@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
 from kernelweave.files.header import HEADER_BYTES, check_header, parse_header
-from kernelweave.files.replace import replacing
+from kernelweave.files.temporary import replacing
 from kernelweave.memory import check_memory
 
 __all__ = ["read_archive", "write_archive"]

@@ -1,7 +1,8 @@
-"""What a report reads from a fitted model, as plain values."""
+"""What a report reads from a fitted model, as plain values; clusters are numbered by size."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._shares import percent
 from kernelweave._types import Array, Graph, Mask
@@ -18,7 +20,7 @@ from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
 from kernelweave.samples.mixed_table import MixedTable
 
-__all__ = ["Facts", "Group", "read_facts"]
+__all__ = ["Facts", "Group", "number_by_size", "read_facts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +172,27 @@ def _within(S: Graph | None, codes: npt.NDArray[np.intp]) -> float | None:
     weight = np.abs(edges.data[between])
     same = codes[edges.row[between]] == codes[edges.col[between]]
     return float(weight[same].sum() / weight.sum()) if weight.sum() > 0 else None
+
+
+def number_by_size(model: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...]]:
+    """Return a copy of a clusterer whose clusters are 1, 2, ... by size, and the label of each in the model.
+
+    The classes of a classifier keep their names and their order.
+    """
+    check_is_fitted(model)
+    kind, names, codes = groups(model)
+    labels = tuple(map(str, names))
+    if kind != "cluster":
+        return model, labels
+    order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    numbered = copy.copy(model)
+    numbered.labels_ = place[codes] + 1
+    M = getattr(model, "membership_", None)
+    if M is not None and np.shape(M)[1] == len(names):
+        numbered.membership_ = np.asarray(M)[:, order]
+    for name in ("confidence_", "margin_"):  # computed from the labels of the model
+        if hasattr(model, name):
+            setattr(numbered, name, getattr(model, name))
+    return numbered, tuple(labels[k] for k in order)
