@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave import __version__
+from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import WeaveClassifier, WeaveClustering
 from kernelweave.samples.views import Views
@@ -55,7 +56,7 @@ class CellTables:
         The place of every table, such as `obsm["X_pca"]`, by the name of its view; "X" if there is one.
     """
 
-    X: Any
+    X: Samples | Views
     places: dict[str, str]
 
 

@@ -122,7 +122,9 @@ def distinct_names(given: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _parsed(source: TextSource, layout: Layout, options: ReadOptions, found: str | None, *, texts: bool = False) -> Any:
+def _parsed(
+    source: TextSource, layout: Layout, options: ReadOptions, found: str | None, *, texts: bool = False
+) -> pd.DataFrame:
     """Return the table that pandas reads; ids and labels are text, and each is kept as it is, "NA" too."""
     marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
@@ -132,7 +134,7 @@ def _parsed(source: TextSource, layout: Layout, options: ReadOptions, found: str
 
 def parsed_parts(
     source: TextSource, layout: Layout, options: ReadOptions, found: str | None, rows: int, *, texts: bool
-) -> Iterator[Any]:
+) -> Iterator[pd.DataFrame]:
     """Yield the table of `_parsed` in parts of so many rows."""
     marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines:
@@ -209,7 +211,7 @@ def _complete(source: TextSource, layout: Layout) -> Iterator[None]:
         refuse_rows(source, layout)
 
 
-def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> Any:
+def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> pd.DataFrame:
     """Return a table whose ids and labels are without their mark."""
     for key in marked:
         texts_of = frame[key].str[1:]
@@ -329,7 +331,7 @@ def clean_frame(frame: pd.DataFrame, path: Path, style: Style, options: ReadOpti
     return CleanFrame(frame.assign(**changed), notes, units)
 
 
-def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[Any, list[str]]:
+def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[pd.DataFrame, list[str]]:
     """Return a table without rows and columns that are empty, and notes."""
     notes = []
     empty = frame.isna().to_numpy()

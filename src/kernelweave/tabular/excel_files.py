@@ -104,7 +104,7 @@ def _sheet(
     options: ReadOptions,
     skip: int,
     footer: int = 0,
-) -> Any:
+) -> pd.DataFrame:
     """Return a sheet with the names of its heading; ids are text, as they are written."""
     columns = distinct_names(heading.names)
     ids = {options.id, UNNAMED, find_id(columns, rows, options)}
@@ -121,7 +121,7 @@ def _sheet(
     return trimmed(table.set_axis(distinct_names([*columns, *[""] * (table.shape[1] - len(columns))]), axis=1))
 
 
-def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:
+def _formulas(path: Path, sheet: str, table: pd.DataFrame, skip: int) -> list[str]:
     """Return a note about formulas without stored results in a table with empty cells; refuse one of little else."""
     found = _formula_columns(path, sheet, skip) if table.isna().any(axis=None) else {}
     names = [str(table.columns[j]) for j in found if j < table.shape[1]]
@@ -139,7 +139,7 @@ def _formulas(path: Path, sheet: str, table: Any, skip: int) -> list[str]:
     return [told]
 
 
-def _remarks(table: Any) -> list[str]:
+def _remarks(table: pd.DataFrame) -> list[str]:
     """Return the remarks in the last rows: one text in the first column, and nothing beside it."""
     found: list[str] = []
     for i in range(len(table) - 1, 0, -1):

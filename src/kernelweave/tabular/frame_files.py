@@ -100,7 +100,7 @@ def typed_table(table: pd.DataFrame, path: Path, options: ReadOptions, notes: Se
     return hinted(named_rows(table, path, options), path, options)
 
 
-def _without_nested(frame: Any, path: Path, options: ReadOptions) -> Any:
+def _without_nested(frame: pd.DataFrame, path: Path, options: ReadOptions) -> pd.DataFrame:
     """Refuse columns whose cells are lists or records; those that are left out anyway become texts."""
     problems, texts = [], {}
     for name in [name for name in frame if frame[name].dtype == object]:
@@ -122,7 +122,7 @@ def _without_nested(frame: Any, path: Path, options: ReadOptions) -> Any:
     return frame.assign(**texts)
 
 
-def _styled(path: Path, frame: Any, options: ReadOptions, found: str | None) -> tuple[Style, Any]:
+def _styled(path: Path, frame: pd.DataFrame, options: ReadOptions, found: str | None) -> tuple[Style, pd.DataFrame]:
     """Return the marks of numbers that are texts, and the table, whose numbers among texts are written with them."""
     style = style_of(path, frame, options, found)
     if style.decimal == ".":

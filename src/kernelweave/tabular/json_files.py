@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.memory import check_memory
@@ -15,6 +15,9 @@ from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import TextSource, text_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -148,7 +151,7 @@ def _kinds(each: Mapping[str, Any]) -> int:
     return len(kinds)
 
 
-def _counted(frame: Any) -> Any:
+def _counted(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table without an index that only counts its rows."""
     if [str(key) for key in frame.index] == [str(i) for i in range(len(frame))]:
         return frame.reset_index(drop=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["table_parts"]
 
@@ -50,7 +53,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
     layout = find_layout(source, options)
     found = find_id(columns_of(layout), layout.body, options)
 
-    def first(*, texts: bool) -> Any:
+    def first(*, texts: bool) -> pd.DataFrame:
         return next(parsed_parts(source, layout, options, found, rows, texts=texts))
 
     style, texts = file_style(path, first(texts=False), lambda: first(texts=True), options, found, layout)
@@ -121,7 +124,7 @@ def _check_ids(part: TableFile, before: _Before, source: str) -> None:
         before.ids.add(hash(name))
 
 
-def _kind(column: Any) -> str | None:
+def _kind(column: pd.Series) -> str | None:
     """Return what a column holds, None if it has no entry."""
     known = column.dropna()
     if known.empty:
