@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kernelweave.cli._option_groups import Reading
     from kernelweave.tabular import ReadOptions, TableFile
 
-__all__ = ["Before", "options_as_fitted", "reading_of", "same_unit", "say_far"]
+__all__ = ["FittedTables", "options_as_fitted", "reading_of", "same_unit", "say_far"]
 
 _OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding", "sheet")
 _OF_ANNOTATED = ("layer", "obsm", "modality")
@@ -87,7 +87,7 @@ def _is_given(options: ReadOptions | FileReading, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class FittedTables:
     """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table.
 
     `units` are those of columns in the files of the fit, by name, or by view and name.
@@ -98,7 +98,7 @@ class Before:
     units: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fitted: BaseEstimator | None) -> Before:
+    def of(cls, fitted: BaseEstimator | None) -> FittedTables:
         """Return how the tables of a model were read; there are none without a model."""
         names = getattr(fitted, "feature_names_in_", None)
         reading: FileReading | None = getattr(fitted, "file_reading_", None)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kernelweave._plural import counted
-from kernelweave.cli._against_fit import Before
+from kernelweave.cli._against_fit import FittedTables
 from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._misread_marks import misread_marks
-from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
+from kernelweave.cli._numeric import fitted_columns, needed_by_model, usable, without_data
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
@@ -130,10 +130,10 @@ def inputs_of(
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
         need_columns(found, read_options, new=fitted is None)
-    before = Before.of(fitted)
-    before.need_views(list(found))
+    fitted_tables = FittedTables.of(fitted)
+    fitted_tables.need_views(list(found))
     _say_like_labels(found, read_options, new=fitted is None)
-    several = len(found) > 1 or before.several
+    several = len(found) > 1 or fitted_tables.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
     known = _known_labels(frames, found, read_options)
     parameters = _UsableParameters(
@@ -141,8 +141,8 @@ def inputs_of(
     )
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
-        marks = misread_marks(frames[name], read_options) + before.other_units(name, view.table, str(view.path))
-        tables[name], wrong = _usable(name, view, frames[name], before, parameters)
+        marks = misread_marks(frames[name], read_options) + fitted_tables.other_units(name, view.table, str(view.path))
+        tables[name], wrong = _usable(name, view, frames[name], fitted_tables, parameters)
         problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
     if problems:
         raise InvalidFilesError(problems)
@@ -168,16 +168,16 @@ class _UsableParameters(NamedTuple):
 
 
 def _usable(
-    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, parameters: _UsableParameters
+    name: str, view: ViewFile, frame: pd.DataFrame, fitted_tables: FittedTables, parameters: _UsableParameters
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return a table as a model takes it, and what is in the way."""
-    source, read, columns = str(view.path), before.mixed(name), before.columns(name)
+    source, read, columns = str(view.path), fitted_tables.mixed(name), fitted_tables.columns(name)
     if read is not None:
         return frame, [] if parameters.gaps else without_data(frame, read)
-    before.say_extra(name, list(map(str, frame)), source)
+    fitted_tables.say_extra(name, list(map(str, frame)), source)
     frame = frame if columns is None else fitted_columns(frame, source, columns)
     table, wrong = usable(frame, ids=view.table.ids is not None, **parameters._asdict())
-    return table, wrong if columns is None else [needed(problem) for problem in wrong]
+    return table, wrong if columns is None else [needed_by_model(problem) for problem in wrong]
 
 
 def _known_labels(

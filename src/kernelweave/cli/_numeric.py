@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fitted_columns",
     "mixed_reading",
-    "needed",
-    "row_of_words",
-    "together",
+    "needed_by_model",
     "unrelated_columns",
     "usable",
     "without_data",
@@ -47,7 +45,7 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
     return table[[need_column(own, name, source) for name in columns]]
 
 
-def needed(problem: Problem) -> Problem:
+def needed_by_model(problem: Problem) -> Problem:
     """Return a problem of a column that a fitted model needs: no option solves it, since none may leave it out."""
     return Problem(f"{problem.text} The model was fitted on this column: correct the file, or leave the row out.")
 
@@ -75,20 +73,20 @@ def usable(
     fills = fill or mixed is True
     texts = {str(name): _text(table[name], most, ids=ids, fills=fills) for name in table}
     problems = [problem for problem in texts.values() if problem is not None]
-    if (odd := row_of_words(table, [name for name, problem in texts.items() if problem is not None])) is not None:
+    if (odd := _row_of_words(table, [name for name, problem in texts.items() if problem is not None])) is not None:
         return table, [odd]
     readable = table.drop(columns=[name for name, problem in texts.items() if problem is not None])
     if mixed or (mixed is None and is_mixed(readable)):
         numeric = readable.select_dtypes("number", exclude="timedelta")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         none = np.zeros(values.shape, dtype=bool)
-        problems = together(problems + _holes(none, values, list(map(str, numeric)), fills=True), table)
+        problems = _joined_problems(problems + _holes(none, values, list(map(str, numeric)), fills=True), table)
         return table, problems + ([] if problems or gaps else without_data(table, mixed_reading(table)))
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
     missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
-    problems = together(problems + _holes(missing, values, list(map(str, readable)), fills=fill), table)
+    problems = _joined_problems(problems + _holes(missing, values, list(map(str, readable)), fills=fill), table)
     if not problems and fill and not gaps:
         problems = without_data(readable, mixed_reading(readable))
     if not problems and not may_be_equal and len(values) > 1 and (values == values[0]).all():
@@ -206,7 +204,7 @@ def _words(column: pd.Series) -> list[str]:
     return sorted(set(column.dropna().astype(str).str.strip()))
 
 
-def together(problems: Sequence[Problem], table: pd.DataFrame) -> list[Problem]:
+def _joined_problems(problems: Sequence[Problem], table: pd.DataFrame) -> list[Problem]:
     """Return the problems of a table, those of many columns that are settled by the same codes for missing as one.
 
     The option takes the codes as missing in all columns, so it is not for words that are categories of another one.
@@ -250,7 +248,7 @@ def _has_category(column: pd.Series, words: Sequence[str]) -> bool:
     return bool(hit.any()) and not all(map(is_number, texts[~hit]))
 
 
-def row_of_words(table: pd.DataFrame, names: Sequence[str]) -> Problem | None:
+def _row_of_words(table: pd.DataFrame, names: Sequence[str]) -> Problem | None:
     """Return the problem of a row that has other words in each of the columns of numbers; None if there is none.
 
     `names` are the columns that have words among their numbers; the other columns of numbers have no entry there. Such

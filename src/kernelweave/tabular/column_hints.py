@@ -25,7 +25,7 @@ from kernelweave.tabular.table_file import TableFile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["code_notes", "hinted", "most_words"]
+__all__ = ["code_notes", "most_words", "with_hints"]
 
 _SLIPS = 0.1  # share of words among numbers up to which they are errors, not categories
 _MIXED = 0.5  # the same, of a column whose numbers are measured: they have fractions, and many of them differ
@@ -39,7 +39,7 @@ _LEAST_ROWS = 10  # rows; fewer whole numbers may follow each other by chance
 _NAMED = 3  # columns that an option names
 
 
-def hinted(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
+def with_hints(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
     """Return a table whose notes name what may be codes for missing values, numbers of the rows, dates, or the same."""
     frame, kept, named = table.frame, options.kept, table.ids is not None
     hints = [

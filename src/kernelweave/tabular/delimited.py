@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.cell_notes import CellNote, told_notes
-from kernelweave.tabular.column_hints import code_notes, hinted
+from kernelweave.tabular.column_hints import code_notes, with_hints
 from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.long_table import Widened, widened
 from kernelweave.tabular.missing_codes import whole_labels, without_codes, without_words
@@ -96,7 +96,7 @@ def finished(
     else:
         notes += wide
     table = with_ids(clean.frame, path, options, found=found, notes=notes)
-    return hinted(replace(table, units=named_units(table.frame, clean.units)), path, options)
+    return with_hints(replace(table, units=named_units(table.frame, clean.units)), path, options)
 
 
 def columns_of(layout: Layout) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelweave.memory import check_memory
-from kernelweave.tabular.column_hints import hinted
+from kernelweave.tabular.column_hints import with_hints
 from kernelweave.tabular.delimited import (
     clean_frame,
     distinct_names,
@@ -97,7 +97,7 @@ def typed_table(table: pd.DataFrame, path: Path, options: ReadOptions, notes: Se
     said = tuple(f"{path}: {note}." for note in (*notes, *told_style(style, frame, clean.frame), *clean.notes))
     rest = clean.frame.drop(columns=_NAMES)
     table = TableFile(rest, ids, said, title, columns, units=named_units(rest, clean.units))
-    return hinted(named_rows(table, path, options), path, options)
+    return with_hints(named_rows(table, path, options), path, options)
 
 
 def _without_nested(frame: pd.DataFrame, path: Path, options: ReadOptions) -> pd.DataFrame:

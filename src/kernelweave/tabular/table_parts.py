@@ -77,7 +77,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
 
 
 @dataclass(slots=True)
-class _Before:
+class _PartsBefore:
     """What the parts before had: the kinds of columns, the column of ids, digests of the ids, and notes."""
 
     kinds: dict[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _Before:
     notes: set[str] = field(default_factory=set)
     rows: int = 0
 
-    def news(self, notes: Sequence[str]) -> tuple[str, ...]:
+    def new_notes(self, notes: Sequence[str]) -> tuple[str, ...]:
         """Return the notes that no part before had, but for the examples that they give in parentheses."""
         new = {note: note.partition(" (")[0] for note in notes if note.partition(" (")[0] not in self.notes}
         self.notes.update(new.values())
@@ -95,7 +95,7 @@ class _Before:
 
 def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
     """Yield the parts of a table; refuse one with other kinds of columns or ids than those before, or the same ids."""
-    before = _Before()
+    before = _PartsBefore()
     for part in parts:
         for name in part.frame:
             kind = _kind(part.frame[name])
@@ -110,10 +110,10 @@ def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
             raise _differs(source, same)
         _check_ids(part, before, source)
         before.title, before.rows = title, before.rows + len(part.frame)
-        yield replace(part, start=before.rows - len(part.frame), notes=before.news(part.notes))
+        yield replace(part, start=before.rows - len(part.frame), notes=before.new_notes(part.notes))
 
 
-def _check_ids(part: TableFile, before: _Before, source: str) -> None:
+def _check_ids(part: TableFile, before: _PartsBefore, source: str) -> None:
     """Refuse an id that a part before has; only their hashes are kept."""
     for name in part.ids or ():
         if hash(name) in before.ids:
