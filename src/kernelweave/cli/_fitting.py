@@ -54,13 +54,11 @@ class FitOptions(OptionGroup):
 
 def prepare(model: BaseEstimator, options: FitOptions, folder: Path, files: Sequence[str]) -> None:
     """Refuse what can be refused before anything is read, and give the model its kernels."""
-    from kernelweave.cli._report_content import need_report_packages
     from kernelweave.cli._results import check_target
 
     if options.kernels:
         model.set_params(kernels=options.kernels)
     check_target(folder, files, force=options.force)
-    need_report_packages()
 
 
 def read_samples(

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave._types import Array, Mask, Vector
 from kernelweave.cli._results import labels_of
-from kernelweave.errors import MissingPackageError, ResultsError
+from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck
     from kernelweave.report.write import ReportContent
 
-__all__ = ["CONTENT", "PageContent", "ResultContext", "need_report_packages", "read_content"]
+__all__ = ["CONTENT", "PageContent", "ResultContext", "read_content"]
 
 CONTENT = "report.json"
 
@@ -107,15 +107,6 @@ class PageContent:
             "notes": list(self.notes),
         }
         path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
-
-
-def need_report_packages() -> None:
-    """Raise `MissingPackageError` if a report cannot be written, before anything is computed."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
-        raise MissingPackageError(msg) from error
 
 
 def read_content(path: Path, model: BaseEstimator) -> ReportContent:

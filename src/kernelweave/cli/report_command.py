@@ -33,7 +33,7 @@ def report(
     """
     import kernelweave
     from kernelweave.cli._other_tables import compared_with, read_clustering, read_names
-    from kernelweave.cli._report_content import CONTENT, need_report_packages, read_content
+    from kernelweave.cli._report_content import CONTENT, read_content
     from kernelweave.cli._results import check_file, check_target, labels_of, model_path, read_ids, write_all
     from kernelweave.cli._working import working
     from kernelweave.report import write_report
@@ -43,7 +43,6 @@ def report(
     page = out or path.parent / "report.html"
     check_file(page)
     check_target(page.parent, [page.name], force=force)
-    need_report_packages()
     with working("Writing the report", quiet=quiet):
         model = kernelweave.load(path)
         ids = read_ids(path.parent / "labels.csv", len(labels_of(model)))

@@ -127,8 +127,7 @@ def model_report(
         If the model is not fitted.
     InvalidInputError
         If the model has no groups, if both X and features are given, if X, ids, y or labelled do not have one entry
-        per sample or features one per group, if names or comparison have other groups than the model, or if jinja2 is
-        not installed.
+        per sample or features one per group, or if names or comparison have other groups than the model.
 
     Notes
     -----
@@ -278,11 +277,8 @@ def _identity(facts: Facts, labels: Sequence[str], shown: Sequence[str]) -> str:
 
 
 def _template() -> jinja2.Template:
-    try:
-        import jinja2
-    except ImportError as error:
-        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
-        raise InvalidInputError(msg) from error
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
