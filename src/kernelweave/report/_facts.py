@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
 from kernelweave.samples.mixed_table import MixedTable
 
-__all__ = ["Facts", "Group", "number_by_size", "read_facts"]
+__all__ = ["Facts", "Group", "Share", "kernel_shares", "number_by_size", "read_facts", "view_shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +196,31 @@ def number_by_size(model: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...]
         if hasattr(model, name):
             setattr(numbered, name, getattr(model, name))
     return numbered, tuple(labels[k] for k in order)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A name, its share of the weight, and the length of its bar relative to the longest bar."""
+
+    name: str
+    share: float
+    length: float
+
+
+def kernel_shares(model: BaseEstimator) -> list[Share]:
+    """Return the kernels of a fitted model, the largest share first."""
+    shares = getattr(model, "kernel_shares_", None)
+    return [] if shares is None else _largest_first(model.kernel_names_, shares)
+
+
+def view_shares(model: BaseEstimator) -> list[Share]:
+    """Return the views of a fitted model, the largest share first; an empty list if there is only one view."""
+    shares = getattr(model, "view_shares_", None)
+    return [] if shares is None or len(shares) < 2 else _largest_first(model.view_names_, shares)
+
+
+def _largest_first(names: Sequence[str], shares: npt.ArrayLike) -> list[Share]:
+    values = np.asarray(shares, dtype=float)
+    longest = float(values.max()) or 1.0
+    order = np.argsort(-values, kind="stable")
+    return [Share(str(names[i]), float(values[i]), float(values[i]) / longest) for i in order]

@@ -1,47 +1,18 @@
-"""The tables of the page: the shares of kernels and views, and what can be saved as CSV."""
+"""The tables of the page that can be saved as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from kernelweave.explain import Associations, Explanation
 from kernelweave.report._cards import Card
+from kernelweave.report._facts import kernel_shares, view_shares
 
-__all__ = ["Share", "kernel_shares", "page_tables", "view_shares"]
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A name, its share of the weight, and the length of its bar relative to the longest bar."""
-
-    name: str
-    share: float
-    length: float
-
-
-def kernel_shares(model: BaseEstimator) -> list[Share]:
-    """Return the kernels of a fitted model, the largest share first."""
-    shares = getattr(model, "kernel_shares_", None)
-    return [] if shares is None else _largest_first(model.kernel_names_, shares)
-
-
-def view_shares(model: BaseEstimator) -> list[Share]:
-    """Return the views of a fitted model, the largest share first; an empty list if there is only one view."""
-    shares = getattr(model, "view_shares_", None)
-    return [] if shares is None or len(shares) < 2 else _largest_first(model.view_names_, shares)
-
-
-def _largest_first(names: Sequence[str], shares: npt.ArrayLike) -> list[Share]:
-    values = np.asarray(shares, dtype=float)
-    longest = float(values.max()) or 1.0
-    order = np.argsort(-values, kind="stable")
-    return [Share(str(names[i]), float(values[i]), float(values[i]) / longest) for i in order]
+__all__ = ["page_tables"]
 
 
 def page_tables(

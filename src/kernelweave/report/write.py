@@ -24,10 +24,10 @@ from kernelweave.files.temporary import replacing
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
 from kernelweave.report._cards import doubts, group_cards, shown_p
-from kernelweave.report._facts import Facts, number_by_size, read_facts
+from kernelweave.report._facts import Facts, kernel_shares, number_by_size, read_facts, view_shares
 from kernelweave.report._figures import draw_figures, draw_tables, not_compared
 from kernelweave.report._maps import LISTED, POINTS, drawn_samples, page_data, page_maps
-from kernelweave.report._page_tables import kernel_shares, page_tables, view_shares
+from kernelweave.report._page_tables import page_tables
 
 if TYPE_CHECKING:
     import jinja2
