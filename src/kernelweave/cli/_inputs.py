@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "need_columns", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "read_files", "read_inputs"]
 
 
 _LISTED = 5  # columns that a note names
@@ -129,7 +129,7 @@ def inputs_of(
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        need_columns(found, read_options, new=fitted is None)
+        _need_columns(found, read_options, new=fitted is None)
     fitted_tables = FittedTables.of(fitted)
     fitted_tables.need_views(list(found))
     _say_like_labels(found, read_options, new=fitted is None)
@@ -232,7 +232,7 @@ def _say_like_labels(found: Mapping[str, ViewFile], read_options: ReadOptions, *
             warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
+def _need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
     if read_options.labels is not None:
