@@ -51,13 +51,7 @@ def needed_by_model(problem: Problem) -> Problem:
 
 
 def usable(
-    table: pd.DataFrame,
-    *,
-    mixed: bool | None = None,
-    gaps: bool = False,
-    fill: bool = False,
-    may_be_equal: bool = False,
-    ids: bool = True,
+    table: pd.DataFrame, *, mixed: bool | None, gaps: bool, fill: bool, may_be_equal: bool, ids: bool
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return the table as numbers, or as it is if it is mixed, and the problems that prevent its use.
 
