@@ -17,10 +17,10 @@ from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.table import NamedColumns
 from kernelweave.samples.views import TableReading
-from kernelweave.tabular.intake import type_of
+from kernelweave.tabular.annotated_files import ANNOTATED
 from kernelweave.tabular.number_text import named_units
-from kernelweave.tabular.omics_files import ANNOTATED
 from kernelweave.tabular.problems import Problem, shown_names
+from kernelweave.tabular.table_reader import type_of
 
 if TYPE_CHECKING:
     import pandas as pd

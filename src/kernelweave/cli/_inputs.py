@@ -18,10 +18,10 @@ from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, ReadOptions, TableError, TableFile, read_tables
-from kernelweave.tabular.intake import CELLS, need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.table_parts import table_parts
+from kernelweave.tabular.table_reader import CELLS, need_annotated, stem_of, type_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -86,7 +86,7 @@ class Reading(OptionGroup):
         """
         from kernelweave.samples.file_reading import LimitWord
         from kernelweave.tabular import ReadOptions
-        from kernelweave.tabular.intake import refuse_unused
+        from kernelweave.tabular.table_reader import refuse_unused
 
         read_options = ReadOptions(
             id=self.id,

@@ -15,9 +15,9 @@ from kernelweave.cli._given_labels import label_texts
 from kernelweave.cli._results import unguarded
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import ReadOptions, TableFile, read_table, read_tables
-from kernelweave.tabular.intake import HONOURED, type_of
 from kernelweave.tabular.problems import need_column, shown_names
 from kernelweave.tabular.row_labels import text_of
+from kernelweave.tabular.table_reader import HONOURED, type_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -47,7 +47,7 @@ def classify(
     kernelweave classify data.csv --labels species
     """
     from kernelweave.cli._outcome import FILES, METADATA
-    from kernelweave.tabular.intake import stem_of
+    from kernelweave.tabular.table_reader import stem_of
 
     _check_options(labels, labels_file, folds)
     if labels is not None and labels_file is None:

@@ -138,6 +138,6 @@ def _say_batches(X: Frames) -> None:
 
 
 def _name(files: list[Path], views: list[str]) -> str:
-    from kernelweave.tabular.intake import stem_of
+    from kernelweave.tabular.table_reader import stem_of
 
     return stem_of(files[0]) if files else "views" if views else "data"

@@ -95,7 +95,7 @@ def _listed(refused: InvalidInputError) -> list[str]:
 
 def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) -> dict[str, Any]:
     """Return what was understood of a table, for JSON."""
-    from kernelweave.tabular.summary import summarise
+    from kernelweave.tabular.column_summary import summarise
 
     table = view.table
     frame = table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame])

@@ -88,7 +88,7 @@ def predict(
 
 def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) -> int:
     """Return how many rows of a file are read at a time, 0 for all."""
-    from kernelweave.tabular.intake import TEXTS
+    from kernelweave.tabular.table_reader import TEXTS
 
     parted = alone and len(files) == 1 and files[0].suffix.lower() in (*TEXTS, ".parquet", ".gz")
     if asked and not parted:

@@ -11,7 +11,6 @@ import numpy as np
 
 from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_headers, refuse_rows
 from kernelweave.tabular.frame_files import parquet_parts
-from kernelweave.tabular.intake import readable
 from kernelweave.tabular.number_style import file_style, style_of
 from kernelweave.tabular.number_text import named_units, text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
@@ -19,6 +18,7 @@ from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
+from kernelweave.tabular.table_reader import readable
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
 

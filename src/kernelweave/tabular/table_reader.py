@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMemoryError
 from kernelweave.samples.file_reading import LimitWord
+from kernelweave.tabular.annotated_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
 from kernelweave.tabular.excel_files import read_excel
 from kernelweave.tabular.frame_files import read_feather, read_parquet
 from kernelweave.tabular.gct_files import read_gct
 from kernelweave.tabular.json_files import read_json, read_json_lines
-from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.orientation import hint, transposed
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.summary_rows import without_summaries
@@ -40,7 +40,6 @@ __all__ = [
 ]
 
 Reader: TypeAlias = Callable[[Path, ReadOptions], TableFile | dict[str, TableFile]]
-
 _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
