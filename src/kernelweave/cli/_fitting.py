@@ -1,4 +1,4 @@
-"""What `cluster` and `classify` share: their options, and how samples are read for a model and its results written."""
+"""What `cluster` and `classify` share: their options, the checks before a fit, and how samples are read."""
 
 from __future__ import annotations
 

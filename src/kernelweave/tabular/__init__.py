@@ -1,4 +1,4 @@
-"""Files of tables, read as people write them: what was found in a file is said, and nothing is guessed quietly."""
+"""Tables from files. What no option says is inferred from the file, and the notes of the table list it."""
 
 from kernelweave.tabular.problems import Problem, TableError, Way
 from kernelweave.tabular.read_options import ReadOptions

@@ -1,4 +1,4 @@
-"""Columns that are most likely not what they are read as: a hint for each, since nothing else tells."""
+"""Hints about columns that are probably not what they are read as, such as codes, dates or numbers of the rows."""
 
 from __future__ import annotations
 
