@@ -65,11 +65,11 @@ def read_samples(
     model: BaseEstimator, options: FitOptions, files: Sequence[Path], views: Sequence[str], read_options: ReadOptions
 ) -> tuple[Inputs, pd.DataFrame | None]:
     """Return the samples, for which the model is given its kernels, and their metadata, None if there are none."""
-    from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._inputs import inputs_of, read_files
     from kernelweave.cli._other_tables import read_metadata
 
     mixed, fill = options.kernels == "mixed", options.kernels is None and options.method in option.METHODS
-    inputs = read_inputs(files, views, read_options, mixed=mixed, fill=fill)
+    inputs = inputs_of(*read_files(files, views, read_options), read_options, mixed=mixed, fill=fill)
     if inputs.kernels is not None:
         model.set_params(kernels=inputs.kernels)
     paths = option.paths_of(files, views)

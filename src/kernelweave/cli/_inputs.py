@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "read_files"]
 
 
 _LISTED = 5  # columns that a note names
@@ -81,32 +81,11 @@ def read_files(
     return found, problems
 
 
-def read_inputs(
-    files: Sequence[Path],
-    views: Sequence[str],
-    read_options: ReadOptions,
-    *,
-    mixed: bool = False,
-    fill: bool = False,
-    fitted: BaseEstimator | None = None,
-    least: int = 2,
-) -> Inputs:
-    """Return the samples in files; several files are views, joined on the ids.
-
-    `mixed` says that tables are mixed tables, even if they hold numbers only; with `fill`, those are that have missing
-    cells. `fitted` is the model that they are for: its mixed tables are handed over as they are, and others are reduced
-    to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
-    warnings.
-    """
-    found, problems = read_files(files, views, read_options)
-    return inputs_of(found, problems, read_options, mixed=mixed, fill=fill, fitted=fitted, least=least)
-
-
 def input_parts(path: Path, read_options: ReadOptions, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, read_options, rows):
         try:
-            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], read_options, fitted=fitted, least=1)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], read_options, fitted=fitted)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -122,9 +101,14 @@ def inputs_of(
     mixed: bool = False,
     fill: bool = False,
     fitted: BaseEstimator | None = None,
-    least: int = 2,
 ) -> Inputs:
-    """Return the samples in tables that were read, as numbers or as mixed tables."""
+    """Return the samples in tables that `read_files` returned; several tables are views, joined on the ids.
+
+    `mixed` says that tables are mixed tables, even if they hold numbers only; with `fill`, those are that have missing
+    cells. `fitted` is the model that they are for: its mixed tables are handed over as they are, and others are reduced
+    to its columns, in their order. Without a model there must be two samples or more. What was found in the files is
+    issued as warnings.
+    """
     notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
@@ -137,7 +121,7 @@ def inputs_of(
     frames = {name: _indexed(view.table) for name, view in found.items()}
     known = _known_labels(frames, found, read_options)
     parameters = _UsableParameters(
-        (mixed or None) if fitted is None else False, gaps=several, fill=fill, may_be_equal=least < 2
+        (mixed or None) if fitted is None else False, gaps=several, fill=fill, may_be_equal=fitted is not None
     )
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
@@ -147,7 +131,7 @@ def inputs_of(
     if problems:
         raise InvalidFilesError(problems)
     check_ids(tables, found)
-    inputs = _joined(tables, known, least=least, several=several)
+    inputs = _joined(tables, known, least=2 if fitted is None else 1, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
     inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)

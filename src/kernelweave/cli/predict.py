@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kernelweave._types import Array, Matrix, Vector
     from kernelweave.cli._inputs import Frames, Inputs
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["predict"]
 
@@ -57,7 +58,7 @@ def predict(
     kernelweave predict data-clusters new.csv --id name
     """
     from kernelweave.cli._against_fit import options_as_fitted
-    from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._inputs import inputs_of, read_files
     from kernelweave.cli._results import check_file, check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
 
@@ -72,7 +73,7 @@ def predict(
         fitted = _predictor(model_path(model))
         read_options = options_as_fitted(reading, fitted, option.paths_of(files, view))
         rows = _rows_at_a_time(files, chunk_rows, alone=not view and not read_options.transpose)
-        whole = None if rows else read_inputs(files, view, read_options, fitted=fitted, least=1)
+        whole = None if rows else inputs_of(*read_files(files, view, read_options), read_options, fitted=fitted)
     head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
     with working("Predicting", quiet=quiet):
         parts = _in_parts(files[0], read_options, rows, fitted, quiet=quiet) if whole is None else iter([whole])
@@ -98,7 +99,9 @@ def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) ->
     return asked if asked is not None else _ROWS if large else 0
 
 
-def _in_parts(path: Path, read_options: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
+def _in_parts(
+    path: Path, read_options: ReadOptions, rows: int, fitted: BaseEstimator, *, quiet: bool
+) -> Iterator[Inputs]:
     """Yield the samples of a large file, and say how many are done."""
     from kernelweave._plural import counted
     from kernelweave.cli._inputs import input_parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,11 @@ class TableFile:
     columns: tuple[str, ...] = field(default=())
     start: int = 0
     units: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, columns: Collection[str]) -> TableFile:
+        """Return the table without some columns, where it has them."""
+        frame = self.frame.drop(columns=[name for name in columns if name in self.frame])
+        return replace(self, frame=frame, units={name: unit for name, unit in self.units.items() if name in frame})
 
 
 def with_ids(

@@ -41,11 +41,9 @@ def table_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
         raise TableError(str(path), [Problem(text)])
     parts = parquet_parts(path, options, rows) if suffix == ".parquet" else _text_parts(path, options, rows)
     with readable(path, suffix):
-        yield from parts_without_summaries((_without(part, options) for part in _alike(parts, str(path))), str(path))
-
-
-def _without(part: TableFile, options: ReadOptions) -> TableFile:
-    return replace(part, frame=part.frame.drop(columns=[name for name in options.left_out if name in part.frame]))
+        yield from parts_without_summaries(
+            (part.without(options.left_out) for part in _alike(parts, str(path))), str(path)
+        )
 
 
 def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFile]:
