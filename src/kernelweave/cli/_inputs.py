@@ -95,7 +95,7 @@ def input_parts(path: Path, read_options: ReadOptions, rows: int, fitted: BaseEs
 
 def inputs_of(
     found: Mapping[str, ViewFile],
-    problems: list[tuple[str, Problem]],
+    problems: Sequence[tuple[str, Problem]],
     read_options: ReadOptions,
     *,
     mixed: bool = False,
@@ -123,13 +123,14 @@ def inputs_of(
     parameters = _UsableParameters(
         (mixed or None) if fitted is None else False, gaps=several, fill=fill, may_be_equal=fitted is not None
     )
+    all_problems = list(problems)
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
         marks = misread_marks(frames[name], read_options) + fitted_tables.other_units(name, view.table, str(view.path))
         tables[name], wrong = _usable(name, view, frames[name], fitted_tables, parameters)
-        problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
-    if problems:
-        raise InvalidFilesError(problems)
+        all_problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
+    if all_problems:
+        raise InvalidFilesError(all_problems)
     check_ids(tables, found)
     inputs = _joined(tables, known, least=2 if fitted is None else 1, several=several)
     titles = {view.table.title for view in found.values()}
