@@ -31,7 +31,6 @@ __all__ = [
     "check_target",
     "confidence_of",
     "frame_writer",
-    "guarded",
     "labels_of",
     "model_path",
     "read_ids",
@@ -181,7 +180,7 @@ def read_ids(labels: Path, n: int) -> list[str] | None:
     return ids
 
 
-def guarded(cell: str) -> str:
+def _guarded(cell: str) -> str:
     """Return a cell with an apostrophe before it if a spreadsheet would take it for a formula."""
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
@@ -191,9 +190,9 @@ def write_rows(file: TextIO, rows: Iterable[Sequence[str]]) -> None:
     plain = csv.writer(file, lineterminator="\n")
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for row in rows:  # Python 3.11 does not quote a carriage return, which ends a row
-        (quoted if any("\r" in cell for cell in row) else plain).writerow([guarded(cell) for cell in row])
+        (quoted if any("\r" in cell for cell in row) else plain).writerow([_guarded(cell) for cell in row])
 
 
 def unguarded(cell: str) -> str:
-    """Return a cell as it was before `guarded`."""
+    """Return a cell as it was before it was guarded."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
