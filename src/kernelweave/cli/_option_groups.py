@@ -39,8 +39,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         made = {
-            name: hints[name](**{one.name: given.pop(one.name) for one in options})
-            for name, options in groups.items()
+            name: hints[name](**{one.name: given.pop(one.name) for one in options}) for name, options in groups.items()
         }
         command(**given, **made)
 
