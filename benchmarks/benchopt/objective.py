@@ -2,7 +2,7 @@
 
 from benchopt import BaseObjective
 
-from kernelweave.leaderboard.contest_data import TrialData
+from kernelweave.leaderboard.trial_data import TrialData
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information
 
 

@@ -8,8 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave.baselines import AASC, KernelSpectralClustering
-from kernelweave.baselines.aasc import _RULES, aggregate, degree_and_smoothness
-from kernelweave.baselines.aasc_weights import positive_weights, released_weights
+from kernelweave.baselines.aasc import _RULES, aggregate, degree_and_smoothness, positive_weights, released_weights
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Gaussian, KernelBank, Linear
 from kernelweave.metrics import clustering_accuracy

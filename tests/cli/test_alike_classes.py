@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from kernelweave.cli._alike_classes import say_alike
+from kernelweave.cli._given_labels import say_alike
 
 ALIKE = [
     ("setosa", "Setosa"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.tabular import read_table
-from kernelweave.tabular.merged_cells import with_merged
+from kernelweave.tabular.excel_files import with_merged
 
 openpyxl = pytest.importorskip("openpyxl")
 VALUES = np.random.default_rng(0).normal(size=(30, 2)).round(3).tolist()

@@ -9,7 +9,7 @@ import pytest
 import kernelweave
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import FORMATS, read_table
-from kernelweave.tabular.intake import HONOURED
+from kernelweave.tabular.table_reader import HONOURED
 
 WRITERS = {
     ".csv": lambda table: table.to_csv("data.csv", index=False),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import kernelweave
-from kernelweave.cli._report_content import Beside
+from kernelweave.cli._report_content import ResultContext
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def test_a_column_of_ids_that_repeats_itself_in_new_samples_is_named(run, fitted
 
 
 def test_samples_that_no_label_reaches_are_not_called_predicted():
-    beside = Beside("data.csv", labels=["a", None, None])
-    columns = beside.columns(np.array(["a", "a", "b"]), np.array([1, 0.5, 0.9]), np.array([False, True, False]))
+    context = ResultContext("data.csv", labels=["a", None, None])
+    columns = context.columns(np.array(["a", "a", "b"]), np.array([1, 0.5, 0.9]), np.array([False, True, False]))
     assert columns["source"] == ["given", "undecided", "predicted"]
 
 

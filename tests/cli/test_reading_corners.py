@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import ReadOptions, TableError, read_table
-from kernelweave.tabular.summary import summarise
+from kernelweave.tabular.column_summary import summarise
 from kernelweave.tabular.table_parts import table_parts
 
 PEOPLE = pd.DataFrame({"id": list("abcdef"), "age": [31.0, 45, 52, 28, 60, 39], "crp": [0.5, 1.2, 8, 0.7, 3.3, 12.5]})

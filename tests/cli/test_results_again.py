@@ -1,13 +1,12 @@
-"""What the results folder keeps, so that the report can be written again; versions and packages."""
+"""What the results folder keeps, so that the report can be written again; versions."""
 
-import sys
 from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from kernelweave import WeaveClassifier, WeaveClustering, __version__
+from kernelweave import __version__
 
 
 def section(page):
@@ -64,17 +63,3 @@ def test_the_weights_of_views_stand_below_those_of_their_kernels(run, table, tmp
     assert total.tolist() == sorted(total)
     of_kernels = weights[~total].groupby("view")["share"].sum()
     assert weights[total].set_index("view")["share"].to_dict() == pytest.approx(of_kernels.to_dict(), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    "command", [("demo",), ("cluster", "data.csv", "--id", "name"), ("classify", "data.csv", "--labels", "name")]
-)
-def test_a_missing_package_is_named_before_anything_is_computed(refused, csv, monkeypatch, command):
-    def fit(self, X, y=None):
-        raise AssertionError
-
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    for model in (WeaveClustering, WeaveClassifier):
-        monkeypatch.setattr(model, "fit", fit)
-    said = refused(*command)
-    assert "run pip install jinja2" in said  # a report needs no extra

@@ -1,6 +1,6 @@
 """The table of the sizes of the searches."""
 
-from kernelweave.experiments.budgets import budget_table
+from kernelweave.experiments.cells import budget_table
 from kernelweave.experiments.selection import Cell
 
 

@@ -5,9 +5,8 @@ import json
 import pandas as pd
 
 from kernelweave.experiments import findings
-from kernelweave.experiments.full_graph import entries_kept, with_full_graph
 from kernelweave.experiments.rows import COLUMNS
-from kernelweave.experiments.selection import select_cells
+from kernelweave.experiments.selection import entries_kept, select_cells, with_full_graph
 
 
 def made(*settings):

@@ -9,7 +9,7 @@ from kernelweave.datasets.registry import DATASETS
 from kernelweave.experiments import load_spec
 from kernelweave.experiments.data import known_datasets, load_samples
 from kernelweave.experiments.execute import run_task
-from kernelweave.experiments.sharing import shares_a_fit
+from kernelweave.experiments.methods import shares_a_fit
 from kernelweave.experiments.store import SharedData
 from kernelweave.experiments.tasks import expand, n_settings
 from kernelweave.kernels import recipe

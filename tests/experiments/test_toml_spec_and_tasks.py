@@ -10,7 +10,7 @@ import pytest
 from kernelweave.errors import InvalidInputError, ResultsError
 from kernelweave.experiments import load_spec
 from kernelweave.experiments._toml import TomlTable, read_toml
-from kernelweave.experiments.budgets import budget_table
+from kernelweave.experiments.cells import budget_table
 from kernelweave.experiments.data import Identity
 from kernelweave.experiments.published import load_published
 from kernelweave.experiments.rows import COLUMNS, Results

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kernelweave.leaderboard import Protocol, run_benchmark
-from kernelweave.leaderboard.play import TRIAL_COLUMNS
+from kernelweave.leaderboard.trial_runs import TRIAL_COLUMNS
 
 QUICK = Protocol(seeds=1, max_samples=120, max_seconds=120)
 

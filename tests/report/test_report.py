@@ -324,9 +324,9 @@ def test_a_solver_with_a_history_shows_how_it_converged(smkl):
 
 
 def test_of_many_samples_some_are_drawn_and_listed_and_the_page_says_so(monkeypatch, clusterer):
-    from kernelweave.report import _points, write
+    from kernelweave.report import _maps, write
 
-    for module in (_points, write):
+    for module in (_maps, write):
         monkeypatch.setattr(module, "POINTS", 20)
         monkeypatch.setattr(module, "LISTED", 30)
     page = model_report(clusterer)

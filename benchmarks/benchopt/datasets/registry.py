@@ -3,7 +3,7 @@
 from benchopt import BaseDataset
 
 from kernelweave.leaderboard import Protocol
-from kernelweave.leaderboard.contest_data import trial_data
+from kernelweave.leaderboard.trial_data import trial_data
 
 
 class Dataset(BaseDataset):

@@ -6,7 +6,7 @@ import numpy as np
 from benchopt import BaseSolver
 
 from kernelweave.leaderboard import default_entrants, find_entrant
-from kernelweave.leaderboard.contest_data import TrialData, prepare
+from kernelweave.leaderboard.trial_data import TrialData, prepare
 
 METHODS = [entrant.name for entrant in default_entrants() if entrant.role == "clusterer"]
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import optimize
+from scipy.special import expit
 from sklearn.utils._param_validation import StrOptions
 
 from kernelweave._types import Matrix, RandomStateLike, Vector
 from kernelweave.baselines._kernel_clusterer import objective_attributes, weight_attributes
 from kernelweave.baselines._spectral_step import Init, SpectralClusterer
-from kernelweave.baselines.aasc_weights import positive_weights, released_weights
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.normalised import normalised_embedding
 from kernelweave.core.paper.closed_forms import combine, embedding
@@ -20,7 +21,7 @@ from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._estimator import KernelsLike
 from kernelweave.kernels.base import inverse_roots
 
-__all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness"]
+__all__ = ["AASC", "Aggregate", "aggregate", "degree_and_smoothness", "positive_weights", "released_weights"]
 
 
 class AASC(SpectralClusterer):
@@ -221,6 +222,48 @@ def degree_and_smoothness(W: Matrix, F: Matrix) -> tuple[Vector, Vector]:
 def _generalised_embedding(W: Matrix, c: int) -> Matrix:
     """Minimise Tr(F'(D - W)F), F'DF = I: F = D^-1/2 P with P of the normalised affinity."""
     return np.asarray(inverse_roots(W.sum(axis=1))[:, None] * normalised_embedding(W, c))
+
+
+def positive_weights(alpha: Vector, gamma: Vector) -> Vector:
+    """Minimise Σ v² αγ over v >= 0, Σv = 1, Σ v²α = 1: v_k ∝ u_k/α_k, u_k = 1/(γ_k - x), (Σ u/α)² = Σ u²/α, x < min γ.
+
+    The equation is solved in t = log(min γ - x): there the terms γ - x = (γ - min γ) + e^t lose no digits. Where it
+    has no root below min γ, which is so if Σ 1/α >= 1 over the smallest γ alone, these share the weight.
+    """
+    delta = gamma - gamma.min()
+    smallest = delta == 0
+    logs = np.log(delta, out=np.full(len(delta), -np.inf), where=~smallest)
+
+    def terms(t: float) -> Vector:
+        # e^t / (δ + e^t) / α: the first factor is 1 for the smallest γ, and for all as t grows
+        return np.asarray(expit(t - logs) / alpha)
+
+    def excess(t: float) -> float:
+        u = terms(t)
+        return float(u.sum() ** 2 - (u**2 * alpha).sum())
+
+    if smallest.all() or (1 / alpha[smallest]).sum() >= 1:
+        v = np.where(smallest, 1 / alpha, 0)
+        return np.asarray(v / v.sum())
+    low, high = logs[~smallest].min() - 40, logs.max() + 40
+    if excess(high) <= 0:  # Σ 1/α = 1 up to rounding: the root is at infinity, where all γ count as equal
+        v = 1 / alpha
+    else:
+        v = terms(optimize.brentq(excess, low, high, xtol=1e-13)) if excess(low) < 0 else terms(low)
+    return np.asarray(v / v.sum())
+
+
+def released_weights(alpha: Vector, gamma: Vector) -> Vector:
+    """v_k ∝ 1/(α_k(γ_k - x)) at the root x that Levenberg and Marquardt's method finds from -1; v may be negative."""
+
+    def excess(x: Vector) -> Vector:
+        u = 1 / (gamma - x)
+        return np.array([abs((u / alpha).sum() ** 2 / (u**2 / alpha).sum()) - 1])
+
+    with np.errstate(all="ignore"):  # the solver may try a pole, and leaves it by itself
+        x = optimize.root(excess, np.array([-1.0]), method="lm").x
+    v = float(np.abs(alpha).max()) / alpha / (gamma - x)  # their scale is no matter
+    return np.asarray(v / v.sum())
 
 
 _RULES = {

@@ -1,37 +1,93 @@
-"""New tables against those of a fit: their views, columns and units."""
+"""New files against those of a fit: how they are read, their views, columns and units, and their numbers."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kernelweave._plural import counted
+from kernelweave.cli._refusal import flags_of
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.file_reading import FileReading
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.table import NamedColumns
 from kernelweave.samples.views import TableReading
+from kernelweave.tabular.annotated_files import ANNOTATED
+from kernelweave.tabular.number_text import named_units
 from kernelweave.tabular.problems import Problem, shown_names
-from kernelweave.tabular.units import named_units
+from kernelweave.tabular.table_reader import type_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.base import BaseEstimator
 
-    from kernelweave.tabular import TableFile
+    from kernelweave.cli._inputs import Frames, Inputs
+    from kernelweave.cli._option_groups import Reading
+    from kernelweave.tabular import ReadOptions, TableFile
 
-__all__ = ["Before", "same_unit"]
+__all__ = ["FittedTables", "options_as_fitted", "reading_of", "same_unit", "say_far"]
 
+_OF_TEXT = ("header", "sep", "decimal", "thousands", "encoding", "sheet")
+_OF_ANNOTATED = ("layer", "obsm", "modality")
+_OF_ALL = ("transpose", "missing", "limits", "long", "wide")
+_TOGETHER = (("decimal", "thousands"), ("long", "wide"), _OF_ANNOTATED)  # one may contradict another
+_NOT_GIVEN: dict[str, object] = {"modality": (), "missing": (), "limits": "limit", "wide": False}  # None for others
 _SPELLINGS = {"lbs": "lb", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "sec": "s", "seconds": "s",
               "minutes": "min", "day": "d", "days": "d", "weeks": "week", "months": "month", "yr": "y", "yrs": "y",
               "year": "y", "years": "y", "feet": "ft", "inches": "in", "miles": "mi", "$": "usd", "€": "eur",
               "£": "gbp", "degrees": "deg", "counts": "count", "pts": "points"}  # fmt: skip
 _SIGNS = str.maketrans({"µ": "u", "μ": "u", "²": "2", "³": "3", " ": None, "[": None, "]": None, "(": None, ")": None})
+_FAR = 3  # ranges of the fit that a number must lie outside of it
+_LISTED = 3  # columns that a note names
+
+
+def reading_of(read_options: ReadOptions, paths: Sequence[Path], inputs: Inputs) -> FileReading:
+    """Return what a model keeps of how its files were read: options, the column of ids, named or found, and units."""
+    left_out = read_options.left_out if read_options.labels is None else read_options.left_out | {read_options.labels}
+    given: dict[str, Any] = {name: getattr(read_options, name) for name in (*_OF_TEXT, *_OF_ANNOTATED, *_OF_ALL)}
+    types = tuple(dict.fromkeys(map(type_of, paths)))
+    given |= {"units": dict(inputs.units), "ranges": _ranges_of(inputs.X)}
+    return FileReading(types, read_options.id or inputs.title, tuple(sorted(left_out)), **given)
+
+
+def options_as_fitted(reading: Reading, fitted: BaseEstimator, paths: Sequence[Path]) -> ReadOptions:
+    """Return the options for new files: those that are given, else those of the fit, and say which these are.
+
+    Options for text apply to files of the same types, and the part of annotated data to such data. The ids, and
+    the columns that were left out, are those of the fit if the files have such columns.
+    """
+    read_options = reading.options(paths)
+    before: FileReading | None = getattr(fitted, "file_reading_", None)
+    if before is None:
+        return read_options
+    taken = {name: getattr(before, name) for name in _applying(read_options, before, paths) if _is_given(before, name)}
+    if taken:
+        warnings.warn(f"Read as when the model was fitted: {flags_of(taken)}.", UserWarning, stacklevel=2)
+    return replace(read_options, **taken, usual_id=before.id, usual_drop=frozenset(before.drop))
+
+
+def _applying(read_options: ReadOptions, before: FileReading, paths: Sequence[Path]) -> Iterator[str]:
+    """Yield the names of the options that are not given, and that say something of these files."""
+    types = set(map(type_of, paths))
+    of_text = _OF_TEXT if types <= set(before.types) else ()
+    of_annotated = _OF_ANNOTATED if types & set(ANNOTATED) else ()
+    for name in (*of_text, *of_annotated, *_OF_ALL):
+        related = next((names for names in _TOGETHER if name in names), (name,))
+        if not any(_is_given(read_options, other) for other in related):
+            yield name
+
+
+def _is_given(options: ReadOptions | FileReading, name: str) -> bool:
+    return bool(getattr(options, name) != _NOT_GIVEN.get(name))
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class FittedTables:
     """How the tables of a fitted model were read, by the names of its views; `names` are the columns of one table.
 
     `units` are those of columns in the files of the fit, by name, or by view and name.
@@ -42,7 +98,7 @@ class Before:
     units: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fitted: BaseEstimator | None) -> Before:
+    def of(cls, fitted: BaseEstimator | None) -> FittedTables:
         """Return how the tables of a model were read; there are none without a model."""
         names = getattr(fitted, "feature_names_in_", None)
         reading: FileReading | None = getattr(fitted, "file_reading_", None)
@@ -117,3 +173,42 @@ def same_unit(one: str, other: str) -> bool:
 def _plain(unit: str) -> str:
     plain = unit.translate(_SIGNS).lower()
     return _SPELLINGS.get(plain, plain)
+
+
+def _ranges_of(X: Frames) -> dict[str, tuple[float, float]]:
+    """Return the smallest and the largest number of every column of numbers, by name, or by view and name."""
+    found: dict[str, tuple[float, float]] = {}
+    for view, frame in _views(X):
+        numbers = frame.select_dtypes("number", exclude="timedelta")
+        for name, low, high in zip(map(str, numbers), numbers.min(), numbers.max(), strict=True):
+            if np.isfinite(low) and np.isfinite(high):
+                found[_key(view, name)] = float(low), float(high)
+    return found
+
+
+def say_far(X: Frames, ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Issue a warning that names the columns with numbers far outside the range that they had in the fit."""
+    far = []
+    for view, frame in _views(X):
+        numbers = frame.select_dtypes("number", exclude="timedelta")
+        for name, least, most in zip(map(str, numbers), numbers.min(), numbers.max(), strict=True):
+            low, high = ranges.get(_key(view, name), (0.0, 0.0))
+            reach = _FAR * (high - low)
+            if reach and (least < low - reach or most > high + reach):
+                far.append(f"{_key(view, name)!r} ({low:.6g} to {high:.6g})")
+    if far:
+        more = f" and {len(far) - _LISTED} more" if len(far) > _LISTED else ""
+        msg = (
+            "Some numbers lie far outside those of the fit, where no answer can be relied on. Are they in the same "
+            f"units? The ranges of the fit: {', '.join(far[:_LISTED])}{more}."
+        )
+        warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _views(X: Frames) -> Iterator[tuple[str | None, pd.DataFrame]]:
+    """Yield the name of every view, None for a single table, and its table."""
+    yield from X.items() if isinstance(X, dict) else [(None, X)]
+
+
+def _key(view: str | None, name: str) -> str:
+    return name if view is None else f"{view}: {name}"

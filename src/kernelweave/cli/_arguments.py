@@ -15,6 +15,7 @@ __all__ = [
     "SCALES",
     "SOLVERS",
     "Compare",
+    "DataDir",
     "Decimal",
     "Drop",
     "Encoding",
@@ -22,6 +23,7 @@ __all__ = [
     "Force",
     "Header",
     "Id",
+    "Jobs",
     "Json",
     "Kernels",
     "Layer",
@@ -187,6 +189,10 @@ TestFeatures = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the random number generator.")]
 
 Word = TypeVar("Word", bound=str)

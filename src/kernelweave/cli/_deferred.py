@@ -1,4 +1,4 @@
-"""Modules that are loaded when they are used, though another package imports them at its start."""
+"""Modules whose import is deferred until they are used."""
 
 from __future__ import annotations
 

@@ -7,24 +7,25 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 import typer
 
 from kernelweave.errors import KernelweaveError
 
-__all__ = ["INTERRUPTED", "TERMINATED", "Terminated", "orderly"]
+__all__ = ["orderly", "resumable"]
 
-REFUSED = 2
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+_REFUSED = 2
+_INTERRUPTED = 128 + signal.SIGINT
+_TERMINATED = 128 + signal.SIGTERM
 
 
-class Terminated(SystemExit):
+class _Terminated(SystemExit):
     """SIGTERM arrived: files and worker processes are cleaned up as after Ctrl-C."""
 
     def __init__(self) -> None:
-        super().__init__(TERMINATED)
+        super().__init__(_TERMINATED)
 
 
 @contextmanager
@@ -54,14 +55,24 @@ def orderly() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def resumable(done: str, folder: Path) -> Iterator[None]:
+    """Run an experiment; if it is interrupted, say that what is `done` is kept, and that the command resumes it."""
+    try:
+        yield
+    except (KeyboardInterrupt, _Terminated) as stop:
+        typer.echo(f"Interrupted. Finished {done} are kept in {folder}: run the same command to resume.", err=True)
+        raise typer.Exit(_TERMINATED if isinstance(stop, _Terminated) else _INTERRUPTED) from None
+
+
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated
+    raise _Terminated
 
 
 def _refuse(message: str) -> None:
     with suppress(OSError):
         typer.secho(message, fg=typer.colors.RED if sys.stderr.isatty() else None, err=True)
-    sys.exit(REFUSED)
+    sys.exit(_REFUSED)
 
 
 def _discard_output() -> None:

@@ -1,4 +1,4 @@
-"""What `cluster` and `classify` share: their options, and how samples are read for a model and its results written."""
+"""What `cluster` and `classify` share: their options, the checks before a fit, and how samples are read."""
 
 from __future__ import annotations
 
@@ -54,25 +54,23 @@ class FitOptions(OptionGroup):
 
 def prepare(model: BaseEstimator, options: FitOptions, folder: Path, files: Sequence[str]) -> None:
     """Refuse what can be refused before anything is read, and give the model its kernels."""
-    from kernelweave.cli._report_content import need_report_packages
     from kernelweave.cli._results import check_target
 
     if options.kernels:
         model.set_params(kernels=options.kernels)
     check_target(folder, files, force=options.force)
-    need_report_packages()
 
 
 def read_samples(
     model: BaseEstimator, options: FitOptions, files: Sequence[Path], views: Sequence[str], read_options: ReadOptions
 ) -> tuple[Inputs, pd.DataFrame | None]:
     """Return the samples, for which the model is given its kernels, and their metadata, None if there are none."""
-    from kernelweave.cli._beside import metadata_beside
-    from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._inputs import inputs_of, read_files
+    from kernelweave.cli._other_tables import read_metadata
 
     mixed, fill = options.kernels == "mixed", options.kernels is None and options.method in option.METHODS
-    inputs = read_inputs(files, views, read_options, mixed=mixed, fill=fill)
+    inputs = inputs_of(*read_files(files, views, read_options), read_options, mixed=mixed, fill=fill)
     if inputs.kernels is not None:
         model.set_params(kernels=inputs.kernels)
     paths = option.paths_of(files, views)
-    return inputs, metadata_beside(inputs.ids, options.metadata, options.columns, paths, read_options)
+    return inputs, read_metadata(inputs.ids, options.metadata, options.columns, paths, read_options)

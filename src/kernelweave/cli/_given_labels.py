@@ -1,12 +1,14 @@
-"""The labels of `classify`: which entries are labels at all, and which features only repeat them."""
+"""The labels of `classify`: which entries are labels, which classes may be the same, which features repeat them."""
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
     from kernelweave.cli._inputs import Frames
     from kernelweave.tabular import ReadOptions
 
-__all__ = ["beside_labels", "label_texts", "merged", "partial_labels", "refuse_copies"]
+__all__ = ["label_texts", "merged", "options_beside_labels", "partial_labels", "refuse_copies", "say_alike"]
 
 _UNLABELLED = ("-1", "-1.0")
 _CHANCE = 1e-3  # that one of the features is equal to the labels, above which it may be a coincidence
+_LEAST_LETTERS = 5  # letters of a word in which a slip is looked for
+_MEANT = re.compile(r"[+\-<>=]|\d[\W_]+\d")
+_MOST_CLASSES = 200  # classes that are compared
 
 
 def label_texts(column: pd.Series, source: str) -> list[str | None]:
@@ -91,7 +96,7 @@ def _say_measured(labels: Sequence[str | None], column: str, source: str) -> Non
         warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def beside_labels(read_options: ReadOptions, name: str, *, named: bool) -> ReadOptions:
+def options_beside_labels(read_options: ReadOptions, name: str, *, named: bool) -> ReadOptions:
     """Return the options for the tables of samples whose labels, called `name`, are in a file of their own.
 
     A column of that name is not a feature, and codes for its missing values are not those of the tables. A name that is
@@ -152,3 +157,29 @@ def partial_labels(labels: Sequence[str | None]) -> Array:
     y = np.empty(len(labels), dtype=object)
     y[:] = [-1 if label is None else label for label in labels]
     return y
+
+
+def say_alike(labels: Sequence[str | None]) -> None:
+    """Issue a warning for every two classes whose names differ in case, marks, or a slip of the pen only."""
+    counts = Counter(label for label in labels if label is not None)
+    for one, other in combinations(sorted(counts)[:_MOST_CLASSES], 2):
+        if _folded(one) == _folded(other) or _slipped(one.casefold(), other.casefold()):
+            pair = " and ".join(f"{name!r} ({counted(counts[name], 'label')})" for name in (one, other))
+            msg = f"The classes {pair} are nearly the same text. If they are one class, write them alike."
+            warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _folded(name: str) -> str:
+    """Return a name without case, spaces and marks; marks that mean something, as in ER+, 1.0 and 1-2, are kept."""
+    return name if _MEANT.search(name) or not re.search(r"\w", name) else re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _slipped(one: str, other: str) -> bool:
+    """Return whether two words differ by a letter that lacks, or two that are swapped, after the first letter."""
+    short, long = sorted((one, other), key=len)
+    if not (short.isalpha() and long.isalpha()) or len(short) < _LEAST_LETTERS or short[0] != long[0]:
+        return False  # normal and abnormal, type1 and type2 are different
+    at = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) == len(long):
+        return short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]
+    return short[at:] == long[at + 1 :]

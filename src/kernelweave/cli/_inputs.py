@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kernelweave._plural import counted
-from kernelweave.cli._against_fit import Before
+from kernelweave.cli._against_fit import FittedTables
 from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._misread_marks import misread_marks
-from kernelweave.cli._numeric import fitted_columns, needed, usable, without_data
+from kernelweave.cli._numeric import fitted_columns, needed_by_model, usable, without_data
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, ReadOptions, TableError, TableFile, read_tables
-from kernelweave.tabular.intake import CELLS, need_annotated, stem_of, type_of
 from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.table_parts import table_parts
+from kernelweave.tabular.table_reader import CELLS, need_annotated, stem_of, type_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Frames: TypeAlias = pd.DataFrame | dict[str, pd.DataFrame]
 
-__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "need_columns", "read_files", "read_inputs"]
+__all__ = ["Inputs", "ViewFile", "input_parts", "inputs_of", "read_files"]
 
 
 _LISTED = 5  # columns that a note names
@@ -81,32 +81,11 @@ def read_files(
     return found, problems
 
 
-def read_inputs(
-    files: Sequence[Path],
-    views: Sequence[str],
-    read_options: ReadOptions,
-    *,
-    mixed: bool = False,
-    fill: bool = False,
-    fitted: BaseEstimator | None = None,
-    least: int = 2,
-) -> Inputs:
-    """Return the samples in files; several files are views, joined on the ids.
-
-    `mixed` says that tables are mixed tables, even if they hold numbers only; with `fill`, those are that have missing
-    cells. `fitted` is the model that they are for: its mixed tables are handed over as they are, and others are reduced
-    to its columns, in their order. There must be at least `least` samples. What was found in the files is issued as
-    warnings.
-    """
-    found, problems = read_files(files, views, read_options)
-    return inputs_of(found, problems, read_options, mixed=mixed, fill=fill, fitted=fitted, least=least)
-
-
 def input_parts(path: Path, read_options: ReadOptions, rows: int, fitted: BaseEstimator) -> Iterator[Inputs]:
     """Yield the samples of one file for a fitted model, in parts of so many rows."""
     for table in table_parts(path, read_options, rows):
         try:
-            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], read_options, fitted=fitted, least=1)
+            yield inputs_of({stem_of(path): ViewFile(path, table)}, [], read_options, fitted=fitted)
         except InvalidInputError as error:
             if not table.start:
                 raise
@@ -116,36 +95,44 @@ def input_parts(path: Path, read_options: ReadOptions, rows: int, fitted: BaseEs
 
 def inputs_of(
     found: Mapping[str, ViewFile],
-    problems: list[tuple[str, Problem]],
+    problems: Sequence[tuple[str, Problem]],
     read_options: ReadOptions,
     *,
     mixed: bool = False,
     fill: bool = False,
     fitted: BaseEstimator | None = None,
-    least: int = 2,
 ) -> Inputs:
-    """Return the samples in tables that were read, as numbers or as mixed tables."""
+    """Return the samples in tables that `read_files` returned; several tables are views, joined on the ids.
+
+    `mixed` says that tables are mixed tables, even if they hold numbers only; with `fill`, those are that have missing
+    cells. `fitted` is the model that they are for: its mixed tables are handed over as they are, and others are reduced
+    to its columns, in their order. Without a model there must be two samples or more. What was found in the files is
+    issued as warnings.
+    """
     notes = tuple(dict.fromkeys(note for view in found.values() for note in view.table.notes))
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     if not problems:
-        need_columns(found, read_options, new=fitted is None)
-    before = Before.of(fitted)
-    before.need_views(list(found))
+        _need_columns(found, read_options, new=fitted is None)
+    fitted_tables = FittedTables.of(fitted)
+    fitted_tables.need_views(list(found))
     _say_like_labels(found, read_options, new=fitted is None)
-    several = len(found) > 1 or before.several
+    several = len(found) > 1 or fitted_tables.several
     frames = {name: _indexed(view.table) for name, view in found.items()}
     known = _known_labels(frames, found, read_options)
-    asked = _Asked((mixed or None) if fitted is None else False, gaps=several, fill=fill, alike=least < 2)
+    parameters = _UsableParameters(
+        (mixed or None) if fitted is None else False, gaps=several, fill=fill, may_be_equal=fitted is not None
+    )
+    all_problems = list(problems)
     tables: dict[str, pd.DataFrame] = {}
     for name, view in found.items():
-        marks = misread_marks(frames[name], read_options) + before.other_units(name, view.table, str(view.path))
-        tables[name], wrong = _usable(name, view, frames[name], before, asked)
-        problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
-    if problems:
-        raise InvalidFilesError(problems)
+        marks = misread_marks(frames[name], read_options) + fitted_tables.other_units(name, view.table, str(view.path))
+        tables[name], wrong = _usable(name, view, frames[name], fitted_tables, parameters)
+        all_problems += [(str(view.path), problem) for problem in (*marks, *wrong)]
+    if all_problems:
+        raise InvalidFilesError(all_problems)
     check_ids(tables, found)
-    inputs = _joined(tables, known, least=least, several=several)
+    inputs = _joined(tables, known, least=2 if fitted is None else 1, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
     inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)
@@ -156,26 +143,26 @@ def inputs_of(
     return replace(inputs, kernels=each if several else "mixed")
 
 
-class _Asked(NamedTuple):
+class _UsableParameters(NamedTuple):
     """The parameters of `usable` that are the same for all tables."""
 
     mixed: bool | None
     gaps: bool
     fill: bool
-    alike: bool
+    may_be_equal: bool
 
 
 def _usable(
-    name: str, view: ViewFile, frame: pd.DataFrame, before: Before, asked: _Asked
+    name: str, view: ViewFile, frame: pd.DataFrame, fitted_tables: FittedTables, parameters: _UsableParameters
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return a table as a model takes it, and what is in the way."""
-    source, read, columns = str(view.path), before.mixed(name), before.columns(name)
+    source, read, columns = str(view.path), fitted_tables.mixed(name), fitted_tables.columns(name)
     if read is not None:
-        return frame, [] if asked.gaps else without_data(frame, read)
-    before.say_extra(name, list(map(str, frame)), source)
+        return frame, [] if parameters.gaps else without_data(frame, read)
+    fitted_tables.say_extra(name, list(map(str, frame)), source)
     frame = frame if columns is None else fitted_columns(frame, source, columns)
-    table, wrong = usable(frame, ids=view.table.ids is not None, **asked._asdict())
-    return table, wrong if columns is None else [needed(problem) for problem in wrong]
+    table, wrong = usable(frame, ids=view.table.ids is not None, **parameters._asdict())
+    return table, wrong if columns is None else [needed_by_model(problem) for problem in wrong]
 
 
 def _known_labels(
@@ -230,7 +217,7 @@ def _say_like_labels(found: Mapping[str, ViewFile], read_options: ReadOptions, *
             warnings.warn(msg, UserWarning, stacklevel=3)
 
 
-def need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
+def _need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
     files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
     if read_options.labels is not None:

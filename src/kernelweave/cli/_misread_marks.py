@@ -1,4 +1,4 @@
-"""Numbers that do not have the marks that options say."""
+"""Columns whose numbers do not have the decimal or thousands mark that options give."""
 
 from __future__ import annotations
 

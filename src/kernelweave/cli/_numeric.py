@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,26 +11,32 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Mask, Matrix
-from kernelweave.cli._many_columns import row_of_words, together
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.column_kinds import Column
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed, reasons_left_out
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import Views
-from kernelweave.tabular.measured import most_words
-from kernelweave.tabular.number_text import seems_number
+from kernelweave.tabular.column_hints import most_words
+from kernelweave.tabular.number_text import is_number, is_only_unit, seems_number
 from kernelweave.tabular.problems import Problem, Way, need_column, shown, shown_names
-from kernelweave.tabular.units import is_only_unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted_columns", "mixed_reading", "needed", "unrelated_columns", "usable", "without_data"]
+__all__ = [
+    "fitted_columns",
+    "mixed_reading",
+    "needed_by_model",
+    "unrelated_columns",
+    "usable",
+    "without_data",
+]
 
 _REASONS = 3  # columns that are left out whose reason is told
 _MARKS = 3  # different texts among the numbers of a column that a command takes as missing
 _MEASURED = 2  # numbers that a column must have below a unit
 _LIMIT = r"\s*[<>≤≥~]\s*[\d.,]"  # a limit of detection, such as <0.5
+_ONE_BY_ONE = 3  # columns with the same words that are named one by one
 
 
 def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -38,25 +45,19 @@ def fitted_columns(table: pd.DataFrame, source: str, columns: Sequence[str]) -> 
     return table[[need_column(own, name, source) for name in columns]]
 
 
-def needed(problem: Problem) -> Problem:
+def needed_by_model(problem: Problem) -> Problem:
     """Return a problem of a column that a fitted model needs: no option solves it, since none may leave it out."""
     return Problem(f"{problem.text} The model was fitted on this column: correct the file, or leave the row out.")
 
 
 def usable(
-    table: pd.DataFrame,
-    *,
-    mixed: bool | None = None,
-    gaps: bool = False,
-    fill: bool = False,
-    alike: bool = False,
-    ids: bool = True,
+    table: pd.DataFrame, *, mixed: bool | None, gaps: bool, fill: bool, may_be_equal: bool, ids: bool
 ) -> tuple[pd.DataFrame, list[Problem]]:
     """Return the table as numbers, or as it is if it is mixed, and the problems that prevent its use.
 
     `mixed` tells whether it is a mixed table, None if that is to be found out. With `gaps`, a row may be missing as a
     whole: the sample has no data in this view. With `fill`, missing cells are no problem, since they will be filled.
-    With `alike`, all rows may be equal. `ids` tells whether the samples have names already.
+    With `may_be_equal`, all rows may be equal. `ids` tells whether the samples have names already.
     """
     import pandas as pd
 
@@ -66,23 +67,23 @@ def usable(
     fills = fill or mixed is True
     texts = {str(name): _text(table[name], most, ids=ids, fills=fills) for name in table}
     problems = [problem for problem in texts.values() if problem is not None]
-    if (odd := row_of_words(table, [name for name, problem in texts.items() if problem is not None])) is not None:
+    if (odd := _row_of_words(table, [name for name, problem in texts.items() if problem is not None])) is not None:
         return table, [odd]
     readable = table.drop(columns=[name for name, problem in texts.items() if problem is not None])
     if mixed or (mixed is None and is_mixed(readable)):
         numeric = readable.select_dtypes("number", exclude="timedelta")
         values = numeric.to_numpy(dtype=np.float64, na_value=np.nan)
         none = np.zeros(values.shape, dtype=bool)
-        problems = together(problems + _holes(none, values, list(map(str, numeric)), fills=True), table)
+        problems = _joined_problems(problems + _holes(none, values, list(map(str, numeric)), fills=True), table)
         return table, problems + ([] if problems or gaps else without_data(table, mixed_reading(table)))
     values = readable.to_numpy(dtype=np.float64, na_value=np.nan)
     missing = np.isnan(values) & (not fill)
     if gaps:
         missing &= ~missing.all(axis=1, keepdims=True)
-    problems = together(problems + _holes(missing, values, list(map(str, readable)), fills=fill), table)
+    problems = _joined_problems(problems + _holes(missing, values, list(map(str, readable)), fills=fill), table)
     if not problems and fill and not gaps:
         problems = without_data(readable, mixed_reading(readable))
-    if not problems and not alike and len(values) > 1 and (values == values[0]).all():
+    if not problems and not may_be_equal and len(values) > 1 and (values == values[0]).all():
         problems = [Problem(f"all {len(values)} rows are the same: pass samples that differ in some feature.")]
     return pd.DataFrame(values, columns=readable.columns, index=table.index), problems
 
@@ -195,3 +196,68 @@ def _text(column: pd.Series, most: float, *, ids: bool, fills: bool) -> Problem 
 
 def _words(column: pd.Series) -> list[str]:
     return sorted(set(column.dropna().astype(str).str.strip()))
+
+
+def _joined_problems(problems: Sequence[Problem], table: pd.DataFrame) -> list[Problem]:
+    """Return the problems of a table, those of many columns that are settled by the same codes for missing as one.
+
+    The option takes the codes as missing in all columns, so it is not for words that are categories of another one.
+    """
+    alike: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
+    for i, problem in enumerate(problems):
+        codes = problem.ways[0].options.get("missing") if problem.ways else None
+        if isinstance(codes, tuple):
+            name = codes[0].rpartition("=")[0]
+            alike[tuple(code.rpartition("=")[2] for code in codes)].append((i, name))
+    merged: dict[int, Problem | None] = {}
+    for words, found in alike.items():
+        names = [name for _, name in found]
+        if len(found) > _ONE_BY_ONE and not any(
+            _has_category(table[name], words) for name in table if name not in names
+        ):
+            merged |= {i: None for i, _ in found} | {found[0][0]: _of_columns(table[names], words)}
+    kept = [merged.get(i, problem) for i, problem in enumerate(problems)]
+    return [problem for problem in kept if problem is not None]
+
+
+def _of_columns(columns: pd.DataFrame, words: Sequence[str]) -> Problem:
+    """Return the problem that columns hold words among their numbers."""
+    hit = columns.apply(lambda column: column.astype(str).str.strip().isin(words)).any(axis=1)
+    first = int(hit.to_numpy().argmax()) + 1
+    names, listed = list(map(str, columns)), " or ".join(map(shown, words))
+    told = f"hold {listed}, first in row {first}, which {'is not a number' if len(words) == 1 else 'are no numbers'}"
+    if set(words) <= {"inf", "-inf"}:
+        told = f"have infinite values, first in row {first}"
+    text = f"{len(names)} columns ({shown_names(names)}) {told}."
+    meaning = f"take {'it' if len(words) == 1 else 'them'} as missing"
+    return Problem(text, (Way(meaning, {"missing": tuple(words)}),), columns=tuple(names))
+
+
+def _has_category(column: pd.Series, words: Sequence[str]) -> bool:
+    """Return whether a column has one of the words beside others that are no numbers."""
+    if column.dtype.kind in "biufcmM":
+        return False
+    texts = column.dropna().astype(str).str.strip()
+    hit = texts.isin(words)
+    return bool(hit.any()) and not all(map(is_number, texts[~hit]))
+
+
+def _row_of_words(table: pd.DataFrame, names: Sequence[str]) -> Problem | None:
+    """Return the problem of a row that has other words in each of the columns of numbers; None if there is none.
+
+    `names` are the columns that have words among their numbers; the other columns of numbers have no entry there. Such
+    a row, whose words occur in no other row, is the header of another table, or holds names or units.
+    """
+    if len(names) < 2:
+        return None
+    words = table[list(names)].map(lambda cell: "" if cell != cell or is_number(str(cell)) else str(cell).strip())
+    full = (words != "").all(axis=1) & table.drop(columns=list(names)).select_dtypes("number").isna().all(axis=1)
+    for i, own in zip(full.to_numpy().nonzero()[0], words[full].to_numpy().tolist(), strict=True):
+        if len(set(own)) == len(own) and (words == own).sum().eq(1).all():
+            text = (
+                f"row {i + 1} (sample {shown(table.index[i])}) holds words in all columns of numbers "
+                f"({shown_names(own)}): it seems to be a header, or names or units of the columns, not a sample. "
+                "Remove it from the file, and what belongs to another table."
+            )
+            return Problem(text, columns=tuple(names))
+    return None

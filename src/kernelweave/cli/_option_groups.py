@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-__all__ = ["OptionGroup", "with_groups"]
+from kernelweave.cli import _arguments as option
+
+if TYPE_CHECKING:
+    from kernelweave.tabular import ReadOptions
+
+__all__ = ["OptionGroup", "Reading", "with_groups"]
 
 
 class OptionGroup:
@@ -33,8 +39,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         made = {
-            name: hints[name](**{option.name: given.pop(option.name) for option in options})
-            for name, options in groups.items()
+            name: hints[name](**{one.name: given.pop(one.name) for one in options}) for name, options in groups.items()
         }
         command(**given, **made)
 
@@ -50,3 +55,56 @@ def _options(group: type[OptionGroup]) -> list[Parameter]:
         Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
         for each in fields(group)  # type: ignore[arg-type]
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(OptionGroup):
+    """The values of these options."""
+
+    id: option.Id = None
+    drop: option.Drop = None
+    header: option.Header = None
+    sep: option.Sep = None
+    decimal: option.Decimal = None
+    thousands: option.Thousands = None
+    encoding: option.Encoding = None
+    sheet: option.Sheet = None
+    layer: option.Layer = None
+    obsm: option.Obsm = None
+    modality: option.Modality = None
+    transpose: option.Transpose = None
+    missing: option.Missing = None
+    limits: option.Limits = "limit"
+    long: option.Long = None
+    wide: option.Wide = False
+
+    def options(self, paths: Sequence[Path], labels: str | None = None, *, without: Iterable[str] = ()) -> ReadOptions:
+        """Return what the readers of these files take; columns in `without` are left out, too.
+
+        An option that applies to none of the files is refused.
+        """
+        from kernelweave.samples.file_reading import LimitWord
+        from kernelweave.tabular import ReadOptions
+        from kernelweave.tabular.table_reader import refuse_unused
+
+        read_options = ReadOptions(
+            id=self.id,
+            labels=labels,
+            drop=frozenset((*(self.drop or ()), *without)),
+            header=self.header,
+            sep=self.sep,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            encoding=self.encoding,
+            sheet=self.sheet,
+            layer=self.layer,
+            obsm=self.obsm,
+            modality=tuple(self.modality or ()),
+            transpose=self.transpose,
+            missing=tuple(self.missing or ()),
+            limits=option.one_of("--limits", self.limits, get_args(LimitWord)),
+            long=self.long,
+            wide=self.wide,
+        )
+        refuse_unused(read_options, paths)
+        return read_options

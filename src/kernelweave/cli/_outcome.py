@@ -14,7 +14,7 @@ import typer
 
 from kernelweave._plural import counted, sentence
 from kernelweave._shares import percent
-from kernelweave.cli._report_content import CONTENT, Beside, PageContent
+from kernelweave.cli._report_content import CONTENT, PageContent, ResultContext
 from kernelweave.cli._results import confidence_of, frame_writer, labels_of, rows_writer, write_all
 
 if TYPE_CHECKING:
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
     from kernelweave.cli._inputs import Inputs
 
-__all__ = ["BESIDE", "COMPARED", "FILES", "keep", "tell"]
+__all__ = ["COMPARISON", "FILES", "METADATA", "keep", "tell"]
 
 FILES = ("labels.csv", "features.csv", "weights.csv", "model.kw", "report.html", CONTENT)
-BESIDE = "metadata.csv"
-COMPARED = "comparison.csv"
+METADATA = "metadata.csv"
+COMPARISON = "comparison.csv"
 _SHOWN = 20  # groups that are printed
 
 
-def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, force: bool) -> dict[str, Path]:
+def keep(model: BaseEstimator, inputs: Inputs, folder: Path, context: ResultContext, *, force: bool) -> dict[str, Path]:
     """Write the files of a fitted model; return their paths."""
     from kernelweave.explain import explain_clusters
     from kernelweave.report import write_report
 
-    features = explain_clusters(model, inputs.X, beside.y, test=beside.test, units=inputs.units)
-    content = PageContent(features, beside, shlex.join(["kernelweave", *sys.argv[1:]]), inputs.notes)
-    names = beside.columns(labels_of(model), confidence_of(model), getattr(model, "undecided_", None))
+    features = explain_clusters(model, inputs.X, context.y, test=context.test, units=inputs.units)
+    content = PageContent(features, context, shlex.join(["kernelweave", *sys.argv[1:]]), inputs.notes)
+    names = context.columns(labels_of(model), confidence_of(model), getattr(model, "undecided_", None))
     writers: dict[str, Callable[[Path], object]] = {
         "labels.csv": rows_writer(("id", *names), list(zip(inputs.ids, *names.values(), strict=True))),
         "features.csv": frame_writer(features.features),
@@ -46,12 +46,12 @@ def keep(model: BaseEstimator, inputs: Inputs, folder: Path, beside: Beside, *, 
         "report.html": lambda path: write_report(model, path, **content.of_report(inputs.ids)),
         CONTENT: content.write,
     }
-    if beside.metadata is not None:
-        writers[BESIDE] = frame_writer(beside.metadata.table)
-    if beside.comparison is not None:
-        writers[COMPARED] = frame_writer(beside.comparison.table.reset_index(names="cluster"))
+    if context.metadata is not None:
+        writers[METADATA] = frame_writer(context.metadata.table)
+    if context.comparison is not None:
+        writers[COMPARISON] = frame_writer(context.comparison.table.reset_index(names="cluster"))
     written = write_all(folder, writers, force=force)
-    for name in (BESIDE, COMPARED):
+    for name in (METADATA, COMPARISON):
         if name not in written and (folder / name).exists():  # not removed: it may be a file of the user
             msg = f"{folder / name} was there before, and is not of these results: remove it, or move it elsewhere."
             warnings.warn(msg, UserWarning, stacklevel=2)
@@ -67,7 +67,7 @@ def _weights(model: BaseEstimator) -> list[tuple[str, str, str]]:
     return rows + [(view, "all", f"{share:.6f}") for view, share in views]
 
 
-def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside: Beside) -> None:
+def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, context: ResultContext) -> None:
     """Print the sizes of the clusters or classes, the accuracy on hidden labels, and the paths of the files."""
     import numpy as np
 
@@ -82,7 +82,7 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
             "clusters" if noun == "cluster" else "classes": {str(names[k]): int(sizes[k]) for k in order},
             **_said(model),
             "weights": dict(zip(model.kernel_names_, map(float, model.kernel_shares_), strict=True)),
-            **beside.as_json(),
+            **context.as_json(),
             "files": {name: str(path) for name, path in files.items()},
         }
         typer.echo(json.dumps(found, indent=2))
@@ -94,14 +94,14 @@ def tell(model: BaseEstimator, files: dict[str, Path], *, as_json: bool, beside:
         typer.echo(f"  ... and {len(names) - _SHOWN} more")
     for line in _sentences(model):
         typer.echo(line)
-    if beside.check is not None:
-        low, high = beside.check.interval
-        labels_used = counted(beside.check.n_labels, "given label")
-        parts = counted(beside.check.n_splits, "part")  # fewer than asked for if a class has fewer labels
-        right = f"{percent(beside.check.accuracy, 1)} of {labels_used} ({percent(low)} to {percent(high)}), in {parts}"
+    if context.check is not None:
+        low, high = context.check.interval
+        labels_used = counted(context.check.n_labels, "given label")
+        parts = counted(context.check.n_splits, "part")  # fewer than asked for if a class has fewer labels
+        right = f"{percent(context.check.accuracy, 1)} of {labels_used} ({percent(low)} to {percent(high)}), in {parts}"
         typer.echo(f"Predicted without using them: {right}")
-    if beside.comparison is not None:
-        other, shared = beside.comparison, int(beside.comparison.counts.sum())
+    if context.comparison is not None:
+        other, shared = context.comparison, int(context.comparison.counts.sum())
         typer.echo(f"Compared with {other.names[1]}: adjusted Rand index {other.ari:.2f}, {counted(shared, 'sample')}")
     for path in files.values():
         typer.echo(str(path))

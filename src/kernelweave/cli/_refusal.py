@@ -1,4 +1,4 @@
-"""All that is wrong with the files of a command, in one message, with the commands that solve it."""
+"""All problems of the files of a command in one message, with the commands that solve them."""
 
 from __future__ import annotations
 

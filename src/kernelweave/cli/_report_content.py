@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave._types import Array, Mask, Vector
 from kernelweave.cli._results import labels_of
-from kernelweave.errors import MissingPackageError, ResultsError
+from kernelweave.errors import ResultsError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck
     from kernelweave.report.write import ReportContent
 
-__all__ = ["CONTENT", "Beside", "PageContent", "need_report_packages", "read_content"]
+__all__ = ["CONTENT", "PageContent", "ResultContext", "read_content"]
 
 CONTENT = "report.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What a report shows besides the model: the name of the data, given labels, metadata, and how to explain."""
+class ResultContext:
+    """What is known of a result besides the model: the name of the data, given labels, metadata, another clustering."""
 
     source: str
     labels: Sequence[str | None] | None = None  # those that were given, None where there is none
@@ -75,7 +75,7 @@ class PageContent:
     """The content of report.json."""
 
     features: Explanation
-    beside: Beside
+    context: ResultContext
     command: str
     notes: Sequence[str]  # about how the files were read
 
@@ -84,38 +84,29 @@ class PageContent:
         return {
             "ids": ids,
             "features": self.features,
-            "metadata": self.beside.metadata,
-            "check": self.beside.check,
-            "comparison": self.beside.comparison,
-            "labelled": self.beside.labelled,
-            "source": self.beside.source,
+            "metadata": self.context.metadata,
+            "check": self.context.check,
+            "comparison": self.context.comparison,
+            "labelled": self.context.labelled,
+            "source": self.context.source,
             "command": self.command,
             "notes": self.notes,
         }
 
     def write(self, path: Path) -> None:
         """Write the content to a file."""
-        beside = self.beside
+        context = self.context
         content = {
             "features": self.features.to_json(),
-            "metadata": None if beside.metadata is None else beside.metadata.to_json(),
-            "check": None if beside.check is None else beside.check.to_json(),
-            "comparison": None if beside.comparison is None else beside.comparison.to_json(),
-            "labelled": beside.labelled,
-            "source": beside.source,
+            "metadata": None if context.metadata is None else context.metadata.to_json(),
+            "check": None if context.check is None else context.check.to_json(),
+            "comparison": None if context.comparison is None else context.comparison.to_json(),
+            "labelled": context.labelled,
+            "source": context.source,
             "command": self.command,
             "notes": list(self.notes),
         }
         path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
-
-
-def need_report_packages() -> None:
-    """Raise `MissingPackageError` if a report cannot be written, before anything is computed."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
-        raise MissingPackageError(msg) from error
 
 
 def read_content(path: Path, model: BaseEstimator) -> ReportContent:

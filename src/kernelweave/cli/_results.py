@@ -1,21 +1,24 @@
-"""The folder of results. Its files are written together or not at all, and overwritten only with --force."""
+"""The folder of results. Its files are written together or not at all, and overwritten only with --force.
+
+Cells of CSV files that a spreadsheet would run as formulas are guarded by an apostrophe.
+"""
 
 from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave._types import Array, Vector
-from kernelweave.cli._formula_guard import unguarded, write_rows
 from kernelweave.errors import ResultsError
 from kernelweave.files.temporary import temporary_path
 
@@ -32,8 +35,13 @@ __all__ = [
     "model_path",
     "read_ids",
     "rows_writer",
+    "unguarded",
     "write_all",
+    "write_rows",
 ]
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")  # apostrophes before it count, so that what is guarded can be read back
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def check_target(folder: Path, names: Sequence[str], *, force: bool) -> None:
@@ -170,3 +178,21 @@ def read_ids(labels: Path, n: int) -> list[str] | None:
         )
         raise ResultsError(msg)
     return ids
+
+
+def _guarded(cell: str) -> str:
+    """Return a cell with an apostrophe before it if a spreadsheet would take it for a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def write_rows(file: TextIO, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows of a CSV file with every cell guarded."""
+    plain = csv.writer(file, lineterminator="\n")
+    quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:  # Python 3.11 does not quote a carriage return, which ends a row
+        (quoted if any("\r" in cell for cell in row) else plain).writerow([_guarded(cell) for cell in row])
+
+
+def unguarded(cell: str) -> str:
+    """Return a cell as it was before it was guarded."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

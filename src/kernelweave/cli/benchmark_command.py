@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from kernelweave.cli._arguments import names_of
+from kernelweave.cli import _arguments as option
 
 __all__ = ["benchmark"]
 
-INTERRUPTED = 130
 _BUNDLED = "iris,wine,digits,breast-cancer"
 
 
@@ -28,12 +27,10 @@ def benchmark(
     max_seconds: Annotated[float, typer.Option(help="CPU seconds of a fit.")] = 300.0,
     max_gib: Annotated[float, typer.Option(help="GiB that a fit may allocate.")] = 4.0,
     held_out: Annotated[str, typer.Option(help="Data sets to show apart, as they chose no default.")] = "",
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")] = 1,
+    jobs: option.Jobs = 1,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/leaderboard"),
     resume: Annotated[bool, typer.Option("--resume", help="Continue in a folder with rows of other limits.")] = False,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
-    ] = None,
+    data_dir: option.DataDir = None,
 ) -> None:
     """Run methods on data sets under one protocol without labels, and write tables and a page.
 
@@ -43,34 +40,31 @@ def benchmark(
     kernelweave benchmark --datasets msrcv1,3sources --methods WeaveClustering,GMC --method my_module:MyClustering
     """
     from kernelweave._plural import counted
+    from kernelweave.cli._ending import resumable
     from kernelweave.cli._progress_bar import ProgressBar
     from kernelweave.datasets import dataset_info
     from kernelweave.leaderboard import Protocol, default_entrants, run_benchmark
     from kernelweave.leaderboard.leaderboard_tables import write_leaderboard
 
     sys.path.insert(0, "")  # a module of your own may be in the folder that the command is run in
-    given = names_of("--methods", methods) if not method or methods else []  # "" leaves those of --method
+    given = option.names_of("--methods", methods) if not method or methods else []  # "" leaves those of --method
     chosen = [entrant.name for entrant in default_entrants()] if methods is None else given or []
-    apart = names_of("--held-out", held_out or None) or []
+    apart = option.names_of("--held-out", held_out or None) or []
     for name in apart:
         dataset_info(name)  # refuses a name that no data set has
     limits = Protocol(seeds=seeds, max_samples=max_samples, max_seconds=max_seconds, max_gib=max_gib)
-    try:
-        with ProgressBar() as progress:
-            rows = run_benchmark(
-                out,
-                names_of("--datasets", datasets) or [],
-                [*chosen, *(name for name in method or [] if name not in chosen)],
-                conditions=names_of("--conditions", conditions),  # type: ignore[arg-type]
-                protocol=limits,
-                jobs=jobs,
-                resume=resume,
-                data_home=data_dir,
-                watch=progress,
-            )
-    except KeyboardInterrupt:
-        typer.echo(f"Interrupted. Finished trials are kept in {out}: run the same command to resume.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    with resumable("trials", out), ProgressBar() as progress:
+        rows = run_benchmark(
+            out,
+            option.names_of("--datasets", datasets) or [],
+            [*chosen, *(name for name in method or [] if name not in chosen)],
+            conditions=option.names_of("--conditions", conditions),  # type: ignore[arg-type]
+            protocol=limits,
+            jobs=jobs,
+            resume=resume,
+            data_home=data_dir,
+            watch=progress,
+        )
     typer.echo(f"{counted(len(rows), 'row')} in {out / 'results.parquet'} and results.csv")
     for path in write_leaderboard(rows, out, held_out=apart):
         typer.echo(str(path))

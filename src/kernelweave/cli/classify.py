@@ -10,8 +10,7 @@ import typer
 
 from kernelweave.cli import _arguments as option
 from kernelweave.cli._fitting import FitOptions, prepare, read_samples
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def classify(
 
     kernelweave classify data.csv --labels species
     """
-    from kernelweave.cli._outcome import BESIDE, FILES
-    from kernelweave.tabular.intake import stem_of
+    from kernelweave.cli._outcome import FILES, METADATA
+    from kernelweave.tabular.table_reader import stem_of
 
     _check_options(labels, labels_file, folds)
     if labels is not None and labels_file is None:
@@ -56,7 +55,7 @@ def classify(
     files, view = files or [], view or []
     model = _model(options)
     folder = out or Path(f"{stem_of(files[0]) if files else 'views'}-classes")
-    prepare(model, options, folder, (*FILES, BESIDE) if options.has_metadata else FILES)
+    prepare(model, options, folder, (*FILES, METADATA) if options.has_metadata else FILES)
     _classified(model, (files, view), reading, (labels, labels_file), options, folder, folds)
 
 
@@ -71,12 +70,11 @@ def _classified(
 ) -> None:
     """Read the samples and their labels, fit the model, check it, and write its results."""
     from kernelweave._plural import counted
-    from kernelweave.cli._alike_classes import say_alike
-    from kernelweave.cli._as_fitted import reading_of
-    from kernelweave.cli._beside import labels_beside, labels_table
-    from kernelweave.cli._given_labels import beside_labels, partial_labels, refuse_copies
+    from kernelweave.cli._against_fit import reading_of
+    from kernelweave.cli._given_labels import options_beside_labels, partial_labels, refuse_copies, say_alike
+    from kernelweave.cli._other_tables import labels_of_samples, read_labels
     from kernelweave.cli._outcome import keep, tell
-    from kernelweave.cli._report_content import Beside
+    from kernelweave.cli._report_content import ResultContext
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
 
@@ -84,13 +82,13 @@ def _classified(
     paths = option.paths_of(*sources)
     read_options = reading.options(paths, column if file is None else None, without=options.columns)
     with working("Reading", quiet=options.quiet):
-        aside = None if file is None else labels_table(file, column, read_options)
-        if aside is not None:
-            read_options = beside_labels(read_options, str(aside.columns[0]), named=column is not None)
-        inputs, beside = read_samples(model, options, *sources, read_options)
+        labels_table = None if file is None else read_labels(file, column, read_options)
+        if labels_table is not None:
+            read_options = options_beside_labels(read_options, str(labels_table.columns[0]), named=column is not None)
+        inputs, metadata = read_samples(model, options, *sources, read_options)
         known = inputs.labels or []
-        if aside is not None and file is not None:
-            known = labels_beside(inputs.ids, aside, file)
+        if labels_table is not None and file is not None:
+            known = labels_of_samples(inputs.ids, labels_table, file)
         refuse_copies(inputs.X, known, inputs.ids, str(paths[0]))
         say_alike(known)
     y, n = partial_labels(known), sum(label is not None for label in known)
@@ -100,10 +98,12 @@ def _classified(
     with working("Checking the labels", quiet=options.quiet):
         check = _checked(model, inputs.X, y, folds)
     with working("Writing the results", quiet=options.quiet):
-        along = None if beside is None else associate(model, beside)
-        told = Beside(", ".join(path.name for path in paths), known, y, check, along, options.test_features)
-        written = keep(model, inputs, folder, told, force=options.force)
-    tell(model, written, as_json=options.json, beside=told)
+        associations = None if metadata is None else associate(model, metadata)
+        context = ResultContext(
+            ", ".join(path.name for path in paths), known, y, check, associations, options.test_features
+        )
+        written = keep(model, inputs, folder, context, force=options.force)
+    tell(model, written, as_json=options.json, context=context)
 
 
 def _check_options(labels: str | None, labels_file: Path | None, folds: int) -> None:

@@ -11,8 +11,7 @@ import typer
 
 from kernelweave.cli import _arguments as option
 from kernelweave.cli._fitting import FitOptions, prepare, read_samples
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -49,10 +48,10 @@ def cluster(
     kernelweave cluster data.csv -k 5 --id name
     """
     from kernelweave._plural import counted
-    from kernelweave.cli._as_fitted import reading_of
-    from kernelweave.cli._beside import compared, other_labels
-    from kernelweave.cli._outcome import BESIDE, COMPARED, FILES, keep, tell
-    from kernelweave.cli._report_content import Beside
+    from kernelweave.cli._against_fit import reading_of
+    from kernelweave.cli._other_tables import compared_with, read_clustering
+    from kernelweave.cli._outcome import COMPARISON, FILES, METADATA, keep, tell
+    from kernelweave.cli._report_content import ResultContext
     from kernelweave.cli._results import labels_of
     from kernelweave.cli._working import working
     from kernelweave.explain import associate
@@ -62,23 +61,23 @@ def cluster(
     read_options = reading.options(paths, without=options.columns)
     model = _model(options, clusters)
     folder = out or Path(f"{_name(files, view)}-clusters")
-    more = [name for name, asked in ((BESIDE, options.has_metadata), (COMPARED, compare is not None)) if asked]
+    more = [name for name, asked in ((METADATA, options.has_metadata), (COMPARISON, compare is not None)) if asked]
     prepare(model, options, folder, (*FILES, *more))
     with working("Reading", quiet=options.quiet):
-        inputs, beside = read_samples(model, options, files, view, read_options)
-        others = [] if compare is None else other_labels(inputs.ids, compare, read_options)
+        inputs, metadata = read_samples(model, options, files, view, read_options)
+        clustering = [] if compare is None else read_clustering(inputs.ids, compare, read_options)
         _say_classes(inputs.X)
         _say_batches(inputs.X)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
         model.file_reading_ = reading_of(read_options, paths, inputs)
     with working("Writing the results", quiet=options.quiet):
-        along = None if beside is None else associate(model, beside, random_state=options.seed)
-        other = None if compare is None else compared(labels_of(model), others, compare)
+        associations = None if metadata is None else associate(model, metadata, random_state=options.seed)
+        comparison = None if compare is None else compared_with(labels_of(model), clustering, compare)
         source = ", ".join(path.name for path in paths)
-        known = Beside(source, metadata=along, test=options.test_features, comparison=other)
-        written = keep(model, inputs, folder, known, force=options.force)
-    tell(model, written, as_json=options.json, beside=known)
+        context = ResultContext(source, metadata=associations, test=options.test_features, comparison=comparison)
+        written = keep(model, inputs, folder, context, force=options.force)
+    tell(model, written, as_json=options.json, context=context)
 
 
 def _model(options: FitOptions, clusters: str) -> BaseEstimator:
@@ -139,6 +138,6 @@ def _say_batches(X: Frames) -> None:
 
 
 def _name(files: list[Path], views: list[str]) -> str:
-    from kernelweave.tabular.intake import stem_of
+    from kernelweave.tabular.table_reader import stem_of
 
     return stem_of(files[0]) if files else "views" if views else "data"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelweave.cli._arguments import DataDir
+
 if TYPE_CHECKING:
     from kernelweave.datasets import DatasetInfo
 
@@ -15,9 +17,6 @@ app = typer.Typer(help="List, describe or download the data sets.", no_args_is_h
 
 _Name = Annotated[str, typer.Argument(help="A data set, such as yale; see `kernelweave datasets list`.")]
 _Names = Annotated[list[str] | None, typer.Argument(help="Data sets to fetch; those of the paper if none is given.")]
-_DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
-]
 _Views = Annotated[str | None, typer.Option(help="Number of views: 2, 2+ or 2-5.")]
 _Samples = Annotated[str | None, typer.Option(help="Number of samples: 500, 500+ or 100-1000.")]
 _Domain = Annotated[str | None, typer.Option(help="Kind of data, such as images, text or omics.")]
@@ -60,7 +59,7 @@ def _limits(option: str, text: str | None, least: int) -> tuple[int, int | None]
 
 
 @app.command()
-def fetch(names: _Names = None, data_dir: _DataDir = None) -> None:
+def fetch(names: _Names = None, data_dir: DataDir = None) -> None:
     """Download data sets, or verify the checksums of files in your folder.
 
     kernelweave datasets fetch msrcv1

@@ -32,9 +32,6 @@ def demo(
 
     kernelweave demo --out demo
     """
-    from kernelweave.cli._report_content import need_report_packages
-
-    need_report_packages()
     from sklearn.datasets import load_digits
 
     from kernelweave import WeaveClassifier, WeaveClustering

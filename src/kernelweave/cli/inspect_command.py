@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.cli._working import working
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def _listed(refused: InvalidInputError) -> list[str]:
 
 def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) -> dict[str, Any]:
     """Return what was understood of a table, for JSON."""
-    from kernelweave.tabular.summary import summarise
+    from kernelweave.tabular.column_summary import summarise
 
     table = view.table
     frame = table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame])

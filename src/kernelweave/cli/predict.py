@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelweave.cli import _arguments as option
-from kernelweave.cli._option_groups import with_groups
-from kernelweave.cli._reading_options import Reading
+from kernelweave.cli._option_groups import Reading, with_groups
 from kernelweave.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from kernelweave._types import Array, Matrix, Vector
     from kernelweave.cli._inputs import Frames, Inputs
+    from kernelweave.tabular import ReadOptions
 
 __all__ = ["predict"]
 
@@ -57,8 +57,8 @@ def predict(
 
     kernelweave predict data-clusters new.csv --id name
     """
-    from kernelweave.cli._as_fitted import options_as_fitted
-    from kernelweave.cli._inputs import read_inputs
+    from kernelweave.cli._against_fit import options_as_fitted
+    from kernelweave.cli._inputs import inputs_of, read_files
     from kernelweave.cli._results import check_file, check_target, model_path, rows_writer, write_all
     from kernelweave.cli._working import working
 
@@ -73,7 +73,7 @@ def predict(
         fitted = _predictor(model_path(model))
         read_options = options_as_fitted(reading, fitted, option.paths_of(files, view))
         rows = _rows_at_a_time(files, chunk_rows, alone=not view and not read_options.transpose)
-        whole = None if rows else read_inputs(files, view, read_options, fitted=fitted, least=1)
+        whole = None if rows else inputs_of(*read_files(files, view, read_options), read_options, fitted=fitted)
     head = (*_HEAD, *(f"p_{name}" for name in _groups(fitted))) if proba else _HEAD
     with working("Predicting", quiet=quiet):
         parts = _in_parts(files[0], read_options, rows, fitted, quiet=quiet) if whole is None else iter([whole])
@@ -89,7 +89,7 @@ def predict(
 
 def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) -> int:
     """Return how many rows of a file are read at a time, 0 for all."""
-    from kernelweave.tabular.intake import TEXTS
+    from kernelweave.tabular.table_reader import TEXTS
 
     parted = alone and len(files) == 1 and files[0].suffix.lower() in (*TEXTS, ".parquet", ".gz")
     if asked and not parted:
@@ -99,7 +99,9 @@ def _rows_at_a_time(files: Sequence[Path], asked: int | None, *, alone: bool) ->
     return asked if asked is not None else _ROWS if large else 0
 
 
-def _in_parts(path: Path, read_options: Any, rows: int, fitted: BaseEstimator, *, quiet: bool) -> Iterator[Inputs]:
+def _in_parts(
+    path: Path, read_options: ReadOptions, rows: int, fitted: BaseEstimator, *, quiet: bool
+) -> Iterator[Inputs]:
     """Yield the samples of a large file, and say how many are done."""
     from kernelweave._plural import counted
     from kernelweave.cli._inputs import input_parts
@@ -114,7 +116,7 @@ def _in_parts(path: Path, read_options: Any, rows: int, fitted: BaseEstimator, *
 
 def _answered(fitted: BaseEstimator, part: Inputs, *, proba: bool) -> list[tuple[str, ...]]:
     """Return id, label, confidence and, if asked for, the probabilities of every sample."""
-    from kernelweave.cli._far_values import say_far
+    from kernelweave.cli._against_fit import say_far
 
     say_far(part.X, getattr(getattr(fitted, "file_reading_", None), "ranges", {}))
     labels, P, confidence = _answers(fitted, part.X)
@@ -145,7 +147,7 @@ def _groups(fitted: BaseEstimator) -> list[str]:
 
 def _tell(head: Sequence[str], found: Iterable[tuple[str, ...]], *, as_json: bool) -> None:
     """Print ids, labels and confidence as JSON or CSV."""
-    from kernelweave.cli._formula_guard import write_rows
+    from kernelweave.cli._results import write_rows
 
     if not as_json:
         write_rows(sys.stdout, chain([head], found))

@@ -32,8 +32,8 @@ def report(
     kernelweave report data-clusters --force
     """
     import kernelweave
-    from kernelweave.cli._beside import compared, names_beside, other_labels
-    from kernelweave.cli._report_content import CONTENT, need_report_packages, read_content
+    from kernelweave.cli._other_tables import compared_with, read_clustering, read_names
+    from kernelweave.cli._report_content import CONTENT, read_content
     from kernelweave.cli._results import check_file, check_target, labels_of, model_path, read_ids, write_all
     from kernelweave.cli._working import working
     from kernelweave.report import write_report
@@ -43,16 +43,17 @@ def report(
     page = out or path.parent / "report.html"
     check_file(page)
     check_target(page.parent, [page.name], force=force)
-    need_report_packages()
     with working("Writing the report", quiet=quiet):
         model = kernelweave.load(path)
         ids = read_ids(path.parent / "labels.csv", len(labels_of(model)))
         content = read_content(path.parent / CONTENT, model) | {"ids": ids, "title": title, "spread": spread}
         if names is not None:
-            content["names"] = names_beside(names)
+            content["names"] = read_names(names)
         if compare is not None:
             own = [str(i) for i in range(len(labels_of(model)))] if ids is None else ids
-            content["comparison"] = compared(labels_of(model), other_labels(own, compare, ReadOptions()), compare)
+            content["comparison"] = compared_with(
+                labels_of(model), read_clustering(own, compare, ReadOptions()), compare
+            )
         writers = {page.name: lambda place: write_report(model, place, **content)}
         write_all(page.parent, writers, force=force)
     typer.echo(str(page))

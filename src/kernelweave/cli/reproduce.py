@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelweave.cli._arguments import names_of
+from kernelweave.cli import _arguments as option
 
 if TYPE_CHECKING:
     import pandas
@@ -27,15 +27,13 @@ def reproduce(
     datasets: Annotated[str | None, typer.Option(help="Only these data sets, such as yale,jaffe.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these methods, such as SMKL,KGL.")] = None,
     preset: Annotated[str, typer.Option(help="quick, or full for the whole protocol of the paper.")] = "quick",
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 uses all cores.")] = 1,
+    jobs: option.Jobs = 1,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; results/NAME-PRESET if not given.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue in a folder with rows of another preset or version.")
     ] = False,
     dask: Annotated[str | None, typer.Option(help="Address of a dask scheduler whose workers can read --out.")] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option("--data-dir", help="Folder of the data files; else KERNELWEAVE_DATA, else the cache.")
-    ] = None,
+    data_dir: option.DataDir = None,
 ) -> None:
     """Run an experiment of the paper, or your own, and write its rows and tables.
 
@@ -43,28 +41,24 @@ def reproduce(
 
     kernelweave reproduce table2 --preset quick
     """
-    from kernelweave.cli._ending import INTERRUPTED, TERMINATED, Terminated
+    from kernelweave.cli._ending import resumable
     from kernelweave.cli._progress_bar import ProgressBar
     from kernelweave.experiments import load_spec, run_experiment
 
     spec = load_spec(name, preset)
     folder = out or Path("results") / f"{spec.name}-{preset}"
-    try:
-        with ProgressBar() as progress:
-            rows = run_experiment(
-                spec,
-                folder,
-                datasets=names_of("--datasets", datasets),
-                methods=names_of("--methods", methods),
-                jobs=jobs,
-                dask=dask,
-                resume=resume,
-                data_home=data_dir,
-                watch=progress,
-            )
-    except (KeyboardInterrupt, Terminated) as stop:
-        typer.echo(f"Interrupted. Finished tasks are kept in {folder}: run the same command to resume.", err=True)
-        raise typer.Exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED) from None
+    with resumable("tasks", folder), ProgressBar() as progress:
+        rows = run_experiment(
+            spec,
+            folder,
+            datasets=option.names_of("--datasets", datasets),
+            methods=option.names_of("--methods", methods),
+            jobs=jobs,
+            dask=dask,
+            resume=resume,
+            data_home=data_dir,
+            watch=progress,
+        )
     _tell(rows, spec, folder)
 
 

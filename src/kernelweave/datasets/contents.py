@@ -23,14 +23,11 @@ __all__ = [
     "LabelledTable",
     "LabelledTables",
     "Layout",
-    "Node",
     "check_allocation",
     "tables_of",
     "undamaged",
 ]
 
-# what a reader returns: arrays in dicts (structures, data frames, files) and lists (cell arrays)
-Node: TypeAlias = "Mapping[str, Any] | Sequence[Any] | Samples"
 Form: TypeAlias = Literal["rows", "columns", "images", "triplets", "kernels"]
 
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -93,7 +90,8 @@ def tables_of(content: Mapping[str, Any], layout: Layout, where: object) -> Labe
     Parameters
     ----------
     content : mapping of str to array, list or mapping
-        What a reader found, by the names of the variables.
+        What a reader found, by the names of the variables: arrays, in dicts (structures, data frames) and lists (cell
+        arrays).
     layout : Layout
         Where the samples and classes are.
     where : object

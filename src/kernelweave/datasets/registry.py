@@ -1,22 +1,33 @@
-"""The data sets: their files, shapes, sources, licences and citations."""
+"""The records of the data sets: their files, shapes, sources, licences and citations, from ``entries/``."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from kernelweave.datasets.contents import LabelledTable, Layout
 from kernelweave.datasets.readers import Format
 from kernelweave.errors import InvalidInputError, PluginError
 from kernelweave.plugins import load_plugin, plugin_names
 
-__all__ = ["DATASETS", "DOMAINS", "DatasetInfo", "Domain", "FileCopy", "dataset_info", "list_datasets"]
+__all__ = [
+    "DATASETS",
+    "DOMAINS",
+    "DatasetInfo",
+    "Domain",
+    "FileCopy",
+    "dataset_info",
+    "list_datasets",
+]
 
 Domain: TypeAlias = Literal["images", "text", "omics", "documents with links", "sound and video", "made up", "tables"]
-
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
+_FILES = ("paper", "several_tables", "one_table", "scikit_learn")
+_COPIED = ("citation", "preprocessing", "description", "domain", "format", "git_blob", "kernels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +176,39 @@ def _plugin(name: str) -> DatasetInfo:
     return found
 
 
-def _own() -> tuple[DatasetInfo, ...]:
-    from kernelweave.datasets.catalogue import read_catalogue  # which needs the class above
+def _read_entries() -> tuple[DatasetInfo, ...]:
+    """Return the records in the order of the files."""
+    folder = resources.files("kernelweave.datasets").joinpath("entries")
+    read = {
+        name: tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        for name in ("sources", *_FILES)
+    }
+    return tuple(_record(name, fields, read["sources"]) for file in _FILES for name, fields in read[file].items())
 
-    return read_catalogue()
+
+def _record(name: str, fields: dict[str, Any], sources: dict[str, dict[str, str]]) -> DatasetInfo:
+    """Return a record; `file` is its path at the source, `views` the columns of its tables."""
+    source = sources[fields["from"]]
+    path = fields.get("file", "")
+    views = tuple(fields.get("views", ()))
+    copy = fields.get("copy")
+    layout = fields.get("layout", {})
+    return DatasetInfo(
+        name=name,
+        filename=fields.get("filename", path.rpartition("/")[2]),
+        url=source["url"] + path,
+        sha256=fields.get("sha256"),
+        n_samples=fields["samples"],
+        n_features=sum(views) or fields["columns"],
+        n_classes=fields["classes"],
+        views=views,
+        view_names=tuple(fields.get("view_names", ())),
+        source=source["source"],
+        licence=fields.get("licence", source["licence"]),
+        layout=Layout(tuple(layout.get("samples", ("X",))), layout.get("target", "y"), layout.get("form", "rows")),
+        copy=None if copy is None else FileCopy(copy["file"], copy["sha256"]),
+        **{key: fields[key] for key in _COPIED if key in fields},
+    )
 
 
-DATASETS: tuple[DatasetInfo, ...] = _own()
+DATASETS: tuple[DatasetInfo, ...] = _read_entries()

@@ -1,4 +1,4 @@
-"""The contents of the tables: our figures, the published ones, and their differences."""
+"""Tables of cells: the published figures beside ours, and how much of every search was run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernelweave.experiments.selection import METRICS, Cell
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NEAR", "compared", "detail_table", "overview_tables", "printed_figure", "sizes_table"]
+__all__ = ["NEAR", "budget_table", "compared", "detail_table", "overview_tables", "printed_figure", "sizes_table"]
 
 NEAR = 0.02  # figures that differ by at most this count as equal; scores are from 0 to 1
 _TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity"}
@@ -24,6 +24,10 @@ _RULES = {
     "fixed": "one setting, not searched",
     "unsupervised": "the setting selected without labels",
 }
+_BUDGET_NOTE = (
+    "Settings × runs: the number of settings searched, and the number of seeds or draws of the chosen one; with "
+    "several percentages of labels, the fewest of each. “2 of 30”: 30 settings are planned."
+)
 
 
 def printed_figure(cell: Cell, metric: str, published: Published | None) -> Figure | None:
@@ -250,3 +254,43 @@ def _tone(difference: float | None) -> Tone:
     if difference is None:
         return ""
     return "far" if difference < -NEAR else "near"
+
+
+def budget_table(cells: Sequence[Cell], planned: Mapping[tuple[str, str], int], title: str) -> Table:
+    """Return a table of the sizes of the searches.
+
+    Parameters
+    ----------
+    cells : list of Cell
+        From `select_cells`.
+    planned : mapping of (str, str) to int
+        The number of settings in the file of the experiment, by data set and method.
+    title : str
+        The title of the table.
+
+    Returns
+    -------
+    table : Table
+        A line for every method and a column for every data set.
+    """
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.dataset, cell.method), []).append(cell)
+    datasets = list(dict.fromkeys(cell.dataset for cell in cells))
+    methods = list(dict.fromkeys(cell.method for cell in cells))
+    lines = [
+        [
+            Entry(method),
+            *(_budget_entry(found.get((data, method), ()), planned.get((data, method), 0)) for data in datasets),
+        ]
+        for method in methods
+    ]
+    return Table(title, ["Method", *(data.upper() for data in datasets)], lines, [_BUDGET_NOTE])
+
+
+def _budget_entry(cells: Sequence[Cell], planned: int) -> Entry:
+    if not cells:
+        return Entry(DASH)
+    settings, runs = min(cell.n_settings for cell in cells), min(cell.n_runs for cell in cells)
+    of = f" of {planned}" if settings < planned else ""
+    return Entry(f"{settings}{of} × {runs}")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
 from kernelweave.experiments.cells import NEAR, compared, printed_figure
-from kernelweave.experiments.full_graph import entries_kept, with_full_graph
 from kernelweave.experiments.leak_figures import leaking_cells
 from kernelweave.experiments.published import Figure, Published
 from kernelweave.experiments.reading import means_of_sets, read_cells
 from kernelweave.experiments.render import DASH, Entry, Table
-from kernelweave.experiments.selection import Cell, select_cells
+from kernelweave.experiments.selection import Cell, entries_kept, select_cells, with_full_graph
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -18,14 +20,14 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave import smkl_path
 from kernelweave._types import Array, Mask, Samples
+from kernelweave.baselines.self_expression import FirstRounds, SelfExpressiveClassifier
 from kernelweave.core.partitions.agreement import modularity
 from kernelweave.datasets import label_split, mask_labels
 from kernelweave.experiments.choices import Parameters
 from kernelweave.experiments.commits import versions
 from kernelweave.experiments.data import LabelledSamples
-from kernelweave.experiments.methods import build, estimator_class
+from kernelweave.experiments.methods import build, estimator_class, shares_a_fit
 from kernelweave.experiments.rows import Row
-from kernelweave.experiments.sharing import share_first_rounds, shares_a_fit
 from kernelweave.experiments.spec import Method
 from kernelweave.experiments.store import SharedData, open_kernels, open_samples
 from kernelweave.experiments.tasks import Point, Task
@@ -88,7 +90,7 @@ class _Work:
             n_classes=self.task.data.n_classes,
             seed=point.seed,
         )
-        share_first_rounds(model, self.shared.samples(self.task.data.name, self.task.preprocessing))
+        _share_first_rounds(model, self.shared.samples(self.task.data.name, self.task.preprocessing))
         return model
 
     def labelled(self, point: Point) -> Mask | None:
@@ -236,3 +238,14 @@ def _row(task: Task, i: int, seconds: float, found: Row) -> Row:
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": task.row_keys[i],
     }
+
+
+def _share_first_rounds(model: BaseEstimator, samples: Path) -> None:
+    """Let the models of a process that learn codes of the same samples compute those without labels once."""
+    if isinstance(model, SelfExpressiveClassifier):
+        model.share_first_rounds(_first_rounds(samples))
+
+
+@lru_cache(maxsize=2)  # of a data set with 1400 samples a dozen take half a gigabyte
+def _first_rounds(samples: Path) -> FirstRounds:
+    return {}

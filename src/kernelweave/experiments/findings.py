@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kernelweave._plural import counted
 from kernelweave.experiments.cells import NEAR, compared
-from kernelweave.experiments.full_graph import entries_kept, with_full_graph
 from kernelweave.experiments.published import Figure, Published, load_published
 from kernelweave.experiments.reading import grid_shares, means_of_sets, measured_sizes, read_cells
-from kernelweave.experiments.selection import Cell, select_cells
+from kernelweave.experiments.selection import Cell, entries_kept, select_cells, with_full_graph
 
 if TYPE_CHECKING:
     import pandas as pd

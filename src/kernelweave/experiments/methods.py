@@ -12,7 +12,7 @@ from kernelweave.experiments import leak
 from kernelweave.experiments.choices import Input, Kind, Parameters
 from kernelweave.plugins import load_method, plugin_names
 
-__all__ = ["accepted_parameters", "build", "estimator_class", "known_estimators"]
+__all__ = ["accepted_parameters", "build", "estimator_class", "known_estimators", "shares_a_fit"]
 
 _SET_BY_THE_RUNNER = {"n_clusters", "random_state", "n_jobs", "verbose"}
 
@@ -63,3 +63,11 @@ def _classes(kind: Kind) -> dict[str, type[BaseEstimator]]:
 def _role(kind: Kind) -> type:
     role: type = ClassifierMixin if kind in ("classification", "leak") else ClusterMixin
     return role
+
+
+def shares_a_fit(cls: type[BaseEstimator], parameters: Parameters) -> bool:
+    """Return whether the seed only affects k-means, so that `labels_for` replaces another fit.
+
+    The scheme "printed" starts from a random graph: each of its repeats needs a fit.
+    """
+    return hasattr(cls, "labels_for") and parameters.get("scheme") != "printed"

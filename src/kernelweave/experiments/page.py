@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kernelweave.errors import ResultsError
 from kernelweave.experiments import findings
-from kernelweave.experiments.budgets import budget_table
+from kernelweave.experiments.cells import budget_table
 from kernelweave.experiments.differences import Evidence, differences_table, explain_differences
 from kernelweave.experiments.leak_figures import leak_table
 from kernelweave.experiments.pictures import draw_comparison

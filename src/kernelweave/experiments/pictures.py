@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_comparison"]
 
+_METRIC = "acc"
 _COLUMNS = 4
 _SIDE = 2.6  # inches
 
 
-def draw_comparison(cells: Sequence[Cell], published: Published, metric: str = "acc") -> bytes:
+def draw_comparison(cells: Sequence[Cell], published: Published) -> bytes:
     """Return a PNG with published figures against ours.
 
     Parameters
@@ -28,8 +29,6 @@ def draw_comparison(cells: Sequence[Cell], published: Published, metric: str = "
         The cells of the table.
     published : Published
         The table of the paper.
-    metric : str, default="acc"
-        The metric that is drawn.
 
     Returns
     -------
@@ -47,12 +46,12 @@ def draw_comparison(cells: Sequence[Cell], published: Published, metric: str = "
         rows, min(_COLUMNS, len(methods)), figsize=size, sharex=True, sharey=True, squeeze=False
     )
     for ax, method in zip(axes.flat, methods, strict=False):
-        _panel(ax, [cell for cell in cells if cell.method == method], published, metric, datasets)
+        _panel(ax, [cell for cell in cells if cell.method == method], published, datasets)
         ax.set_title(method, fontsize=10)
     for ax in axes.flat[len(methods) :]:
         ax.set_visible(False)
-    figure.supxlabel(f"published {metric.upper()}", fontsize=10)
-    figure.supylabel(f"{metric.upper()} here", fontsize=10)
+    figure.supxlabel(f"published {_METRIC.upper()}", fontsize=10)
+    figure.supylabel(f"{_METRIC.upper()} here", fontsize=10)
     marks = [axes[0, 0].scatter([], [], s=22, color=f"C{i}", label=name.upper()) for i, name in enumerate(datasets)]
     figure.legend(handles=marks, loc="upper center", ncols=len(datasets), fontsize=8, frameon=False)
     figure.tight_layout(rect=(0, 0, 1, 0.95))
@@ -63,14 +62,14 @@ def draw_comparison(cells: Sequence[Cell], published: Published, metric: str = "
     return buffer.getvalue()
 
 
-def _panel(ax: Axes, cells: Sequence[Cell], published: Published, metric: str, datasets: list[str]) -> None:
+def _panel(ax: Axes, cells: Sequence[Cell], published: Published, datasets: list[str]) -> None:
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
     ax.fill_between([0, 1], [-NEAR, 1 - NEAR], [NEAR, 1 + NEAR], color="0.9", linewidth=0)
     for cell in cells:
-        apart = compared(cell, metric, published)
+        apart = compared(cell, _METRIC, published)
         if apart is None:
             continue
-        ours = cell.scores[metric].mean
+        ours = cell.scores[_METRIC].mean
         colour = f"C{datasets.index(cell.dataset)}"
         ax.scatter(ours - apart, ours, s=22, edgecolors=colour, facecolors=colour if cell.settled else "none")
     ax.set_xlim(0, 1.02)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kernelweave._plural import counted
 from kernelweave.errors import ResultsError
-from kernelweave.files.replace import replacing
-from kernelweave.files.temporary import remove_leftovers
+from kernelweave.files.temporary import remove_leftovers, replacing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from kernelweave.experiments.render import Table, to_html, to_latex, to_markdown
 from kernelweave.experiments.selection import select_cells
 from kernelweave.experiments.spec import Spec, available_specs, load_spec
 from kernelweave.experiments.tasks import n_settings
-from kernelweave.files.replace import replacing
+from kernelweave.files.temporary import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

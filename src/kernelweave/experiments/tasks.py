@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 
 from kernelweave.experiments.choices import Kind, Parameters, Preprocessing, Split
 from kernelweave.experiments.data import Identity, identify
-from kernelweave.experiments.methods import estimator_class
-from kernelweave.experiments.sharing import shares_a_fit
+from kernelweave.experiments.methods import estimator_class, shares_a_fit
 from kernelweave.experiments.spec import Grid, Method, Spec, Stage
 from kernelweave.kernels import recipe
 

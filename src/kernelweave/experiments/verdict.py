@@ -1,4 +1,4 @@
-"""What remains of the paper's claim: paired differences between methods, with intervals over the data sets."""
+"""How far the paper's claim holds: paired differences between methods, with intervals over the data sets."""
 
 from __future__ import annotations
 

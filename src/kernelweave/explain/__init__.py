@@ -1,4 +1,4 @@
-"""What the clusters are: the features that set them apart, single samples, and what else goes along with them."""
+"""What the clusters are: the features that set them apart, single samples, and what is associated with them."""
 
 from kernelweave.explain.association import Associations, Metadata, associate
 from kernelweave.explain.cluster_features import Explanation, Profile, explain_clusters

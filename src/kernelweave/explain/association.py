@@ -1,4 +1,4 @@
-"""What goes along with the clusters: columns of metadata."""
+"""Columns of metadata that are associated with the clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two clusterings of the same samples beside each other."""
+"""How far two clusterings of the same samples agree."""
 
 from __future__ import annotations
 

@@ -17,8 +17,7 @@ from numpy.lib import format as npy
 
 from kernelweave._types import Array
 from kernelweave.errors import BadFileError, InvalidInputError
-from kernelweave.files.header import HEADER_BYTES, check_header, parse_header
-from kernelweave.files.replace import replacing
+from kernelweave.files.temporary import replacing
 from kernelweave.runtime import check_memory
 
 __all__ = ["read_archive", "write_archive"]
@@ -27,6 +26,10 @@ _HEADER = "model.json"
 _ARRAY = re.compile(r"arrays/\d{5}\.npy")
 _KINDS = "biufcSU"  # no objects: they would need pickle
 _STAMP = (1980, 1, 1, 0, 0, 0)  # the same model makes the same file
+_HEADER_BYTES = 1 << 24  # texts of arrays, such as names of samples, are stored as arrays
+_VALUES = 1 << 20  # each takes up to about 100 bytes once it is parsed
+_DEPTH = 500  # Python's parser and ours recurse
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # an unfinished one ends with the header
 
 
 def write_archive(path: Path, header: dict[str, Any], arrays: list[Array]) -> None:
@@ -45,7 +48,7 @@ def _header_text(header: dict[str, Any]) -> bytes:
     """Return a header as bytes, within the limits of what is read again."""
     text = json.dumps(header, allow_nan=False, ensure_ascii=False).encode("utf-8", "surrogatepass")
     try:
-        check_header(text)
+        _check_header(text)
     except BadFileError as error:
         msg = f"The model is too large to be loaded again: {error} Save it by pickle or joblib."
         raise InvalidInputError(msg) from None
@@ -58,7 +61,9 @@ def read_archive(path: Path) -> tuple[dict[str, Any], list[Array]]:
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = _members(archive, size)
-            header = parse_header(archive.read(_HEADER))
+            text = archive.read(_HEADER)
+            _check_header(text)
+            header = json.loads(text.decode("utf-8", "surrogatepass"))
             listed = _listed(header, set(members))
             arrays = [_array(archive.read(entry["name"]), entry) for entry in listed]
     except BadFileError as error:
@@ -114,8 +119,8 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     if _HEADER not in members:
         msg = f"it has no {_HEADER!r}: it is another kind of archive."
         raise BadFileError(msg)
-    if members[_HEADER].file_size > HEADER_BYTES:
-        msg = f"its header has {members[_HEADER].file_size} bytes; at most {HEADER_BYTES} are read."
+    if members[_HEADER].file_size > _HEADER_BYTES:
+        msg = f"its header has {members[_HEADER].file_size} bytes; at most {_HEADER_BYTES} are read."
         raise BadFileError(msg)
     return members
 
@@ -165,3 +170,20 @@ def _array(data: bytes, entry: dict[str, Any]) -> Array:
         return np.zeros(shape, dtype=dtype)
     flat = np.frombuffer(data, dtype=dtype, offset=buffer.tell()).copy()
     return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def _check_header(text: bytes) -> None:
+    """Refuse a header that is too long, has too many values or is too deeply nested, without parsing it."""
+    if len(text) > _HEADER_BYTES:
+        msg = f"its header has {len(text)} bytes; at most {_HEADER_BYTES} are read."
+        raise BadFileError(msg)
+    marks = np.frombuffer(_TEXT.sub(b"", text), dtype=np.uint8)
+    opening, closing = np.isin(marks, list(b"[{")), np.isin(marks, list(b"]}"))
+    values = np.count_nonzero(opening) + np.count_nonzero(marks == ord(","))
+    if values > _VALUES:
+        msg = f"its header has about {values} values; at most {_VALUES} are read."
+        raise BadFileError(msg)
+    depth = int((opening.astype(np.int32) - closing).cumsum().max(initial=0))
+    if depth > _DEPTH:
+        msg = f"its header is nested {depth} levels deep; at most {_DEPTH} are read."
+        raise BadFileError(msg)

@@ -1,4 +1,4 @@
-"""Damaged heaps of texts in HDF5 files, found before the library reads them: it would not come back from some."""
+"""Damaged heaps of texts in HDF5 files, found before they are read: with some of them the library never returns."""
 
 from __future__ import annotations
 

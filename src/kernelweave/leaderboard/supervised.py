@@ -1,4 +1,4 @@
-"""Supervised classifiers of scikit-learn on the labelled samples alone, as a mark for the methods that use all."""
+"""Supervised classifiers of scikit-learn on the labelled samples alone, as a reference for methods that use all."""
 
 from __future__ import annotations
 

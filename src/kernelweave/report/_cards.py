@@ -19,9 +19,9 @@ from kernelweave.plots._style import counted
 from kernelweave.report._facts import Facts, Group
 from kernelweave.report._words import clarity_words
 
-__all__ = ["Card", "Telling", "doubts", "group_cards", "shown_date", "shown_number", "shown_p"]
+__all__ = ["Card", "CardFeature", "doubts", "group_cards", "shown_date", "shown_number", "shown_p"]
 
-_TOLD = 3  # features in the sentence of a group
+_FIRST = 3  # features in the sentence of a group
 _LISTED = 10  # features in its table
 _UNSURE = 0.6  # confidence below which a sample is counted as uncertain
 _SMALL = 5  # samples
@@ -29,7 +29,7 @@ _RECOVERED = 0.5  # overlap below which a cluster was not found again
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class CardFeature:
     """One feature of a group, as shown: its name, what it is like here and elsewhere, and how far it separates."""
 
     feature: str
@@ -37,7 +37,6 @@ class Telling:
     here: str
     there: str
     separation: float
-    phrase: str
     q_value: str
 
 
@@ -47,13 +46,13 @@ class Card:
 
     group: Group
     label: str
-    telling: tuple[Telling, ...]
+    features: tuple[CardFeature, ...]
     recovered: float | None
 
     @property
-    def told(self) -> tuple[Telling, ...]:
+    def first_features(self) -> tuple[CardFeature, ...]:
         """The features in the sentence of the group."""
-        return self.telling[:_TOLD]
+        return self.features[:_FIRST]
 
 
 def group_cards(facts: Facts, labels: Sequence[str], explanation: Explanation | None) -> list[Card]:
@@ -69,14 +68,14 @@ def group_cards(facts: Facts, labels: Sequence[str], explanation: Explanation | 
         Card(
             group,
             label,
-            () if explanation is None else tuple(_told(row) for row in explanation.of(label)[:_LISTED]),
+            () if explanation is None else tuple(_card_feature(row) for row in explanation.of(label)[:_LISTED]),
             recovered.get(label),
         )
         for group, label in zip(facts.groups, labels, strict=True)
     ]
 
 
-def _told(row: dict[str, Any]) -> Telling:
+def _card_feature(row: dict[str, Any]) -> CardFeature:
     name = str(row["feature"])
     name = f"feature {name}" if name.isdecimal() else name  # a column without a name
     name = f"{row['view']}: {name}" if row["view"] else name
@@ -91,7 +90,7 @@ def _told(row: dict[str, Any]) -> Telling:
         here, there = f"{show(row['median_in'])}{after}", f"{show(row['median_out'])}{after}"
     q = row.get("q_value")
     tested = "" if "q_value" not in row else "not tested" if q is None else shown_p(q)
-    return Telling(name, direction, here, there, float(row["separation"]), f"{here}, others {there}", tested)
+    return CardFeature(name, direction, here, there, float(row["separation"]), tested)
 
 
 def _says(name: str, unit: str) -> bool:
@@ -158,7 +157,7 @@ def _number_doubts(model: BaseEstimator, facts: Facts) -> list[str]:
 
 
 def _test_doubts(facts: Facts, cards: Sequence[Card], explanation: Explanation | None) -> list[str]:
-    if explanation is None or not any(card.telling for card in cards):
+    if explanation is None or not any(card.features for card in cards):
         return []
     many = plural(facts.kind)
     found = []

@@ -1,14 +1,16 @@
-"""What a report reads from a fitted model, as plain values."""
+"""What a report reads from a fitted model, as plain values; clusters are numbered by size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._shares import percent
 from kernelweave._types import Array, Graph, Mask
@@ -18,7 +20,7 @@ from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
 from kernelweave.samples.mixed_table import MixedTable
 
-__all__ = ["Facts", "Group", "read_facts"]
+__all__ = ["Facts", "Group", "Share", "kernel_shares", "number_by_size", "read_facts", "view_shares"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +172,55 @@ def _within(S: Graph | None, codes: npt.NDArray[np.intp]) -> float | None:
     weight = np.abs(edges.data[between])
     same = codes[edges.row[between]] == codes[edges.col[between]]
     return float(weight[same].sum() / weight.sum()) if weight.sum() > 0 else None
+
+
+def number_by_size(model: BaseEstimator) -> tuple[BaseEstimator, tuple[str, ...]]:
+    """Return a copy of a clusterer whose clusters are 1, 2, ... by size, and the label of each in the model.
+
+    The classes of a classifier keep their names and their order.
+    """
+    check_is_fitted(model)
+    kind, names, codes = groups(model)
+    labels = tuple(map(str, names))
+    if kind != "cluster":
+        return model, labels
+    order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    numbered = copy.copy(model)
+    numbered.labels_ = place[codes] + 1
+    M = getattr(model, "membership_", None)
+    if M is not None and np.shape(M)[1] == len(names):
+        numbered.membership_ = np.asarray(M)[:, order]
+    for name in ("confidence_", "margin_"):  # computed from the labels of the model
+        if hasattr(model, name):
+            setattr(numbered, name, getattr(model, name))
+    return numbered, tuple(labels[k] for k in order)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A name, its share of the weight, and the length of its bar relative to the longest bar."""
+
+    name: str
+    share: float
+    length: float
+
+
+def kernel_shares(model: BaseEstimator) -> list[Share]:
+    """Return the kernels of a fitted model, the largest share first."""
+    shares = getattr(model, "kernel_shares_", None)
+    return [] if shares is None else _largest_first(model.kernel_names_, shares)
+
+
+def view_shares(model: BaseEstimator) -> list[Share]:
+    """Return the views of a fitted model, the largest share first; an empty list if there is only one view."""
+    shares = getattr(model, "view_shares_", None)
+    return [] if shares is None or len(shares) < 2 else _largest_first(model.view_names_, shares)
+
+
+def _largest_first(names: Sequence[str], shares: npt.ArrayLike) -> list[Share]:
+    values = np.asarray(shares, dtype=float)
+    longest = float(values.max()) or 1.0
+    order = np.argsort(-values, kind="stable")
+    return [Share(str(names[i]), float(values[i]), float(values[i]) / longest) for i in order]

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kernelweave.explain import Associations, Explanation
-from kernelweave.report._bars import kernel_shares, view_shares
 from kernelweave.report._cards import Card
+from kernelweave.report._facts import kernel_shares, view_shares
 
 __all__ = ["page_tables"]
 

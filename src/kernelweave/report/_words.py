@@ -18,8 +18,7 @@ from kernelweave._plural import sentence
 from kernelweave._shares import percent
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 from kernelweave.plots._style import counted
-from kernelweave.report._bars import kernel_shares, view_shares
-from kernelweave.report._facts import Facts
+from kernelweave.report._facts import Facts, kernel_shares, view_shares
 from kernelweave.samples.mixed_table import MixedTable
 from kernelweave.samples.scaling import scaling_words
 

@@ -20,18 +20,14 @@ from kernelweave._shares import percent
 from kernelweave._types import Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import Associations, Comparison, Explanation, LabelCheck, explain_clusters
-from kernelweave.files.replace import replacing
+from kernelweave.files.temporary import replacing
 from kernelweave.plots._style import COLOURS, MARKERS, counted
 from kernelweave.report import _words
-from kernelweave.report._bars import kernel_shares, view_shares
-from kernelweave.report._beside_figures import draw_beside, not_compared
 from kernelweave.report._cards import doubts, group_cards, shown_p
-from kernelweave.report._facts import Facts, read_facts
-from kernelweave.report._figures import draw_figures
-from kernelweave.report._numbering import number_by_size
+from kernelweave.report._facts import Facts, kernel_shares, number_by_size, read_facts, view_shares
+from kernelweave.report._figures import draw_figures, draw_tables, not_compared
+from kernelweave.report._maps import LISTED, POINTS, drawn_samples, page_data, page_maps
 from kernelweave.report._page_tables import page_tables
-from kernelweave.report._points import LISTED, POINTS, drawn_samples, page_data
-from kernelweave.report._spread import page_maps
 
 if TYPE_CHECKING:
     import jinja2
@@ -131,8 +127,7 @@ def model_report(
         If the model is not fitted.
     InvalidInputError
         If the model has no groups, if both X and features are given, if X, ids, y or labelled do not have one entry
-        per sample or features one per group, if names or comparison have other groups than the model, or if jinja2 is
-        not installed.
+        per sample or features one per group, or if names or comparison have other groups than the model.
 
     Notes
     -----
@@ -155,7 +150,7 @@ def model_report(
         "check": check,
         "metadata": metadata,
         "comparison": comparison,
-        "beside": draw_beside(numbered, labels, explanation, metadata, comparison),
+        "table_figures": draw_tables(numbered, labels, explanation, metadata, comparison),
         "code": command or _words.snippet(model, facts),
         "from_files": command is not None,
         "notes": notes,
@@ -282,11 +277,8 @@ def _identity(facts: Facts, labels: Sequence[str], shown: Sequence[str]) -> str:
 
 
 def _template() -> jinja2.Template:
-    try:
-        import jinja2
-    except ImportError as error:
-        msg = "A report needs the package jinja2, which is not installed: run pip install jinja2."
-        raise InvalidInputError(msg) from error
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -11,8 +11,7 @@ from kernelweave._types import RandomStateLike
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import WeaveClassifier, WeaveClustering
 from kernelweave.samples.partial_labels import UNLABELLED_WORDS
-from kernelweave.sc.annotated import AnnotatedData, Representation, read_cells
-from kernelweave.sc.annotations import write_classes, write_clusters
+from kernelweave.sc.annotated import AnnotatedData, Representation, read_cells, write_classes, write_clusters
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -161,18 +161,13 @@ def _table(
     options = options.settled(aside)
     for key in options.named & set(aside):
         frame[key] = aside[key]
-    frame, notes = _coded(frame, options, path, notes)
+    frame, coded = without_codes(frame, options.missing, {options.id})
     title = next((key for key in _IDS if key in aside and _are_texts(aside[key], n)), None)
-    said = list(notes)
+    said = [*notes, *(f"{path}: {note}." for note in coded)]
     ids = None if title is None else [str(text).strip() for text in aside[title]]
     if ids is not None and options.id is None:
         said.append(f"{path}: the array {title!r} holds the ids ({examples(ids)}).")
     return named_rows(TableFile(frame, ids, tuple(said), title, (*aside, *columns)), path, options)
-
-
-def _coded(frame: Any, options: ReadOptions, path: Path, notes: list[str]) -> tuple[Any, list[str]]:
-    frame, coded = without_codes(frame, options.missing, {options.id})
-    return frame, [*notes, *(f"{path}: {note}." for note in coded)]
 
 
 def _are_texts(vector: Array, length: int) -> bool:

@@ -1,4 +1,4 @@
-"""Notes about the cells of columns: one for all columns of which the same is said, if there are many."""
+"""Notes about the cells of columns; a note that many columns have in common becomes one."""
 
 from __future__ import annotations
 

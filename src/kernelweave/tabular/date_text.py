@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelweave.tabular.problems import shown
 
@@ -26,7 +26,7 @@ _PLAIN = (19000101, 21001231)  # the range of whole numbers such as 20201231
 _LEAST = 3  # different dates among whole numbers
 
 
-def dates_of(column: Any) -> tuple[Any, str] | None:
+def dates_of(column: pd.Series) -> tuple[pd.Series, str] | None:
     """Return a column of texts as dates and a note, or as it is if nothing tells days from months; None for texts."""
     import pandas as pd
 
@@ -60,7 +60,7 @@ def dates_of(column: Any) -> tuple[Any, str] | None:
     return None
 
 
-def _named_months(column: Any, texts: Any) -> tuple[Any, str] | None:
+def _named_months(column: pd.Series, texts: pd.Series[str]) -> tuple[pd.Series, str] | None:
     """Return a column of texts with the English names of months as dates, and a note; None for other texts."""
     import pandas as pd
 

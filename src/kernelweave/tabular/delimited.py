@@ -14,24 +14,21 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.category_hints import case_hints, code_notes, word_hints
 from kernelweave.tabular.cell_notes import CellNote, told_notes
-from kernelweave.tabular.date_text import date_hints, dates_of
+from kernelweave.tabular.column_hints import code_notes, with_hints
+from kernelweave.tabular.date_text import dates_of
 from kernelweave.tabular.long_table import Widened, widened
-from kernelweave.tabular.missing_codes import code_hints, whole_labels, without_codes, without_words
+from kernelweave.tabular.missing_codes import whole_labels, without_codes, without_words
 from kernelweave.tabular.number_style import file_style, told_style
-from kernelweave.tabular.number_text import Style, has_word, numbers_of, text_columns
+from kernelweave.tabular.number_text import Style, has_word, named_units, numbers_of, text_columns
 from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id, is_unnamed, text_of
-from kernelweave.tabular.row_numbers import number_hints
 from kernelweave.tabular.separator import split_rows
 from kernelweave.tabular.table_file import TableFile, with_ids
 from kernelweave.tabular.text_layout import Layout, find_layout
 from kernelweave.tabular.text_source import TextSource, text_source
-from kernelweave.tabular.units import named_units
-from kernelweave.tabular.unread_hints import unread_hints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +39,6 @@ __all__ = [
     "columns_of",
     "distinct_names",
     "finished",
-    "hinted",
     "parsed_parts",
     "read_delimited",
     "refuse_headers",
@@ -68,7 +64,7 @@ def read_delimited(path: Path, options: ReadOptions) -> TableFile:
         path, frame, lambda: _parsed(source, layout, options, found, texts=True), options, found, layout
     )
     frame = frame if texts is None else texts
-    clean = clean_frame(frame, style, options, found)
+    clean = clean_frame(frame, path, style, options, found)
     said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
     said += code_notes(columns_of(layout), layout.body, frame, options.kept)
     table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, options, found, said)
@@ -92,27 +88,15 @@ def finished(
     clean: CleanFrame, path: Path, style: Style, options: ReadOptions, found: str | None, said: Sequence[str]
 ) -> TableFile:
     """Return a table that was read and cleaned, with a row for every sample, and its ids."""
-    if clean.problems:
-        raise TableError(str(path), clean.problems)
     wide = widened(clean.frame, path, options)
-    if not isinstance(wide, Widened):
-        table = with_ids(clean.frame, path, options, found=found, notes=[*said, *clean.notes, *wide])
-        return hinted(replace(table, units=named_units(table.frame, clean.units)), path, options)
-    again = clean_frame(wide.frame, style, replace(options, missing=()), wide.id)
-    if again.problems:
-        raise TableError(str(path), again.problems)
-    table = with_ids(again.frame, path, options, found=wide.id, notes=[*said, *clean.notes, *wide.notes, *again.notes])
-    return hinted(replace(table, units=named_units(table.frame, again.units)), path, options)
-
-
-def hinted(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
-    """Return a table whose notes name what may be codes for missing values, numbers of the rows, dates, or the same."""
-    hints = code_hints(table.frame, options.kept)
-    hints += number_hints(table.frame, options.kept, named=table.ids is not None)
-    hints += date_hints(table.frame, options.kept) + case_hints(table.frame, options.kept)
-    hints += word_hints(table.frame, options.kept)
-    hints += unread_hints(table.frame, options.kept, named=table.ids is not None)
-    return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
+    notes = [*said, *clean.notes]
+    if isinstance(wide, Widened):
+        found, clean = wide.id, clean_frame(wide.frame, path, style, replace(options, missing=()), wide.id)
+        notes += [*wide.notes, *clean.notes]
+    else:
+        notes += wide
+    table = with_ids(clean.frame, path, options, found=found, notes=notes)
+    return with_hints(replace(table, units=named_units(table.frame, clean.units)), path, options)
 
 
 def columns_of(layout: Layout) -> list[str]:
@@ -138,7 +122,9 @@ def distinct_names(given: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _parsed(source: TextSource, layout: Layout, options: ReadOptions, found: str | None, *, texts: bool = False) -> Any:
+def _parsed(
+    source: TextSource, layout: Layout, options: ReadOptions, found: str | None, *, texts: bool = False
+) -> pd.DataFrame:
     """Return the table that pandas reads; ids and labels are text, and each is kept as it is, "NA" too."""
     marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines, _complete(source, layout):
@@ -148,7 +134,7 @@ def _parsed(source: TextSource, layout: Layout, options: ReadOptions, found: str
 
 def parsed_parts(
     source: TextSource, layout: Layout, options: ReadOptions, found: str | None, rows: int, *, texts: bool
-) -> Iterator[Any]:
+) -> Iterator[pd.DataFrame]:
     """Yield the table of `_parsed` in parts of so many rows."""
     marked, settings = _pandas_settings(layout, options, found, texts=texts)
     with _rows_of(source, layout) as lines:
@@ -225,7 +211,7 @@ def _complete(source: TextSource, layout: Layout) -> Iterator[None]:
         refuse_rows(source, layout)
 
 
-def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> Any:
+def _unmarked(frame: pd.DataFrame, marked: Collection[str]) -> pd.DataFrame:
     """Return a table whose ids and labels are without their mark."""
     for key in marked:
         texts_of = frame[key].str[1:]
@@ -303,16 +289,18 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CleanFrame:
-    """A table whose texts that are numbers are numbers, with notes, problems, and the units of columns."""
+    """A table whose texts that are numbers are numbers, with notes, and the units of columns."""
 
     frame: pd.DataFrame
     notes: list[str]
-    problems: list[Problem]
     units: Mapping[str, str]
 
 
-def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: str | None) -> CleanFrame:
-    """Return a table whose texts that are numbers are numbers, without rows and columns that are empty."""
+def clean_frame(frame: pd.DataFrame, path: Path, style: Style, options: ReadOptions, found: str | None) -> CleanFrame:
+    """Return a table whose texts that are numbers are numbers, without rows and columns that are empty.
+
+    Raise `TableError` if the numbers of a column cannot be read as they are.
+    """
     ids = {options.id, found, *filter(is_unnamed, frame)}
     kept = options.named | ids
     frame, coded = without_codes(frame, options.missing, ids, options.labels)
@@ -337,11 +325,13 @@ def clean_frame(frame: pd.DataFrame, style: Style, options: ReadOptions, found: 
         elif (dates := dates_of(frame[name])) is not None:
             changed[name], note = dates
             dated.append(note)
+    if problems:
+        raise TableError(str(path), problems)
     notes += [*told_notes(said), *dated]
-    return CleanFrame(frame.assign(**changed), notes, problems, units)
+    return CleanFrame(frame.assign(**changed), notes, units)
 
 
-def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[Any, list[str]]:
+def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[pd.DataFrame, list[str]]:
     """Return a table without rows and columns that are empty, and notes."""
     notes = []
     empty = frame.isna().to_numpy()

@@ -1,23 +1,25 @@
-"""The rows that name the columns: a header, with a row of units below it, or a second row of names or groups."""
+"""The rows above the samples of a table: what is said before its header, the header, and rows that belong to it."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelweave.tabular.header_row import written_alike
-from kernelweave.tabular.number_text import is_blank, is_unit, may_be_number
-from kernelweave.tabular.problems import shown, shown_names
+from kernelweave.tabular.number_text import is_blank, is_number, is_unit, may_be_number
+from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
 from kernelweave.tabular.row_labels import names_ids
 
-__all__ = ["Heading", "find_heading", "level_names"]
+__all__ = ["Heading", "find_heading", "has_header", "key_rows", "level_names", "written_alike"]
 
+_LEAST_COLUMNS = 3  # columns of a table below rows of keys
+_WHOLE = re.compile(r"[+-]?\d+")
+_NUMBERED = 4  # columns that are numbered in order: fewer may be so by chance
 _LEAST = 2  # samples with a number that a column of numbers must have
 # what a row of units has in columns without a unit
 _NO_UNIT = frozenset(("", "-", "--", "–", "—", "/", "none", "n/a", "na", "id", "name", "text", "string", "str", "code",
                       "date", "yyyy-mm-dd", "category", "factor", "label", "class", "unit", "units"))  # fmt: skip
-
 _DASHES = frozenset(("-", "--", "–", "—", "/"))
 _STATISTICS = frozenset(("count", "mean", "std", "sd", "sem", "var", "min", "max", "median", "sum", "size", "nunique",
                          "first", "last", "prod", "mad", "skew", "kurt", "quantile", "average", "n", "q1", "q3", "iqr",
@@ -30,6 +32,88 @@ _VAGUE = _STATISTICS | frozenset(
 _OF_TIME = frozenset(("d", "s"))
 _TIME = re.compile(r"(^|[^a-z])(time|duration|age|latency|delay|interval|period|zeit|dauer|alter|temps|durée)")
 _RULE = re.compile(r":-+:?|-+:|-{2,}|=*")  # below the header of a Markdown table
+
+
+def key_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are keys with values, which stand before the header; 0 if there are none.
+
+    They have fewer entries than the header, which follows them: the first row with an entry in every column, which are
+    texts that differ, above columns of numbers. A single row with as many cells as the header may be one of groups, and
+    one with a cell less the header, with a row of units below it.
+    """
+    cells = [[cell.strip() for cell in row] for row in rows]
+    filled = [max((j + 1 for j, cell in enumerate(row) if cell), default=0) for row in cells]
+    sizes = Counter(size for size in filled if size)
+    width = max(sizes, key=lambda size: (sizes[size], size), default=0)
+    first = next((i for i, size in enumerate(filled) if size >= width), 0)
+    before = [i for i in range(first) if filled[i]]
+    if width < _LEAST_COLUMNS or not before or not all(all(cells[i][: filled[i]]) for i in before):
+        return 0
+    if len(before) == first == 1 and len(cells[0]) >= width - 1:
+        return 0
+    return first if _names_columns(cells[first][: filled[first]], cells[first + 1 :]) else 0
+
+
+def _names_columns(head: Sequence[str], samples: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row names the columns of the rows below it: texts that differ, some above numbers."""
+    if (
+        not all(head[1:])
+        or len(set(head)) < len(head)
+        or any(is_blank(cell) or may_be_number(cell) for cell in head[1:])
+    ):
+        return False
+    return any(_is_numeric(samples, j) for j in range(1, len(head)))
+
+
+def has_header(rows: Sequence[Sequence[str]], source: str, notes: list[str]) -> bool:
+    """Return whether the first row names the columns; what is not usual is added to `notes`.
+
+    It does unless it has numbers where all other rows have numbers. Then the first row is a header if it counts the
+    columns, and is not one if it has fractions or says a number twice. Raise `TableError` if both are plausible.
+    """
+    head, *body = rows
+    if not body or len(head) != max(map(len, body)):
+        return True
+    numeric = [j for j in range(len(head)) if _holds_numbers(body, j)]
+    cells = [head[j].strip() for j in numeric]
+    if not cells or not all(map(is_number, cells)):
+        return True
+    texts = [j for j in range(len(head)) if j not in numeric]
+    if _counts(cells) or (texts and all(names_ids(head[j]) or not head[j].strip() for j in texts)):
+        notes.append(f"its first row is the header, with numbers as names ({shown_names(cells)})")
+        return True
+    alike = all(written_alike(head[j], [row[j] for row in body if j < len(row)]) for j in texts)
+    if alike and (texts or len(set(cells)) < len(cells) or not all(map(_WHOLE.fullmatch, cells))):
+        notes.append("it has no header, so its columns are named 0, 1, ...")
+        return False
+    if texts and not alike and all(map(_WHOLE.fullmatch, cells)):
+        return True
+    ways = (
+        Way("the first row is a sample", {"header": False}),
+        Way("the first row names the columns", {"header": True}),
+    )
+    text = f"its first row holds numbers ({shown_names(cells)}), so that it may be a header or a sample."
+    raise TableError(source, [Problem(text, ways, choice=True)])
+
+
+def _holds_numbers(body: Sequence[Sequence[str]], j: int) -> bool:
+    """Return whether a column holds numbers as programs write them."""
+    known = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
+    return bool(known) and all(map(is_number, known))
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Return whether the cells are 0, 1, 2, ... or 1, 2, 3, ..."""
+    return len(cells) >= _NUMBERED and any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1))
+
+
+def written_alike(cell: str, below: Sequence[str]) -> bool:
+    """Return whether a text is written like those below it: equal to one, or equal but for the digits."""
+    return cell in below or (any(map(str.isdigit, cell)) and _shape(cell) in set(map(_shape, below)))
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"\d+", "0", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +201,7 @@ def _is_time(name: str, cell: str) -> bool:
 
 
 def _is_numeric(samples: Sequence[Sequence[str]], j: int) -> bool:
+    """Return whether a column holds numbers, in any style and with units, and not too few of them."""
     known = [row[j] for row in samples if j < len(row) and not is_blank(row[j])]
     return len(known) >= _LEAST and all(map(may_be_number, known))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kernelweave.errors import InvalidInputError
 from kernelweave.runtime import check_memory
@@ -15,6 +15,9 @@ from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.table_file import TableFile
 from kernelweave.tabular.text_source import TextSource, text_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["read_json", "read_json_lines"]
 
@@ -35,7 +38,7 @@ def read_json(path: Path, options: ReadOptions) -> TableFile:
             raise
         return read_json_lines(path, options)  # a record on every line, in a file that is called .json
     frame, notes = _table(content, path)
-    return typed_table(_plain(frame, path), path, options, [*source.notes, *notes])
+    return typed_table(frame, path, options, [*source.notes, *notes])
 
 
 def read_json_lines(path: Path, options: ReadOptions) -> TableFile:
@@ -43,7 +46,7 @@ def read_json_lines(path: Path, options: ReadOptions) -> TableFile:
     source = _source(path, options)
     with source.open() as file:
         records = list(_records(file, path))
-    return typed_table(_plain(_of_records(records), path), path, options, list(source.notes))
+    return typed_table(_of_records(records), path, options, list(source.notes))
 
 
 def _source(path: Path, options: ReadOptions) -> TextSource:
@@ -148,26 +151,11 @@ def _kinds(each: Mapping[str, Any]) -> int:
     return len(kinds)
 
 
-def _counted(frame: Any) -> Any:
+def _counted(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table without an index that only counts its rows."""
     if [str(key) for key in frame.index] == [str(i) for i in range(len(frame))]:
         return frame.reset_index(drop=True)
     return frame.set_axis([str(key) for key in frame.index], axis=0)
-
-
-def _plain(frame: Any, path: Path) -> Any:
-    """Refuse cells that are lists or records themselves."""
-    for name in frame:
-        column = frame[name]
-        nested = [i for i, cell in enumerate(column) if isinstance(cell, list | dict)] if column.dtype == object else []
-        if nested:
-            cell = json.dumps(column.iloc[nested[0]], ensure_ascii=False)
-            msg = (
-                f"{path}: {str(name)!r} holds {shown(cell)} in row {nested[0] + 1}: a cell must be a number or a text. "
-                "Write its parts as columns of their own."
-            )
-            raise InvalidInputError(msg)
-    return frame
 
 
 def _described(content: Any) -> str:

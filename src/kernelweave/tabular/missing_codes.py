@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def whole_labels(frame: pd.DataFrame, labels: str | None) -> pd.DataFrame:
     return frame.assign(**{str(labels): frame[labels].str.replace(_FRACTION, "", regex=True)})
 
 
-def _equal(column: Any, code: str) -> Any:
+def _equal(column: pd.Series, code: str) -> pd.Series[bool]:
     if column.dtype.kind in "biuf":
         return column == float(code) if is_number(code) else column.isna() & False
     texts = column.astype(str).str.strip()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,8 +42,13 @@ class _Marks:
 
 
 def file_style(
-    path: Path, frame: Any, texts: Callable[[], Any], options: ReadOptions, found: str | None, layout: Layout
-) -> tuple[Style, Any]:
+    path: Path,
+    frame: pd.DataFrame,
+    texts: Callable[[], pd.DataFrame],
+    options: ReadOptions,
+    found: str | None,
+    layout: Layout,
+) -> tuple[Style, pd.DataFrame | None]:
     """Return the marks of a text file, and the table that `texts` returns if its cells must be read as texts, or None.
 
     Where a comma is the decimal mark, a point is not. Then all cells are judged again as they are written: numbers with
@@ -84,7 +89,7 @@ def style_of(
     return style
 
 
-def _marks(name: str, column: Any) -> _Marks | None:
+def _marks(name: str, column: pd.Series) -> _Marks | None:
     """Return what the numbers of a column of texts show; None if it does not hold numbers."""
     texts = [text for text in column.dropna().unique() if isinstance(text, str) and not is_blank(text)]
     numbers = [number for text in texts if (number := number_in(text)) is not None]
@@ -186,7 +191,7 @@ def _either(unclear: str) -> Problem:
     return Problem(text, ways, choice=True)
 
 
-def told_style(style: Style, before: Any, after: Any) -> list[str]:
+def told_style(style: Style, before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     """Return notes about the marks in numbers, each with an example."""
     changed = [name for name in text_columns(before) if name in after and after[name].dtype.kind == "f"]
     if not changed:

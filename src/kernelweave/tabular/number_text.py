@@ -1,12 +1,12 @@
-"""Numbers as people write them: decimal commas, thousands, percent signs, units, words for missing values."""
+"""Numbers and units as people write them: decimal commas, thousands, percent signs, words for missing values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
 from kernelweave.samples.file_reading import LimitWord
@@ -24,8 +24,10 @@ __all__ = [
     "has_word",
     "is_blank",
     "is_number",
+    "is_only_unit",
     "is_unit",
     "may_be_number",
+    "named_units",
     "number_in",
     "numbers_of",
     "seems_number",
@@ -70,6 +72,8 @@ _CODES = frozenset("abcdef")  # letters of codes such as 5A, which are not units
 _VERSION = re.compile(r"version|firmware|release|build")
 _READABLE = 0.9  # share of the numbers with marks that the style must fit, so that the others are slips
 _FEW = 3  # different slips that an option can name
+_UNITS_OF_ONE = frozenset("smhdglLKVJW%‰°$€£¥")  # units of one character that are not codes, as X is among chromosomes
+_BRACKETS = re.compile(r".*\S\s*[\[(](?P<unit>[^\[\]()]+)[\])]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
 
 
-def _with_minus(texts: Any) -> tuple[Any, str]:
+def _with_minus(texts: pd.Series[str]) -> tuple[pd.Series[str], str]:
     """Return texts whose numbers in parentheses have a minus instead, and a note; as they are if others have a minus.
 
     Accountants write negative numbers this way. If all numbers are in parentheses, they may be standard errors.
@@ -243,7 +247,7 @@ def _with_minus(texts: Any) -> tuple[Any, str]:
     return texts.mask(hit, "-" + inner), f"{many} ({shown(first)} is {'-' + inner[hit].iloc[0]})"
 
 
-def _slips(column: Any, texts: Any, bad: Any, style: Style) -> NumberColumn | None:
+def _slips(column: pd.Series, texts: pd.Series[str], bad: pd.Series[bool], style: Style) -> NumberColumn | None:
     """Return a column with the problem that few of its numbers are written in another style; None if many are."""
     marked = texts.str.contains(r"[.,]")
     if style == Style() or bad.sum() > (1 - _READABLE) * marked.sum():
@@ -260,7 +264,9 @@ def _slips(column: Any, texts: Any, bad: Any, style: Style) -> NumberColumn | No
     return NumberColumn(column, problem=Problem(text, ways))
 
 
-def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[Any, str]:
+def _limited(
+    values: pd.Series[float], signs: pd.Series[str], texts: pd.Series[str], limits: LimitWord
+) -> tuple[pd.Series[float], str]:
     """Return numbers with limits, such as <0.5, read as the option says, and how, for a note."""
     below = signs.index[signs.str.startswith(("<", "≤"))]
     values = values.copy()
@@ -273,7 +279,7 @@ def _limited(values: Any, signs: Any, texts: Any, limits: LimitWord) -> tuple[An
     return values, f", read as {read} for {shown(texts[first])} (--limits chooses another way)"
 
 
-def _plain(numbers: Any, style: Style) -> Any:
+def _plain(numbers: pd.Series[str], style: Style) -> pd.Series[str]:
     """Return numbers as programs write them; one that is written in another style becomes unreadable."""
     readable = numbers.str.fullmatch(rf"[{_SIGN}]?(?:{_in_style(style).pattern})")
     minus = dict.fromkeys("−–‒‐‑－", "-")
@@ -281,7 +287,7 @@ def _plain(numbers: Any, style: Style) -> Any:
     return numbers.str.translate(str.maketrans(plain)).where(readable, "unreadable")
 
 
-def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
+def _are_letters(texts: pd.Series[str], kinds: Collection[str]) -> bool:
     """Return whether numbers have the first letters of the alphabet right behind them, as codes such as 5A and 5B have.
 
     Others are units, such as those of 30s and 2h, or of 5V and 3A.
@@ -292,7 +298,7 @@ def _are_letters(texts: Any, kinds: Collection[str]) -> bool:
     return bool(texts.str.fullmatch(r"\d+[^\W\d_]?").all())
 
 
-def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberColumn | None:
+def _differing(column: pd.Series, units: pd.Series[str], kinds: list[str], name: str) -> NumberColumn | None:
     """Return a column with the problem that its units differ; None if what follows the numbers is not a unit."""
     if not all(kind == "" or _UNIT.fullmatch(kind) for kind in kinds):
         return None
@@ -300,3 +306,20 @@ def _differing(column: Any, units: Any, kinds: list[str], name: str) -> NumberCo
     told = " and ".join(f"{kind or 'no unit'} in row {row}" for kind, row in list(first.items())[:2])
     text = f"column {name!r} has numbers in several units: {told}. Write them in one unit, or leave the column out."
     return NumberColumn(column, problem=Problem(text, (Way("leave it out", {"drop": name}),)))
+
+
+def named_units(frame: pd.DataFrame, said: Mapping[str, str]) -> dict[str, str]:
+    """Return the units of the columns of a table by name: those that the file says, and those in the names."""
+    found = {}
+    for name in map(str, frame):
+        bracket = _BRACKETS.fullmatch(name)
+        if name in said:
+            found[name] = said[name]
+        elif bracket is not None and is_unit(bracket["unit"]):
+            found[name] = bracket["unit"].strip()
+    return found
+
+
+def is_only_unit(text: str) -> bool:
+    """Return whether a text is a unit, and no code or category that looks like one."""
+    return is_unit(text) and (len(text) > 1 or text in _UNITS_OF_ONE)

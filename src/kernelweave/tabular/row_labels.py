@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
 from kernelweave.tabular.read_options import ReadOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "chosen_ids",
@@ -94,7 +97,7 @@ def text_of(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def repeated(column: Any) -> tuple[int, str] | None:
+def repeated(column: pd.Series) -> tuple[int, str] | None:
     """Return the first row (from 1) whose id is missing or has occurred before, with that id; None if all are right."""
     texts = column.map(text_of)
     bad = (column.isna() | (texts == "") | texts.duplicated()).to_numpy()
@@ -104,7 +107,7 @@ def repeated(column: Any) -> tuple[int, str] | None:
     return where + 1, "" if column.isna().iloc[where] else texts.iloc[where]
 
 
-def chosen_ids(frame: Any, column: str, source: str) -> list[str]:
+def chosen_ids(frame: pd.DataFrame, column: str, source: str) -> list[str]:
     """Return the entries of the column that the caller named; each must be unique."""
     need_column(list(frame), column, source)
     found = repeated(frame[column])
@@ -122,8 +125,8 @@ def chosen_ids(frame: Any, column: str, source: str) -> list[str]:
 
 
 def unnamed_ids(
-    table: Any, source: str, *, id: str | None, asked: Collection[str]
-) -> tuple[Any, list[str] | None, list[str]]:
+    table: pd.DataFrame, source: str, *, id: str | None, asked: Collection[str]
+) -> tuple[pd.DataFrame, list[str] | None, list[str]]:
     """Return a table without its first columns that have no name, the ids in the first, and notes.
 
     They are left out if `id` names other ids. A column that options name (`asked`) stays.
@@ -151,7 +154,7 @@ def examples(ids: Sequence[str]) -> str:
     return ", ".join(map(shown, ids[:2])) + (" ..." if len(ids) > 2 else "")
 
 
-def _unique(column: Any, source: str) -> list[str]:
+def _unique(column: pd.Series, source: str) -> list[str]:
     found = repeated(column)
     if found is not None:
         row, text = found

@@ -1,4 +1,4 @@
-"""What is known of the rows above others: sums and other statistics of their columns, added up part by part."""
+"""Sums and statistics of the rows that were read so far, with which rows that sum up others are found."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from kernelweave.tabular.packages import pandas
 from kernelweave.tabular.problems import Problem, TableError, shown, shown_names
 from kernelweave.tabular.rows_above import RowsAbove, Statistics, added
 from kernelweave.tabular.table_file import TableFile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["parts_without_summaries", "without_summaries"]
 
@@ -139,7 +142,9 @@ def _refuse_unknown(names: Sequence[str], above: RowsAbove, source: str, *, last
         raise TableError(source, [Problem(text)])
 
 
-def _add(above: RowsAbove, names: Sequence[str], numbers: Any, called: Sequence[int], parts: Sequence[int]) -> None:
+def _add(
+    above: RowsAbove, names: Sequence[str], numbers: pd.DataFrame, called: Sequence[int], parts: Sequence[int]
+) -> None:
     """Add rows to those above, with their names that matter for rows below."""
     above.add(numbers, called, parts)
     above.words.update(filter(_is_word, names))
@@ -198,7 +203,9 @@ def _called(names: Sequence[str]) -> list[int]:
     return [i for i, name in enumerate(plain) if _SUM.fullmatch(name) or parts.fullmatch(name)]
 
 
-def _subtotals(names: Sequence[str], numbers: Any, called: Sequence[int], above: RowsAbove, *, last: bool) -> list[int]:
+def _subtotals(
+    names: Sequence[str], numbers: pd.DataFrame, called: Sequence[int], above: RowsAbove, *, last: bool
+) -> list[int]:
     """Return the rows that are called totals and hold the sums of the rows since the one before, or of all samples."""
     found: list[int] = []
     before, section, rows = 0, above.section, above.section_rows
@@ -215,7 +222,7 @@ def _subtotals(names: Sequence[str], numbers: Any, called: Sequence[int], above:
     return found
 
 
-def _at_end(names: Sequence[str], numbers: Any, above: RowsAbove) -> int:
+def _at_end(names: Sequence[str], numbers: pd.DataFrame, above: RowsAbove) -> int:
     """Return how many of the last rows are called a statistic of the other rows, and are one."""
     n = _end(names, above)
     ending = set(names[n:])
@@ -243,7 +250,7 @@ def _end(names: Sequence[str], above: RowsAbove) -> int:
     return n
 
 
-def _are_sums(sums: Any, last: Any) -> bool:
+def _are_sums(sums: pd.Series, last: pd.Series) -> bool:
     """Return whether every number of a row is the sum of those in some rows."""
     values = last.dropna().astype(float)
     if not values.any():
@@ -252,7 +259,7 @@ def _are_sums(sums: Any, last: Any) -> bool:
         return len(values) > 0 and np.allclose(sums.reindex(values.index).astype(float), values, rtol=_CLOSE, atol=0)
 
 
-def _sums_up(statistics: Statistics, last: Any) -> bool:
+def _sums_up(statistics: Statistics, last: pd.Series) -> bool:
     """Return whether every number of a row is a sum, mean or other statistic of the numbers above it."""
     values = last.dropna()
     if values.empty:
@@ -263,7 +270,7 @@ def _sums_up(statistics: Statistics, last: Any) -> bool:
     return bool(np.any(close, axis=0).all())
 
 
-def _is_sum(numbers: Any, above: RowsAbove) -> bool:
+def _is_sum(numbers: pd.DataFrame, above: RowsAbove) -> bool:
     """Return whether every number of the last row is the sum of those above it, and not 0."""
     last = numbers.iloc[-1].dropna()
     if above.rows + len(numbers) <= _ABOVE or len(last) < _COLUMNS:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
 from kernelweave.tabular.read_options import ReadOptions
@@ -50,8 +50,15 @@ class TableFile:
     start: int = 0
     units: Mapping[str, str] = field(default_factory=dict)
 
+    def without(self, columns: Collection[str]) -> TableFile:
+        """Return the table without some columns, where it has them."""
+        frame = self.frame.drop(columns=[name for name in columns if name in self.frame])
+        return replace(self, frame=frame, units={name: unit for name, unit in self.units.items() if name in frame})
 
-def with_ids(frame: Any, path: Path, options: ReadOptions, *, found: str | None, notes: Sequence[str]) -> TableFile:
+
+def with_ids(
+    frame: pd.DataFrame, path: Path, options: ReadOptions, *, found: str | None, notes: Sequence[str]
+) -> TableFile:
     """Return a table of a format without row names: ids are in a column, which `options.id` or `found` names."""
     source = str(path)
     said = [f"{source}: {note}." for note in notes]
@@ -78,7 +85,7 @@ def with_ids(frame: Any, path: Path, options: ReadOptions, *, found: str | None,
     return TableFile(rest.drop(columns=found), ids, tuple(said), found, tuple(rest))
 
 
-def _nearly_ids(frame: Any, source: str) -> list[str]:
+def _nearly_ids(frame: pd.DataFrame, source: str) -> list[str]:
     """Return a note if the first column has the name of an id column and holds texts, of which few are repeated."""
     name = str(frame.columns[0])
     texts = frame[name]
@@ -94,7 +101,7 @@ def _not_ids(name: str, why: str, row: int, text: str) -> str:
     return f"the column {name!r} {why}, but {told}, so the samples are numbered instead"
 
 
-def _without_ids(frame: Any, source: str, found: str, wrong: tuple[int, str], said: list[str]) -> TableFile:
+def _without_ids(frame: pd.DataFrame, source: str, found: str, wrong: tuple[int, str], said: list[str]) -> TableFile:
     """Return a table whose column `found` is not the ids after all; refuse one that is called an id."""
     row, text = wrong
     if numbers_rows(found):

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave.tabular.delimited import clean_frame, columns_of, parsed_parts, refuse_headers, refuse_rows
 from kernelweave.tabular.frame_files import parquet_parts
-from kernelweave.tabular.intake import readable
 from kernelweave.tabular.number_style import file_style, style_of
-from kernelweave.tabular.number_text import text_columns
+from kernelweave.tabular.number_text import named_units, text_columns
 from kernelweave.tabular.problems import Problem, TableError, shown
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.row_labels import find_id
 from kernelweave.tabular.summary_rows import parts_without_summaries
 from kernelweave.tabular.table_file import TableFile, with_ids
+from kernelweave.tabular.table_reader import readable
 from kernelweave.tabular.text_layout import find_layout
 from kernelweave.tabular.text_source import text_source
-from kernelweave.tabular.units import named_units
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["table_parts"]
 
@@ -39,11 +41,9 @@ def table_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
         raise TableError(str(path), [Problem(text)])
     parts = parquet_parts(path, options, rows) if suffix == ".parquet" else _text_parts(path, options, rows)
     with readable(path, suffix):
-        yield from parts_without_summaries((_without(part, options) for part in _alike(parts, str(path))), str(path))
-
-
-def _without(part: TableFile, options: ReadOptions) -> TableFile:
-    return replace(part, frame=part.frame.drop(columns=[name for name in options.left_out if name in part.frame]))
+        yield from parts_without_summaries(
+            (part.without(options.left_out) for part in _alike(parts, str(path))), str(path)
+        )
 
 
 def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFile]:
@@ -51,7 +51,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
     layout = find_layout(source, options)
     found = find_id(columns_of(layout), layout.body, options)
 
-    def first(*, texts: bool) -> Any:
+    def first(*, texts: bool) -> pd.DataFrame:
         return next(parsed_parts(source, layout, options, found, rows, texts=texts))
 
     style, texts = file_style(path, first(texts=False), lambda: first(texts=True), options, found, layout)
@@ -67,9 +67,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
             marks = f"{shown(style.decimal)} in some rows and {shown(own.decimal)} in others"
             text = f"its numbers have the decimal mark {marks}. Say which it is with --decimal."
             raise TableError(str(path), [Problem(text)])
-        clean = clean_frame(frame, own if own.decimal == style.decimal else style, options, found)
-        if clean.problems:
-            raise TableError(str(path), clean.problems)
+        clean = clean_frame(frame, path, own if own.decimal == style.decimal else style, options, found)
         lost = [name for name in frame if name not in clean.frame]  # without an entry in this part
         kept = clean.frame.assign(**dict.fromkeys(lost, np.nan))[list(frame)]
         part = with_ids(kept, path, options, found=found, notes=[*source.notes, *layout.notes, *clean.notes])
@@ -77,7 +75,7 @@ def _text_parts(path: Path, options: ReadOptions, rows: int) -> Iterator[TableFi
 
 
 @dataclass(slots=True)
-class _Before:
+class _PartsBefore:
     """What the parts before had: the kinds of columns, the column of ids, digests of the ids, and notes."""
 
     kinds: dict[str, str] = field(default_factory=dict)
@@ -86,7 +84,7 @@ class _Before:
     notes: set[str] = field(default_factory=set)
     rows: int = 0
 
-    def news(self, notes: Sequence[str]) -> tuple[str, ...]:
+    def new_notes(self, notes: Sequence[str]) -> tuple[str, ...]:
         """Return the notes that no part before had, but for the examples that they give in parentheses."""
         new = {note: note.partition(" (")[0] for note in notes if note.partition(" (")[0] not in self.notes}
         self.notes.update(new.values())
@@ -95,7 +93,7 @@ class _Before:
 
 def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
     """Yield the parts of a table; refuse one with other kinds of columns or ids than those before, or the same ids."""
-    before = _Before()
+    before = _PartsBefore()
     for part in parts:
         for name in part.frame:
             kind = _kind(part.frame[name])
@@ -110,10 +108,10 @@ def _alike(parts: Iterator[TableFile], source: str) -> Iterator[TableFile]:
             raise _differs(source, same)
         _check_ids(part, before, source)
         before.title, before.rows = title, before.rows + len(part.frame)
-        yield replace(part, start=before.rows - len(part.frame), notes=before.news(part.notes))
+        yield replace(part, start=before.rows - len(part.frame), notes=before.new_notes(part.notes))
 
 
-def _check_ids(part: TableFile, before: _Before, source: str) -> None:
+def _check_ids(part: TableFile, before: _PartsBefore, source: str) -> None:
     """Refuse an id that a part before has; only their hashes are kept."""
     for name in part.ids or ():
         if hash(name) in before.ids:
@@ -124,7 +122,7 @@ def _check_ids(part: TableFile, before: _Before, source: str) -> None:
         before.ids.add(hash(name))
 
 
-def _kind(column: Any) -> str | None:
+def _kind(column: pd.Series) -> str | None:
     """Return what a column holds, None if it has no entry."""
     known = column.dropna()
     if known.empty:

@@ -12,14 +12,11 @@ from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.comments import Comments, find_comments, outside_quotes, told_comments
-from kernelweave.tabular.footer import footer_lines
-from kernelweave.tabular.header_row import has_header
-from kernelweave.tabular.heading import Heading, find_heading
-from kernelweave.tabular.key_rows import key_rows
+from kernelweave.tabular.heading import Heading, find_heading, has_header, key_rows
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import shown_names
 from kernelweave.tabular.read_options import ReadOptions
+from kernelweave.tabular.remarks import Comments, find_comments, footer_lines, outside_quotes, told_comments
 from kernelweave.tabular.separator import (
     expected_separator,
     find_separator,

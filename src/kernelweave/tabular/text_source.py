@@ -101,7 +101,7 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
 
 
-def text_source(path: Path, encoding: str | None = None, *, whole: bool = True) -> TextSource:
+def text_source(path: Path, encoding: str | None, *, whole: bool = True) -> TextSource:
     """Return a text file with its encoding: as given, by its byte order mark, UTF-8, or else latin-1 or its kin.
 
     A file that will be read as a `whole` must fit in memory.

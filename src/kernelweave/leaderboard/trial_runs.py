@@ -1,12 +1,16 @@
-"""Run one trial: fit within limits, score, and return the row with its provenance."""
+"""Run the trials of a leaderboard that are not finished: fit within limits, score, and keep rows with provenance."""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,15 +19,23 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Array
+from kernelweave.datasets import dataset_info
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.experiments.commits import versions
-from kernelweave.experiments.rows import Row
-from kernelweave.leaderboard.contest_data import TrialData, prepare, trial_data
+from kernelweave.experiments.parallel import check_jobs, in_parallel
+from kernelweave.experiments.rows import Results, Row
+from kernelweave.experiments.runner import Watch
+from kernelweave.leaderboard.entrants import default_entrants, find_entrant
 from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, check_limits, limited
-from kernelweave.leaderboard.trials import Trial
+from kernelweave.leaderboard.protocol import CONDITIONS, Condition, Protocol
+from kernelweave.leaderboard.trial_data import TrialData, prepare, trial_data
+from kernelweave.leaderboard.trials import Trial, plan
 from kernelweave.metrics import clustering_accuracy, normalized_mutual_information, purity
 
-__all__ = ["TRIAL_COLUMNS", "play"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TRIAL_COLUMNS", "run_benchmark", "run_trial"]
 
 TRIAL_COLUMNS: dict[str, str] = {
     "dataset": "string", "data_sha256": "string", "domain": "string", "n_samples": "Int64", "n_views": "Int64",
@@ -33,11 +45,72 @@ TRIAL_COLUMNS: dict[str, str] = {
     "error": "string", "protocol": "string", "kernelweave": "string", "numpy": "string", "scipy": "string",
     "sklearn": "string", "python": "string", "commit": "string", "created": "string", "key": "string",
 }  # fmt: skip
-
 _NO_FIGURES: Row = {"acc": None, "nmi": None, "ari": None, "purity": None, "n_found": None}
 
 
-def play(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[Row]:
+def run_benchmark(
+    out: Path,
+    datasets: Sequence[str],
+    methods: Sequence[str] | None = None,
+    *,
+    conditions: Sequence[Condition] = ("plain",),
+    protocol: Protocol | None = None,
+    jobs: int = 1,
+    resume: bool = False,
+    data_home: str | os.PathLike[str] | None = None,
+    watch: Watch | None = None,
+) -> pd.DataFrame:
+    """Run methods on data sets under one protocol without labels, and return all rows of the folder.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for the results. Finished trials in it are kept; more data sets, methods, conditions and seeds add to
+        it.
+    datasets : sequence of str
+        Names of `kernelweave.datasets.list_datasets`.
+    methods : sequence of str, optional
+        Names as in `find_entrant`; all that are installed if not given.
+    conditions : sequence of {"plain", "unknown", "gaps", "noise", "labels"}, default=("plain",)
+        What the methods are given.
+    protocol : Protocol, optional
+        Seeds, number of samples and limits.
+    jobs : int, default=1
+        Number of processes, each with one BLAS thread; -1 uses all cores.
+    resume : bool, default=False
+        Continue even if the folder holds rows under other limits.
+    data_home : path-like, optional
+        Folder of the data files, see `kernelweave.datasets.load_dataset`.
+    watch : Watch, optional
+        Observer of the run.
+
+    Returns
+    -------
+    rows : pandas.DataFrame
+        One row per trial; also written to results.parquet and results.csv in the folder.
+    """
+    check_jobs(jobs)
+    unknown = [condition for condition in conditions if condition not in CONDITIONS]
+    if unknown or not conditions:
+        msg = f"There is no condition {unknown[0] if unknown else ''!r}: choose of {', '.join(CONDITIONS)}."
+        raise InvalidInputError(msg)
+    chosen = protocol or Protocol()
+    entrants = default_entrants() if methods is None else tuple(find_entrant(name) for name in methods)
+    trials = plan([dataset_info(name) for name in datasets], entrants, conditions, chosen)
+    results = Results(out, TRIAL_COLUMNS)
+    results.open(chosen, resume=resume)
+    finished = results.finished(trials)
+    todo = [trial for trial in trials if trial.name not in finished]
+    if watch is not None:
+        watch.begin(todo, [(trial, finished[trial.name]) for trial in trials if trial.name in finished], [])
+    for trial, rows in in_parallel(todo, partial(run_trial, data_home=data_home), jobs):
+        results.add(trial, rows)
+        if watch is not None:
+            watch.done(trial, rows)
+    return results.consolidate_all()
+
+
+def run_trial(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[Row]:
     """Return the row of a trial; BLAS runs on one thread.
 
     The outcome is "FINISHED", "MAX_ITER" if the method warned that it had not converged, "NOT FINISHED" at a limit,
@@ -48,11 +121,11 @@ def play(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[
     X = prepare(trial.entrant, data)
     told = trial.condition != "unknown" and trial.entrant.role == "clusterer"
     model = trial.entrant.build(data.n_classes if told else None, trial.seed)
-    found = _run(trial, model, X, data)
+    found = _fitted(trial, model, X, data)
     return [_row(trial, data, found)]
 
 
-def _run(trial: Trial, model: BaseEstimator, X: object, data: TrialData) -> Row:
+def _fitted(trial: Trial, model: BaseEstimator, X: object, data: TrialData) -> Row:
     peak, limits, fitted = PeakMemory(), trial.protocol, False
     begun = process_time()
     try:

@@ -13,12 +13,11 @@ from scipy import sparse
 from kernelweave import Views
 from kernelweave.datasets import dataset_info
 from kernelweave.errors import InvalidInputError, PluginError, ResultsError
-from kernelweave.leaderboard import Protocol, find_entrant, run_benchmark
-from kernelweave.leaderboard import contest as contest_module
-from kernelweave.leaderboard.contest_data import TrialData, _with_gaps, _with_noise, prepare, trial_data
+from kernelweave.leaderboard import Protocol, find_entrant, run_benchmark, trial_runs
 from kernelweave.leaderboard.entrants import Entrant, default_entrants
 from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, limited
-from kernelweave.leaderboard.play import play
+from kernelweave.leaderboard.trial_data import TrialData, _with_gaps, _with_noise, prepare, trial_data
+from kernelweave.leaderboard.trial_runs import run_trial
 from kernelweave.leaderboard.trials import Trial, plan
 
 QUICK = Protocol(seeds=2, max_samples=60, max_seconds=120)
@@ -36,7 +35,7 @@ def views(rng):
 
 @pytest.mark.parametrize("method", [e.name for e in default_entrants() if e.role == "clusterer"])
 def test_every_clusterer_has_a_row_with_scores_time_memory_and_provenance(method):
-    (row,) = play(trial(method))
+    (row,) = run_trial(trial(method))
     assert row["error"] == ""
     assert row["outcome"] in ("FINISHED", "MAX_ITER")
     assert 0 < row["acc"] <= 1
@@ -49,7 +48,7 @@ def test_every_clusterer_has_a_row_with_scores_time_memory_and_provenance(method
 
 @pytest.mark.parametrize("method", [e.name for e in default_entrants() if e.role == "classifier"])
 def test_every_classifier_is_scored_on_the_samples_without_labels(method):
-    (row,) = play(trial(method, "labels"))
+    (row,) = run_trial(trial(method, "labels"))
     assert row["error"] == ""
     assert row["acc"] > 0.5
     assert row["nmi"] is None
@@ -80,13 +79,13 @@ def test_only_a_fit_refuses_samples_and_wrong_labels_are_a_failure(body, outcome
             """)
     )
     monkeypatch.syspath_prepend(tmp_path)
-    (row,) = play(trial(f"{name}:Own"))
+    (row,) = run_trial(trial(f"{name}:Own"))
     assert row["outcome"] == outcome
     assert row["acc"] is None
 
 
 def test_a_method_that_finds_the_number_of_clusters_is_not_told_it():
-    (row,) = play(trial("NEMO", "unknown"))
+    (row,) = run_trial(trial("NEMO", "unknown"))
     assert row["n_found"] >= 1
     assert find_entrant("NEMO").build(None, 0).n_clusters == "auto"
     assert find_entrant("NEMO").build(5, 0).n_clusters == 5
@@ -170,7 +169,7 @@ def test_peak_memory_counts_what_was_freed():
 
 
 def test_what_does_not_finish_is_a_row_that_says_so():
-    (row,) = play(trial("WeaveClustering", protocol=Protocol(max_seconds=0.01), dataset="digits"))
+    (row,) = run_trial(trial("WeaveClustering", protocol=Protocol(max_seconds=0.01), dataset="digits"))
     assert row["outcome"] == "NOT FINISHED"
     assert row["error"] == "stopped after 0.01 s of CPU time"
     assert row["acc"] is None
@@ -196,7 +195,7 @@ def test_trials_go_seed_by_seed_and_leave_out_what_makes_no_sense():
 def test_finished_trials_are_not_run_again_and_more_are_added(tmp_path, monkeypatch):
     limits = Protocol(seeds=1, max_samples=60)
     first = run_benchmark(tmp_path / "out", ["iris"], ["KMeans"], protocol=limits)
-    monkeypatch.setattr(contest_module, "play", lambda *a, **k: pytest.fail("a finished trial was run again"))
+    monkeypatch.setattr(trial_runs, "run_trial", lambda *a, **k: pytest.fail("a finished trial was run again"))
     again = run_benchmark(tmp_path / "out", ["iris"], ["KMeans"], protocol=limits)
     assert first.equals(again)
     monkeypatch.undo()
@@ -294,7 +293,7 @@ def test_a_trial_outside_the_main_thread_is_refused_before_it_starts():
         ThreadPoolExecutor(1) as pool,
         pytest.raises(InvalidInputError, match="needs Linux or macOS and the main thread"),
     ):
-        pool.submit(play, trial("KMeans")).result()
+        pool.submit(run_trial, trial("KMeans")).result()
 
 
 def test_limits_are_the_same_protocol_however_their_numbers_are_written():

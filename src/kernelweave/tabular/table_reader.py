@@ -12,12 +12,13 @@ from typing import TypeAlias
 
 from kernelweave.errors import InvalidInputError, KernelweaveError, NotEnoughMemoryError
 from kernelweave.samples.file_reading import LimitWord
+from kernelweave.tabular.annotated_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.array_files import read_mat, read_npy, read_npz
 from kernelweave.tabular.delimited import read_delimited
-from kernelweave.tabular.frame_files import read_excel, read_feather, read_parquet
+from kernelweave.tabular.excel_files import read_excel
+from kernelweave.tabular.frame_files import read_feather, read_parquet
 from kernelweave.tabular.gct_files import read_gct
 from kernelweave.tabular.json_files import read_json, read_json_lines
-from kernelweave.tabular.omics_files import ANNOTATED, read_h5ad, read_h5mu
 from kernelweave.tabular.orientation import hint, transposed
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.summary_rows import without_summaries
@@ -39,7 +40,6 @@ __all__ = [
 ]
 
 Reader: TypeAlias = Callable[[Path, ReadOptions], TableFile | dict[str, TableFile]]
-
 _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
@@ -174,9 +174,25 @@ def read_table(
     NotEnoughMemoryError
         If the table is larger than the memory, before it is read.
     """
-    given = (id, labels, frozenset(asked), frozenset(drop), header, sep, decimal, thousands, encoding, layer, obsm)
-    codes = tuple(missing)
-    options = ReadOptions(*given, sheet=sheet, transpose=transpose, missing=codes, limits=limits, long=long, wide=wide)
+    options = ReadOptions(
+        id=id,
+        labels=labels,
+        asked=frozenset(asked),
+        drop=frozenset(drop),
+        header=header,
+        sep=sep,
+        decimal=decimal,
+        thousands=thousands,
+        encoding=encoding,
+        layer=layer,
+        obsm=obsm,
+        sheet=sheet,
+        transpose=transpose,
+        missing=tuple(missing),
+        limits=limits,
+        long=long,
+        wide=wide,
+    )
     need_annotated([Path(path)], options)
     refuse_unused(options, [Path(path)])
     tables = read_tables(path, options)
@@ -223,14 +239,10 @@ def read_tables(path: str | PathLike[str], options: ReadOptions) -> dict[str, Ta
         if not len(table.frame):
             msg = f"{path} holds no rows."
             raise InvalidInputError(msg)
-    kept = {name: without_summaries(_without(table, options.left_out), str(path)) for name, table in tables.items()}
-    if suffix == ".gct":  # whose columns are the samples
-        return (
-            kept
-            if options.transpose is not False
-            else {name: transposed(table, str(path)) for name, table in kept.items()}
-        )
-    return {name: _turned(table, str(path), options.transpose) for name, table in kept.items()}
+    kept = {name: without_summaries(table.without(options.left_out), str(path)) for name, table in tables.items()}
+    # rows and columns of .gct files, whose columns are the samples, are exchanged already
+    transpose = options.transpose is False if suffix == ".gct" else options.transpose
+    return {name: _turned(table, str(path), transpose) for name, table in kept.items()}
 
 
 @contextmanager
@@ -260,11 +272,6 @@ def stem_of(path: Path) -> str:
 def type_of(path: Path) -> str:
     """Return the type that the name of a file says, without its compression: .csv for data.csv.gz."""
     return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
-
-
-def _without(table: TableFile, columns: Collection[str]) -> TableFile:
-    frame = table.frame.drop(columns=[name for name in columns if name in table.frame])
-    return replace(table, frame=frame, units={name: unit for name, unit in table.units.items() if name in frame})
 
 
 def _turned(table: TableFile, source: str, transpose: bool | None) -> TableFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
 from kernelweave.tabular.problems import shown_names
@@ -34,7 +34,7 @@ def summarise(frame: pd.DataFrame) -> list[ColumnSummary]:
     return [_summary(str(name), frame[name]) for name in frame]
 
 
-def _summary(name: str, column: Any) -> ColumnSummary:
+def _summary(name: str, column: pd.Series) -> ColumnSummary:
     known = column.dropna()
     missing = len(column) - len(known)
     code = column.dtype.kind
