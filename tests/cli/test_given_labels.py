@@ -180,6 +180,13 @@ def test_a_file_of_labels_without_a_header_is_refused(by_chance, refused):
     assert "labels.csv: its column of labels is called 'x', like one of the labels" in said
 
 
+def test_a_file_of_labels_that_is_given_as_their_column_is_told_its_option(by_chance, refused):
+    by_chance.to_csv("data.csv", index=False)
+    by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False)
+    said = refused("classify", "data.csv", "--labels", "labels.csv", "--out", "found")
+    assert "labels.csv is a file, but --labels names a column: pass it with --labels-file" in said
+
+
 @pytest.mark.parametrize("word", ["None", "NA", "null", "N/A"])
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "labels-file"])
 def test_words_for_missing_among_labels_are_counted_since_one_may_be_a_class(run, by_chance, word, kind):

@@ -222,6 +222,9 @@ def _need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, n
     files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
     if read_options.labels is not None:
         names = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
+        if Path(read_options.labels).is_file() and not any(read_options.labels in one for one in names):
+            msg = f"{read_options.labels} is a file, but --labels names a column: pass it with --labels-file."
+            raise InvalidInputError(msg)
         _need_one(names, read_options.labels, files)
     coded = [column for column, _ in codes_of(read_options.missing) if column is not None] if new else []
     if coded or read_options.drop:
