@@ -14,6 +14,7 @@ __all__ = [
     "Dimensions",
     "Dtype",
     "Graph",
+    "HasMatrix",
     "HasRows",
     "HasShape",
     "Labels",
@@ -69,7 +70,15 @@ class HasRows(Protocol):
         """Return it in rows."""
 
 
-Table: TypeAlias = ArrayLike | HasShape | HasRows  # one table of a user
+class HasMatrix(Protocol):
+    """Distances between samples, or a graph of them."""
+
+    @property
+    def matrix(self) -> Any:
+        """The distances, or the weights of the edges."""
+
+
+Table: TypeAlias = ArrayLike | HasShape | HasRows | HasMatrix  # one table of a user
 Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table]  # one or several
 WeightsLike: TypeAlias = Literal["self", "uniform"] | Sequence[float] | HasShape  # of kernels
 LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per sample: a list, an array, a series

@@ -75,7 +75,7 @@ def list_datasets(
     *,
     views: tuple[int, int | None] = (1, None),
     samples: tuple[int, int | None] = (0, None),
-    domain: str | None = None,
+    domain: Domain | None = None,
 ) -> list[str]:
     """Return the names of the data sets: the paper's, in the order of its tables, others, then those of plugins.
 
@@ -85,8 +85,8 @@ def list_datasets(
         The least and the largest number of views; None for no limit.
     samples : tuple of two ints, default=(0, None)
         The least and the largest number of samples.
-    domain : str, default=None
-        Only data sets of this kind, such as "text".
+    domain : {"images", "text", "omics", "documents with links", "sound and video", "made up", "tables"}, default=None
+        Only data sets of this kind.
 
     Returns
     -------
