@@ -128,9 +128,9 @@ def test_a_refusal_names_everything_that_the_solver_does_not_take():
     cure = " or ".join(f'"{name}"' for name in able)
     with pytest.raises(
         InvalidInputError,
-        match=rf"^solver=\"landmark\" does not take graph='knn', gamma=0\.5 or several views: use solver={cure}\.$",
+        match=rf"^solver=\"landmark\" does not take graph='both', gamma=0\.5 or several views: use solver={cure}\.$",
     ):
-        WeaveClustering(3, solver="landmark", graph="knn", gamma=0.5).fit(TABLES)
+        WeaveClustering(3, solver="landmark", graph="both", gamma=0.5).fit(TABLES)
 
 
 def test_what_no_solver_takes_together_is_refused():

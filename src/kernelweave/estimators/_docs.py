@@ -175,8 +175,8 @@ graph : {{"auto", "ridge", "knn", "both"}}, default="auto"
     the first with twice and the second with half as many neighbours, in equal parts. "auto" is {graph}, and with
     the solver "landmark" the graph between samples and landmarks.
 gamma : float or "auto", default="auto"
-    The ridge, relative to the mean diagonal of the consensus kernel; "auto" is 0.1. `graph="knn"` has
-    no ridge, so that it changes nothing there. Not with "landmark".
+    The ridge, relative to the mean diagonal of the consensus kernel; "auto" is 0.1. Not with `graph="knn"`, which has
+    no ridge, nor with the solver "landmark".
 n_neighbors : int or "auto", default="auto"
     How many entries each row of the graph keeps, before it is made symmetric; a third as many landmarks. "auto" is
     {neighbors}

@@ -161,6 +161,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if given.get("class_mass") and given.get("propagation") == "lgc":  # far from labels all its scores are alike
             msg = 'class_mass=True scales harmonic scores, but propagation is "lgc": leave one of the two out.'
             raise InvalidInputError(msg)
+        if given.get("graph") == "knn" and given.get("gamma", "auto") != "auto":
+            msg = f'gamma={given["gamma"]!r} is a ridge, which graph="knn" has not: leave one of the two out.'
+            raise InvalidInputError(msg)
         if beta is not None and relative_beta is not None:
             msg = (
                 f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
