@@ -304,7 +304,13 @@ def _reduced(operation: np.ufunc, kernels: tuple[Kernel, ...], products: HasProd
 
 @dataclass(frozen=True, slots=True)
 class Sum(Kernel):
-    """The sum of kernels, `k1 + k2`."""
+    """The sum of kernels, `k1 + k2`.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels to add up, at least one.
+    """
 
     kernels: tuple[Kernel, ...]
 
@@ -332,7 +338,13 @@ class Sum(Kernel):
 
 @dataclass(frozen=True, slots=True)
 class Product(Kernel):
-    """The elementwise product of kernels, `k1 * k2`."""
+    """The elementwise product of kernels, `k1 * k2`.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels to multiply, at least one.
+    """
 
     kernels: tuple[Kernel, ...]
 
@@ -360,7 +372,15 @@ class Product(Kernel):
 
 @dataclass(frozen=True, slots=True)
 class Scaled(Kernel):
-    """A positive multiple of a kernel, `2 * k`."""
+    """A positive multiple of a kernel, `2 * k`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to multiply.
+    factor : float
+        The multiple.
+    """
 
     kernel: Kernel
     factor: float

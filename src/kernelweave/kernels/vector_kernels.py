@@ -114,6 +114,11 @@ class CosineNormalized(Kernel):
     r"""A kernel with ones on its diagonal, :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
 
     A sample with :math:`k(x, x) = 0` is similar to nothing: its values are 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to normalise.
     """
 
     kernel: Kernel
@@ -345,6 +350,8 @@ class SelfTuning(Kernel):
     ----------
     n_neighbors : int, default=7
         Which neighbour sets the scale.
+    training, scales : optional
+        The training samples, and the scale of each; `fit` sets them.
     """
 
     n_neighbors: int = 7
