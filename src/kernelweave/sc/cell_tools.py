@@ -113,10 +113,12 @@ def classify(
         The column of `obs` that has the known types. Missing entries and empty texts are unlabelled.
     unlabeled_category : str, optional
         A category that marks unlabelled cells too, such as "Unknown"; refused if the column does not have it.
-    use_rep, layer, modalities, random_state, copy
+    use_rep, layer, modalities
         As for `weave`.
     key_added : str, default="weave_class"
         Where the result is written, see Returns; not `labels_key`.
+    random_state, copy
+        As for `weave`.
     **parameters
         Further parameters of `WeaveClassifier`.
 

@@ -212,7 +212,19 @@ def refuse_unused(options: ReadOptions, paths: Sequence[Path]) -> None:
 
 
 def read_tables(path: str | PathLike[str], options: ReadOptions) -> dict[str, TableFile]:
-    """Return the tables in a file by name; most files hold one, which has the name of the file."""
+    """Return the tables in a file by name; most files hold one, which has the name of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        As in `read_table`.
+    options : ReadOptions
+        How it is read.
+
+    Returns
+    -------
+    dict of TableFile
+    """
     path = Path(path)
     _need_file(path)
     suffix = _suffix(path)
