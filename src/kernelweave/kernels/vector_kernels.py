@@ -32,16 +32,7 @@ from kernelweave.kernels.base import (
 from kernelweave.kernels.pairwise import need_counts
 from kernelweave.samples.numbers import as_samples, as_writable, equal_samples
 
-__all__ = [
-    "Chi2",
-    "Cosine",
-    "CosineNormalized",
-    "Gaussian",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "SelfTuning",
-]
+__all__ = ["Chi2", "Cosine", "CosineNormalized", "Gaussian", "Laplacian", "Linear", "Polynomial", "SelfTuning"]
 
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
@@ -143,10 +134,8 @@ class CosineNormalized(Kernel):
             return _power(_shifted_cosines(products, float(self.kernel.offset)).copy(), int(self.kernel.degree))
         x = self.kernel.of_products(with_itself(products.x))
         y = self.kernel.of_products(with_itself(products.y))
-        if (
-            x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0
-        ):  # `evaluate` names the sample that is negative
-            return None
+        if x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0:
+            return None  # `evaluate` names the sample that is negative
         K = self.kernel.of_products(products)
         if K is None:
             return None
