@@ -17,6 +17,7 @@ from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
 from kernelweave.samples.mixed_table import MixedTable
+from kernelweave.samples.views import Views
 
 __all__ = ["Facts", "Group", "read_facts"]
 
@@ -135,7 +136,7 @@ def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
     """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
     training = getattr(getattr(joiner, "consensus", joiner), "training", None)
-    if training is None or training.complete or training.n_samples != n:
+    if not isinstance(training, Views) or training.complete or training.n_samples != n:
         return ()
     return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))
 
