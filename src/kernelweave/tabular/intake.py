@@ -121,7 +121,7 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A .csv, .tsv, .txt, .tab, .dat, .json, .jsonl or .gct file, which may be compressed (.gz, .zip), or a
+        A .csv, .tsv, .txt, .tab, .dat, .json, .jsonl, .ndjson or .gct file, which may be compressed (.gz, .zip), or a
         .parquet, .feather, .xlsx, .npy, .npz, .mat, .h5ad or .h5mu file.
     table : str, optional
         The table to return if a file holds several: a matrix of a .npz or .mat file, a modality of a .h5mu file.
