@@ -56,7 +56,7 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]  # stage, done, of 
 
 
 class HasShape(Protocol):
-    """A table that knows its shape: an array, a sparse matrix, a data frame."""
+    """A table with a shape: an array, a sparse matrix, a data frame."""
 
     @property
     def shape(self) -> Any:  # a checker that infers scipy's types takes the shape of a sparse array for None
@@ -64,7 +64,7 @@ class HasShape(Protocol):
 
 
 class HasRows(Protocol):
-    """A sparse matrix; a checker that infers scipy's types sees no shape of one that is not an array."""
+    """A sparse matrix, for type checkers that infer no shape for those of scipy that are not arrays."""
 
     def tocsr(self) -> Any:
         """Return it in rows."""

@@ -140,7 +140,10 @@ Long = Annotated[
 ]
 Wide = Annotated[bool, typer.Option("--wide", help="Every row is a sample, even if the table looks like a long one.")]
 Scale = Annotated[
-    str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
+    str,
+    typer.Option(
+        help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both, or chooses one."
+    ),
 ]
 Kernels = Annotated[
     str | None,
