@@ -148,10 +148,10 @@ class Pair:
         if hasattr(self, "_tile_of"):
             whole, rows, cols = self._tile_of
             return whole.inner[rows, cols].astype(self.dtype, copy=False)
-        G = self.X @ self.Y.T
-        G = np.asarray(G.toarray() if sparse.issparse(G) else G)
-        G.setflags(write=False)
-        return G
+        found = self.X @ self.Y.T
+        found = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        found.setflags(write=False)
+        return found
 
     @cached_property
     @np.errstate(over="ignore", invalid="ignore")
