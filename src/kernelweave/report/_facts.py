@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ from kernelweave.plots._fitted import groups
 from kernelweave.plots._style import counted
 from kernelweave.samples.labels import in_sample_order
 from kernelweave.samples.mixed_table import MixedTable
-from kernelweave.samples.views import Views
 
 __all__ = ["Facts", "Group", "read_facts"]
 
@@ -135,8 +135,8 @@ def _features(model: BaseEstimator) -> int | None:
 def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
     """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    training = getattr(getattr(joiner, "consensus", joiner), "training", None)
-    if not isinstance(training, Views) or training.complete or training.n_samples != n:
+    training: Any = getattr(getattr(joiner, "consensus", joiner), "training", None)
+    if getattr(training, "complete", True) or training.n_samples != n:
         return ()
     return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))
 
