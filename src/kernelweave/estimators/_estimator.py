@@ -30,7 +30,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import TableReading, Views
-from kernelweave.weave.choice import refuse_gaps
+from kernelweave.weave.choice import SOLVERS, refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel
 from kernelweave.weave.passing import chunked_answers
 from kernelweave.weave.plan import KernelShares
@@ -243,12 +243,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
-        n = samples.n_samples
+        n, needs = samples.n_samples, samples.requirements.keys()
+        lean = [f'"{one.name}"' for one in SOLVERS.values() if one.name != "dense" and needs <= one.supports]
+        solvers = f" with solver={' or '.join(lean)} for many samples," if lean else ""
+        fewer = "fewer samples or kernels" if n_kernels > 1 else "fewer samples"
         check_memory(
             self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
             what=f"{type(self).__name__} of {n} samples and {n_kernels} kernel{'s' * (n_kernels != 1)}",
-            advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
-            f"or fewer samples{' or kernels' if n_kernels > 1 else ''}",
+            advice=f"use WeaveClustering or WeaveClassifier,{solvers} or {fewer}",
         )
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:

@@ -214,13 +214,24 @@ def _or_load(required: Mapping[str, str]) -> str:
     return f", or load X as a table in memory, of which solver={names} takes {listed(others.values())}"
 
 
+class _Single:
+    """Samples as they would be in single precision, for estimates of memory."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, samples: SampleSet) -> None:
+        self._samples = samples
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._samples, name)
+
+
 def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size, free: int) -> str:
     """Return what to do if a solver needs too much memory: a choice that fits, or else fewer samples."""
     need = solver.memory(samples, *size)
-    # in single precision arrays take half of the memory
     single = (
         "float64" in solver.supports and "float64" not in required and getattr(samples, "dtype", None) == np.float64
-    ) and need / 2 <= free
+    ) and solver.memory(_Single(samples), *size) <= free
     precision = ', or dtype="float32"' if single else ""
     needs = [(one.memory(samples, *size), one) for one in SOLVERS.values()]
     able = [(other, one) for other, one in needs if other < need and required.keys() <= one.supports]
