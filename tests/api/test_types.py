@@ -154,11 +154,17 @@ WeaveClustering(3).fit(cells)
 """
 
 WRONG = """
+from typing import Any
+
 import kernelweave
 from kernelweave import Landmark, SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import AASC, KernelSpectralClustering
 
+cells: Any = None
 kernelweave.WeaveCluster(3)
+kernelweave.sc.weave(cells, graph="kn")
+kernelweave.sc.weave(cells, propagation="lgc")
+kernelweave.sc.classify(cells, "type", propagation="x")
 kernelweave.datasets.list_datasets(domain="image")
 WeaveClustering(graph="kn")
 WeaveClustering(solver="dens")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from kernelweave._plural import counted
 from kernelweave._types import RandomStateLike
@@ -13,6 +13,7 @@ from kernelweave.estimators import WeaveClassifier, WeaveClustering
 from kernelweave.samples.partial_labels import UNLABELLED_WORDS
 from kernelweave.sc.annotated import AnnotatedData, Representation, read_cells
 from kernelweave.sc.annotations import write_classes, write_clusters
+from kernelweave.sc.parameters import ClassParameters, ClusterParameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def weave(
     key_added: str = "weave",
     random_state: RandomStateLike = 0,
     copy: bool = False,
-    **parameters: object,
+    **parameters: Unpack[ClusterParameters],
 ) -> Data | None:
     """Cluster the cells of an AnnData or MuData object with `WeaveClustering` and write the result into it.
 
@@ -85,7 +86,7 @@ def weave(
     _check(data, key_added)
     written: Data = data.copy() if copy else data
     cells = read_cells(written, use_rep, layer, modalities)
-    model = WeaveClustering(n_clusters, random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X)
+    model = WeaveClustering(n_clusters, random_state=random_state, **parameters).fit(cells.X)
     write_clusters(written, model, key_added, cells.places)
     return written if copy else None
 
@@ -101,7 +102,7 @@ def classify(
     key_added: str = "weave_class",
     random_state: RandomStateLike = 0,
     copy: bool = False,
-    **parameters: object,
+    **parameters: Unpack[ClassParameters],
 ) -> Data | None:
     """Classify the cells of an AnnData or MuData object from those whose type is known, with `WeaveClassifier`.
 
@@ -146,7 +147,7 @@ def classify(
     _say_unlabelled(known, labels_key)
     cells = read_cells(written, use_rep, layer, modalities)
     y = known.to_numpy(dtype=object)
-    model = WeaveClassifier(random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X, y)
+    model = WeaveClassifier(random_state=random_state, **parameters).fit(cells.X, y)
     write_classes(written, model, key_added, cells.places)
     return written if copy else None
 
