@@ -129,8 +129,8 @@ kernel_weights_ : array of shape (n_kernels,)
     The weights {weights}
 kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
-view_names_, view_shares_, kernel_views_
-    The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
+view_names_, view_widths_, view_shares_, kernel_views_
+    The names of the views, the number of columns and the share of each, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
 sample_names_ : array of shape (n_samples,) or None
     The names of the samples, from the index of the tables; None if no table has an index that names them.
@@ -206,8 +206,8 @@ kernel_weights_, kernel_shares_ : array of shape (n_kernels,)
     The shares of the kernels in the consensus; they sum to one.
 kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
-view_names_, view_shares_, kernel_views_
-    The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
+view_names_, view_widths_, view_shares_, kernel_views_
+    The names of the views, the number of columns and the share of each, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
 sample_names_ : array of shape (n_samples,) or None
     The names of the samples, from the index of the tables; None if no table has an index that names them.
