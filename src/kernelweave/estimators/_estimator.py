@@ -330,7 +330,8 @@ def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -
     """Return why a model of one kernel refuses these samples, and what to do."""
     if isinstance(samples, KernelStack):
         return f"{model} learns from one kernel matrix; got {n_kernels}. Pass one, or use SMKL for several."
+    cure = "encode categories as numbers" if "mixed" in samples.requirements else "pass one table"
     return (
         f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
-        f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
+        f"({', '.join(samples.names)}): {cure}, or use a model of several kernels, such as SMKL."
     )
