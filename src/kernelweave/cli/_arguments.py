@@ -65,7 +65,7 @@ SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .gct (also .gz .zip) "
+        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .ndjson .gct (also .gz .zip) "
         ".parquet .feather .xlsx .npy .npz .mat .h5ad .h5mu. Several files are views of the same "
         "samples, joined on their ids.",
         show_default=False,
