@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
@@ -280,6 +281,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     @property
     def view_shares_(self) -> Vector:
         """The share of every view in the consensus, in the order of `view_names_`: that of its kernels together."""
+        check_is_fitted(self)
         views = np.array(self.kernel_views_)
         return np.array([self.kernel_shares_[views == name].sum() for name in self.view_names_])
 
