@@ -66,6 +66,9 @@ def read_facts(
     """Return what the report says about the samples of a fitted model."""
     kind, names, codes = groups(model)
     n = len(codes)
+    if kind == "cluster" and labelled is not None:
+        msg = f"labelled says which labels a classifier was given; {type(model).__name__} takes none: leave it out."
+        raise InvalidInputError(msg)
     samples = getattr(model, "sample_names_", None)
     if ids is None:
         ids = range(n) if samples is None else samples.tolist()
