@@ -67,14 +67,16 @@ _PLACES = {  # of what does not come from kernelweave.estimators
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the command line starts quickly."""
-    if name in _PACKAGES:
-        return import_module(f"kernelweave.{name}")
-    if name in __all__:
-        return getattr(import_module(_PLACES.get(name, "kernelweave.estimators")), name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+if not TYPE_CHECKING:  # else type checkers take every name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used, so that the command line starts quickly."""
+        if name in _PACKAGES:
+            return import_module(f"kernelweave.{name}")
+        if name in __all__:
+            return getattr(import_module(_PLACES.get(name, "kernelweave.estimators")), name)
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

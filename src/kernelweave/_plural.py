@@ -13,7 +13,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun: samples, classes."""
+    """Return the plural of a noun: samples, classes, entries."""
+    if noun.endswith("try"):
+        return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "Dimensions",
     "Dtype",
     "Graph",
+    "HasMatrix",
     "HasRows",
     "HasShape",
     "Labels",
@@ -55,7 +56,7 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]  # stage, done, of 
 
 
 class HasShape(Protocol):
-    """A table that knows its shape: an array, a sparse matrix, a data frame."""
+    """A table with a shape: an array, a sparse matrix, a data frame."""
 
     @property
     def shape(self) -> Any:  # a checker that infers scipy's types takes the shape of a sparse array for None
@@ -63,13 +64,21 @@ class HasShape(Protocol):
 
 
 class HasRows(Protocol):
-    """A sparse matrix; a checker that infers scipy's types sees no shape of one that is not an array."""
+    """A sparse matrix, for type checkers that infer no shape for those of scipy that are not arrays."""
 
     def tocsr(self) -> Any:
         """Return it in rows."""
 
 
-Table: TypeAlias = ArrayLike | HasShape | HasRows  # one table of a user
+class HasMatrix(Protocol):
+    """Distances between samples, or a graph of them."""
+
+    @property
+    def matrix(self) -> Any:
+        """The distances, or the weights of the edges."""
+
+
+Table: TypeAlias = ArrayLike | HasShape | HasRows | HasMatrix  # one table of a user
 Tables: TypeAlias = Table | Sequence[Table] | Mapping[str, Table]  # one or several
 WeightsLike: TypeAlias = Literal["self", "uniform"] | Sequence[float] | HasShape  # of kernels
 LabelsLike: TypeAlias = ArrayLike | HasShape | Sequence[object]  # one label per sample: a list, an array, a series

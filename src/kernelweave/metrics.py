@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.labels import encode_labels
 
@@ -117,8 +118,8 @@ def _codes(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> tuple[npt.NDArray[np
     _, codes_pred = encode_labels(y_pred, "y_pred")
     if len(codes_true) != len(codes_pred):
         msg = (
-            f"y_true and y_pred must label the same samples, got {len(codes_true)} and {len(codes_pred)} "
-            "labels: pass both for the same samples, in the same order."
+            f"y_true and y_pred must label the same samples, got {len(codes_true)} and "
+            f"{counted(len(codes_pred), 'label')}: pass both for the same samples, in the same order."
         )
         raise InvalidInputError(msg)
     return codes_true, codes_pred

@@ -3,11 +3,16 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import kernelweave
-from kernelweave.cli import COMMANDS
+from kernelweave import SMKLClustering
+from kernelweave.cli import COMMANDS, _arguments
+from kernelweave.estimators._learned import SchemeName
+from kernelweave.solve import VERSIONS
+from kernelweave.tabular import FORMATS, read_table
 from kernelweave.weave.choice import SOLVERS
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +110,19 @@ def test_the_page_on_the_command_line_shows_every_command():
     text = (ROOT / "docs" / "command-line.md").read_text()
     shown = set(re.findall(r"^kernelweave (\w+)", text, re.MULTILINE))
     assert sorted(shown) == sorted(COMMANDS)
+
+
+def test_every_type_of_file_is_named_wherever_types_are_listed():
+    shown = (ROOT / "docs" / "tables.md").read_text().split("## File types")[1]
+    for text in (shown, read_table.__doc__, get_args(_arguments.Files)[1].help):
+        assert [suffix for suffix in FORMATS if not re.search(rf"\{suffix}\b", text)] == []
+
+
+def test_every_version_of_the_algorithm_is_described():
+    assert set(get_args(SchemeName)) == set(VERSIONS)
+    assert {row[0].split("`")[0] for row in rows((ROOT / "docs" / "solver.md").read_text())[2:]} >= set(VERSIONS)
+    described = SMKLClustering.__doc__.split("scheme : ")[1].split("max_iter : ")[0]
+    assert [name for name in VERSIONS if f'"{name}": ' not in described] == []
 
 
 def test_every_file_that_contributing_names_exists():

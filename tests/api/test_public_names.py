@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -31,7 +32,7 @@ def test_the_version_is_that_of_the_package():
 
 
 HEAVY = ("numpy", "scipy", "sklearn", "matplotlib", "pandas", "joblib", "jinja2")
-LAZY = ("baselines", "datasets", "kernels", "metrics", "plots", "report", "sc", "tabular")
+LAZY = ("baselines", "datasets", "explain", "kernels", "metrics", "plots", "report", "sc", "tabular")
 
 
 def run(program):
@@ -86,22 +87,22 @@ def test_every_example_in_a_docstring_runs_as_written(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-CLASSES = [
-    getattr(module, name)
-    for module in map(importlib.import_module, ("kernelweave", "kernelweave.baselines"))
-    for name in sorted(module.__all__)
-    if inspect.isclass(getattr(module, name))
-]
+def public():
+    """Yield the functions and classes of the public packages, but protocols and errors, each after its name."""
+    for package in ("kernelweave", *(f"kernelweave.{name}" for name in LAZY)):
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing) and (issubclass(thing, Exception) or getattr(thing, "_is_protocol", False)):
+                continue
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                yield pytest.param(thing, id=f"{package}.{name}")
 
 
-@pytest.mark.parametrize("thing", CLASSES, ids=lambda thing: thing.__name__)
+@pytest.mark.parametrize("thing", list(public()))
 def test_every_parameter_and_nothing_else_is_documented(thing):
     parameters = list(inspect.signature(thing).parameters)
-    title = "Parameters\n----------\n"
-    if not parameters:
-        assert title not in inspect.getdoc(thing)
-        return
-    section = inspect.getdoc(thing).split(title)[1].split("\n\n")[0]
-    lines = (line.split(" : ")[0] for line in section.splitlines() if line and not line.startswith(" "))
-    documented = [word.strip() for line in lines for word in line.split(",")]
-    assert documented == parameters
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-+$", inspect.getdoc(thing), flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    lines = (line.split(" : ")[0] for line in sections.get("Parameters", "").splitlines() if line and line[0] != " ")
+    assert [word.strip().lstrip("*") for line in lines for word in line.split(",")] == parameters

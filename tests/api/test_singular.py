@@ -11,7 +11,9 @@ import kernelweave
 from kernelweave import Dense, SMKLClustering, WeaveClassifier, WeaveClustering, runtime
 from kernelweave.baselines import RMKKM, KernelKMeans
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.explain import associate
 from kernelweave.kernels import Gaussian, KernelBank, SelfTuning
+from kernelweave.metrics import purity
 from kernelweave.samples import Views
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -40,6 +42,8 @@ CASES = {
     "must hold every sample once, 1 sample.": lambda: Views(
         {"a": pd.DataFrame(X[:1], index=["p"])}, missing={"a": pd.Series([True], index=["q"])}
     ),
+    "Found array with 1 sample (shape=(1, 3)) while": lambda: WeaveClustering(1).fit(X[:1]),
+    "got 2 and 1 label: pass": lambda: purity([0, 1], [0]),
     "too small for 2 kernels": lambda: RMKKM(2, kernels=[Gaussian(), Gaussian(2.0)], gamma=1e-6).fit(X),
 }
 
@@ -62,6 +66,11 @@ def test_a_model_of_one_kernel_is_not_told_to_take_fewer(monkeypatch, model, tol
     with pytest.raises(NotEnoughMemoryError, match=re.escape(told)) as raised:
         model.fit(X)
     assert advice in str(raised.value)
+
+
+def test_one_rare_category_is_counted_in_the_singular():
+    rare = pd.DataFrame({"id": [f"s{i}" for i in range(51)]})
+    assert associate(np.arange(51) % 2, rare, n_permutations=9).of("id").columns[-1] == "1 other"
 
 
 def test_views_of_one_sample_count_it_in_the_singular():

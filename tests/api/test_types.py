@@ -39,10 +39,12 @@ from kernelweave import (
     view_importance,
 )
 from kernelweave.baselines import AASC, GFHF, SSR, KernelSpectralClustering
+from kernelweave.datasets import list_datasets
 from kernelweave.kernels import Cosine, Gaussian, Kernel, KernelBank, Linear
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.plots import plot_embedding, plot_graph, plot_weights
 from kernelweave.report import write_report
+from kernelweave.samples import Distances, Graph
 
 X: npt.NDArray[np.float64] = np.random.default_rng(0).normal(size=(30, 4))
 y: npt.NDArray[np.int64] = np.arange(30) % 3
@@ -101,6 +103,8 @@ tables: dict[str, float] = dict(zip(several.view_names_, several.view_shares_.to
 several.predict({"sepal": X[:5, :2] + 0.1, "petal": X[:5, 2:]})
 WeaveClustering(3).fit([X[:, :2], X[:, 2:]]).predict(views.select([0, 1]))
 print(view_importance(several, views, n_resamples=2).shares)
+WeaveClustering(3).fit({"measured": Distances(X @ X.T), "joined": Graph(sparse.eye_array(30)), "table": frame})
+list_datasets(domain="images")
 
 # solvers and chunks
 WeaveClustering(3, solver=Local(n_candidates=20), graph="knn", gamma="auto", embedding="unit").fit(X)
@@ -140,10 +144,28 @@ plot_graph(classifier)
 write_report(model, "report.html", X=X, y=y)
 """
 
+CELLS = """
+import anndata
+
+cells = anndata.AnnData(X)
+kernelweave.sc.weave(cells, 3, use_rep="X_pca", solver="local")
+kernelweave.sc.classify(cells, "type", layer="counts", copy=True)
+WeaveClustering(3).fit(cells)
+"""
+
 WRONG = """
+from typing import Any
+
+import kernelweave
 from kernelweave import Landmark, SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.baselines import AASC, KernelSpectralClustering
 
+cells: Any = None
+kernelweave.WeaveCluster(3)
+kernelweave.sc.weave(cells, graph="kn")
+kernelweave.sc.weave(cells, propagation="lgc")
+kernelweave.sc.classify(cells, "type", propagation="x")
+kernelweave.datasets.list_datasets(domain="image")
 WeaveClustering(graph="kn")
 WeaveClustering(solver="dens")
 WeaveClustering(embedding="raww")
@@ -175,7 +197,7 @@ COMMANDS = {
 def test_a_users_script_passes_the_type_checkers_and_every_wrong_word_is_an_error(checker, tmp_path):
     if find_spec(checker) is None:
         pytest.skip(f'{checker} is not installed: pip install "kernelweave[types]"')
-    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "right.py").write_text(RIGHT + (CELLS if find_spec("anndata") else ""))
     (tmp_path / "wrong.py").write_text(WRONG)
     command = [sys.executable, "-m", checker, *COMMANDS[checker], "right.py", "wrong.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -185,8 +207,8 @@ def test_a_users_script_passes_the_type_checkers_and_every_wrong_word_is_an_erro
 
 
 def _wrong_lines(checker):
-    lines = enumerate(WRONG.splitlines(), start=1)
-    return {i for i, line in lines if re.match(r"[A-Z]", line) and (checker == "pyright" or "mypy" not in line)}
+    calls = [(i, line) for i, line in enumerate(WRONG.splitlines(), start=1) if re.match(r"[A-Z]|kernelweave\.", line)]
+    return {i for i, line in calls if checker == "pyright" or "mypy" not in line}
 
 
 def _estimators():

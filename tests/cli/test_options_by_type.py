@@ -138,6 +138,21 @@ def test_new_rows_without_any_value_are_named_by_their_ids(run, refused, table):
     assert "new.csv: row 5 (sample '004') and 1 other row have no value in any feature" in said
 
 
+def test_one_more_column_than_is_shown_is_counted_in_the_singular(run):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(30, 41))).add_prefix("x").to_csv("wide.csv", index=False)
+    _, out, _ = run("inspect", "wide.csv")
+    assert out.splitlines()[-1].strip() == "... and 1 more column"
+    holes = pd.DataFrame(rng.normal(size=(30, 6))).add_prefix("x")
+    holes.loc[0] = np.nan
+    holes.loc[0, "x0"] = 1.0
+    holes.loc[1, "x0"] = np.nan
+    holes.to_csv("holes.csv", index=False)
+    code, _, err = run("cluster", "holes.csv", "-k", "2")
+    assert code == 0, err
+    assert " and 1 more column)" in " ".join(err.split())
+
+
 def test_inspect_shows_columns_as_the_model_reads_them(run, table):
     table["when"] = [f"2024-01-{i % 28 + 1:02}" for i in range(60)]
     table["day"] = [f"2024-01-{i % 28 + 1:02}T10:00" if i else None for i in range(60)]

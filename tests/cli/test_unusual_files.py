@@ -261,7 +261,7 @@ def test_what_a_gct_file_says_of_its_samples_can_be_labels_and_ids(run, tmp_path
         ("[]", "holds no table"),
         ("{}", "holds no table: .* got an empty object"),
         ('{"a": 1, "b": 2}', "got an object of 'a', 'b'"),
-        ('{"a": [1, 2], "b": [1]}', "its columns differ in length: 'b' has 1 entries, 'a' 2"),
+        ('{"a": [1, 2], "b": [1]}', "its columns differ in length: 'b' has 1 entry, 'a' 2"),
         ("[[1, 2], [3]]", "its rows have 1 to 2 entries"),
         ('[{"a": [1, 2]}, {"a": 3}]', r"'a' holds '\[1, 2\]' in row 1: a cell must be a number or a text"),
         ("[{", "cannot be read as .json"),

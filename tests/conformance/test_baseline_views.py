@@ -1,6 +1,7 @@
 """Baselines read samples as every estimator does: models of several kernels take views, those of one refuse them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
@@ -154,6 +155,14 @@ def test_a_model_of_one_kernel_refuses_several_views(estimator, form, tables, bl
     refusal = rf"^{named(estimator)} learns from one kernel of one table, but X holds 2 views \({names}\): pass one"
     with pytest.raises(InvalidInputError, match=refusal):
         fit(estimator, form(tables), blobs)
+
+
+@one_kernel
+@pytest.mark.filterwarnings("ignore::kernelweave.errors.ColumnsWarning")
+def test_a_model_of_one_kernel_says_what_to_do_with_a_mixed_table(estimator, blobs):
+    table = pd.DataFrame(blobs[0]).assign(kind=np.array(["a", "b", "c"])[blobs[1]])
+    with pytest.raises(InvalidInputError, match=r"\(numbers, categories\): encode categories as numbers, or use"):
+        fit(estimator, table.set_axis(table.columns.astype(str), axis=1), blobs)
 
 
 @one_kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -233,6 +234,13 @@ def test_a_pickled_model_answers_as_before(model):
 def test_the_report_and_the_notebook_picture_can_be_made(model):
     assert "<html" in model_report(model, X=X)
     assert "75 samples in 3" in model._repr_html_()
+
+
+def test_help_documents_every_attribute(model):
+    documented = re.findall(r"\w+", inspect.getdoc(type(model)).split("Attributes\n----------\n")[1])
+    found = [name for name in (*vars(model), *dir(type(model))) if re.fullmatch(r"[a-z]\w*_", name)]
+    assert "kernel_shares_" in found
+    assert [name for name in found if name not in documented] == []
 
 
 def test_a_prediction_changes_no_attribute(model):

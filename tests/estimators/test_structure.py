@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import kernelweave
 from kernelweave import baselines
@@ -59,6 +60,15 @@ def test_help_says_the_default_of_every_parameter(cls):
         said = re.search(r"default=(.+)$", kind)
         assert said, f"{name} : {kind}"
         assert eval(said[1], {}) == default, f"{name} : {kind}"
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=named)
+def test_what_is_computed_from_fitted_attributes_says_that_a_model_is_not_fitted(cls):
+    names = [name for name in dir(cls) if re.fullmatch(r"[a-z]\w*_", name)]
+    assert "view_shares_" in names
+    for name in names:
+        with pytest.raises(NotFittedError, match=f"This {cls.__name__} instance is not fitted yet"):
+            getattr(cls(), name)
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=named)

@@ -32,8 +32,8 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (126, 26, 14),
-    "local": (136, 29, 18),
+    "weave": (127, 26, 14),
+    "local": (137, 29, 18),
     "landmark": (105, 21, 16),
     "predict": (135, 27, 21),
     "smkl": (125, 23, 18),

@@ -232,7 +232,7 @@ def test_the_provenance_counts_rows_failures_and_hours():
         {"outcome": "MAX_ITER", "preset": "full", "numpy": "2", "commit": "", "seconds": 0.0, **versions},
         {"preset": "full", "numpy": "2", "commit": "abc", "seconds": 0.0, **versions},
     )
-    said = "kernelweave 1, numpy 1 and 2, scipy 3, sklearn 4, python 5", "abc: 3 rows; not stored: 1 rows"
+    said = "kernelweave 1, numpy 1 and 2, scipy 3, sklearn 4, python 5", "abc: 3 rows; not stored: 1 row"
     assert findings.provenance(rows) == ("full and quick", "4", "2", "1", "1.50", *said)
 
 

@@ -2,6 +2,9 @@
 
 import inspect
 import re
+from copy import copy
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,3 +107,9 @@ def test_the_code_of_every_report_imports_the_estimator_from_a_package(kind, sol
     exec(code, namespace)
     assert namespace[kind.__name__] is kind
     assert code.count(".") < 2
+
+
+def test_a_solver_of_another_package_may_keep_its_samples_in_any_form(models):
+    model = copy(models(estimators.WeaveClustering, "local"))
+    model._graph_model = replace(model._graph_model, joiner=SimpleNamespace(chunked=False, training=np.zeros((60, 2))))
+    assert read_facts(model).views == ()

@@ -303,6 +303,11 @@ def test_weights_are_folded_to_the_largest(blobs):
     assert "<summary>All 12 kernels</summary>" in page
 
 
+def test_the_labels_that_were_given_are_refused_for_clusters(clusterer):
+    with pytest.raises(InvalidInputError, match="labelled says which labels a classifier was given; WeaveClustering"):
+        model_report(clusterer, labelled=np.ones(90, dtype=bool))
+
+
 def test_refuses_a_table_of_other_samples(clusterer):
     with pytest.raises(InvalidInputError, match="X must hold the model's 90 samples; got 3 rows"):
         model_report(clusterer, X=np.eye(3))

@@ -1,15 +1,18 @@
 """kernelweave.sc.weave on AnnData and MuData objects of the real packages."""
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import kernelweave
-from kernelweave import WeaveClustering
+from kernelweave import WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.metrics import clustering_accuracy
 from kernelweave.sc import weave
+from kernelweave.sc.parameters import ClassParameters, ClusterParameters
 
 
 def test_the_clusters_are_a_category_numbered_by_size(adata, kinds):
@@ -185,3 +188,9 @@ def test_an_object_without_a_matrix_is_told_what_to_name(adata):
 def test_a_representation_is_named_once(adata):
     with pytest.raises(InvalidInputError, match="use_rep names a table more than once: 'X_log', 'X_log'"):
         weave(adata, 3, use_rep=["X_log", "X_log"])
+
+
+@pytest.mark.parametrize(("types", "model"), [(ClusterParameters, WeaveClustering), (ClassParameters, WeaveClassifier)])
+def test_an_editor_knows_every_parameter_that_is_passed_on(types, model):
+    passed_on = set(inspect.signature(model).parameters) - {"n_clusters", "random_state"}
+    assert types.__annotations__.keys() == passed_on

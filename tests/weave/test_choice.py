@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, make_blobs
 
-from kernelweave import Chunks, Dense, Landmark, Local, Views, WeaveClassifier, WeaveClustering
+from kernelweave import Chunks, Dense, Landmark, Local, SMKLClustering, Views, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
 from kernelweave.runtime import available_memory
 from kernelweave.weave import SolverChoice
@@ -128,9 +128,9 @@ def test_a_refusal_names_everything_that_the_solver_does_not_take():
     cure = " or ".join(f'"{name}"' for name in able)
     with pytest.raises(
         InvalidInputError,
-        match=rf"^solver=\"landmark\" does not take graph='knn', gamma=0\.5 or several views: use solver={cure}\.$",
+        match=rf"^solver=\"landmark\" does not take graph='both', gamma=0\.5 or several views: use solver={cure}\.$",
     ):
-        WeaveClustering(3, solver="landmark", graph="knn", gamma=0.5).fit(TABLES)
+        WeaveClustering(3, solver="landmark", graph="both", gamma=0.5).fit(TABLES)
 
 
 def test_what_no_solver_takes_together_is_refused():
@@ -446,3 +446,32 @@ def test_every_limit_of_memory_gives_one_label_per_sample_or_a_refusal(samples, 
     assert found.labels_.shape == (150,)
     assert len(set(found.labels_)) == 3
     assert ("more than the" in found.solver_.reason) == (found.solver_.name != "dense")
+
+
+def test_single_precision_is_advised_only_where_it_takes_less_memory_than_there_is(monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e8")  # which landmarks exceed in either precision
+    with pytest.raises(NotEnoughMemoryError, match=r'MiB available: use solver="dense"\.$'):
+        WeaveClustering(3, solver="landmark").fit(X)
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e6")
+    with pytest.raises(NotEnoughMemoryError, match='use solver="local", or dtype="float32"') as refused:
+        WeaveClustering(3, solver="dense").fit(X)
+    assert "landmark" not in str(refused.value)
+    assert WeaveClustering(3, solver="dense", dtype="float32").fit(X).labels_.shape == (150,)
+
+
+@pytest.mark.parametrize(
+    ("samples", "kernels", "solvers"),
+    [
+        (X, "released-7", ' with solver="local" or "landmark" for many samples,'),
+        (TABLES, "released-7", ' with solver="local" for many samples,'),
+        ([X[:, :2], GAPS], "released-7", ""),
+        (X @ X.T, "precomputed", ""),
+    ],
+    ids=["table", "views", "gaps", "precomputed"],
+)
+def test_a_model_of_the_paper_names_the_solvers_that_take_its_samples(samples, kernels, solvers, monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e3")
+    with pytest.raises(
+        NotEnoughMemoryError, match=f"use WeaveClustering or WeaveClassifier,{solvers} or fewer samples"
+    ):
+        SMKLClustering(3, kernels=kernels).fit(samples)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.baselines.view_distances import need_every_sample
@@ -63,6 +64,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
     @property
     def view_shares_(self) -> Vector:
         """The share of every view, in the order of `view_names_`: all count the same."""
+        check_is_fitted(self)
         return np.full(len(self.view_names_), 1 / len(self.view_names_))
 
     @abstractmethod

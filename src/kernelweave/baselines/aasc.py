@@ -260,9 +260,9 @@ def released_weights(alpha: Vector, gamma: Vector) -> Vector:
         u = 1 / (gamma - x)
         return np.array([abs((u / alpha).sum() ** 2 / (u**2 / alpha).sum()) - 1])
 
-    with np.errstate(all="ignore"):  # the solver may try a pole, and leaves it by itself
+    with np.errstate(all="ignore"):  # the solver may evaluate a pole, and continues from there
         x = optimize.root(excess, np.array([-1.0]), method="lm").x
-    v = float(np.abs(alpha).max()) / alpha / (gamma - x)  # their scale is no matter
+    v = float(np.abs(alpha).max()) / alpha / (gamma - x)  # up to a factor
     return np.asarray(v / v.sum())
 
 

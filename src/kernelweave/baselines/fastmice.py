@@ -23,7 +23,7 @@ __all__ = ["FastMICE", "ViewGroup", "anchor_affinity", "draw_group", "label_grap
 
 _FEATURES = (0.2, 0.8)  # the least and the largest share of the features of a view that a group uses
 _CANDIDATES = 10  # samples per anchor that k-means chooses anchors from
-_ANCHOR_ITERATIONS, _BASE_ITERATIONS = 5, 5  # of k-means, few: the groups shall differ
+_ANCHOR_ITERATIONS, _BASE_ITERATIONS = 5, 5  # of k-means: few, so that the groups differ
 _BLOCK = 4096
 
 

@@ -15,7 +15,7 @@ __all__ = ["LowRankCodes", "low_rank_codes", "low_rank_objective", "low_rank_sta
 
 _BALANCE_EVERY = 5
 _OUT_OF_BALANCE = 2.0
-_RANGE = 2.0**30  # of ρ, up and down: it is kept from one round to the next, and must not drift out of the numbers
+_RANGE = 2.0**30  # of ρ, up and down: it is kept from one round to the next, and would overflow in the end
 _SPARSE_STEPS = 2  # of C for each of J, whose eigendecomposition takes most of the time
 
 

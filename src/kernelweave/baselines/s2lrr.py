@@ -15,7 +15,7 @@ __all__ = ["S2LRR", "strongest_per_column"]
 
 _SINGLE_FROM = 500  # samples: below, a fit in double precision takes seconds
 _SINGLE_TOL = 1e-4  # residuals in single precision reach 1e-5 or so
-_ROOM = 1e15  # of the weights of a problem, up and down, for float32 to hold their products
+_RANGE = 1e15  # of the weights of a problem, up and down, so that their products do not overflow in float32
 _ROUNDING = 0.01  # of λG in float32: the nuclear norm of the codes has weight 1
 
 
@@ -140,15 +140,15 @@ class S2LRR(SelfExpressiveClassifier):
 
 
 def _fits_single(G: Matrix, lam: float, alpha: float) -> bool:
-    """Return whether float32 has room for λG, and for the weights of the codes and what they are divided by.
+    """Return whether λG, the weights of the codes and what they are divided by do not overflow in float32.
 
-    Its rounding makes eigenvalues of G below 0, of up to Tr(G) times its precision. If ρ, which is about 1/λ, is not
-    much larger, ADMM overflows.
+    The rounding of λG makes eigenvalues of G negative, by up to Tr(G) times the precision. If ρ, which is about 1/λ, is
+    not much larger, ADMM overflows.
     """
     largest = lam * float(G.diagonal().max())
-    if not 1 / _ROOM <= lam <= _ROOM or lam * float(np.trace(G)) * np.finfo(np.float32).eps > _ROUNDING:
+    if not 1 / _RANGE <= lam <= _RANGE or lam * float(np.trace(G)) * np.finfo(np.float32).eps > _ROUNDING:
         return False
-    return largest == 0 or (largest >= 1 / _ROOM and alpha <= largest * _ROOM)
+    return largest == 0 or (largest >= 1 / _RANGE and alpha <= largest * _RANGE)
 
 
 def strongest_per_column(W: Matrix, k: int) -> Matrix:

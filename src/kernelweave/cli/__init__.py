@@ -39,8 +39,8 @@ COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
     "datasets": datasets_command.app,
 }
 
-# A command creates many objects that stay, most of them while it imports packages: Python need not look for garbage
-# among them as often as it does by default.
+# A command creates many objects that are never freed, most of them by imports: garbage collection is less frequent than
+# by default, which saves time.
 _RARELY = (50_000, 20, 100)
 
 

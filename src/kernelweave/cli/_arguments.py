@@ -67,7 +67,7 @@ SCALES: tuple[ScaleName, ...] = ("auto", "unit", "zscore", "none")
 Files = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .gct (also .gz .zip) "
+        help="Tables with one row per sample: .csv .tsv .txt .tab .dat .json .jsonl .ndjson .gct (also .gz .zip) "
         ".parquet .feather .xlsx .npy .npz .mat .h5ad .h5mu. Several files are views of the same "
         "samples, joined on their ids.",
         show_default=False,
@@ -142,7 +142,10 @@ Long = Annotated[
 ]
 Wide = Annotated[bool, typer.Option("--wide", help="Every row is a sample, even if the table looks like a long one.")]
 Scale = Annotated[
-    str, typer.Option(help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both.")
+    str,
+    typer.Option(
+        help="How samples are scaled: unit (rows), zscore (columns) or none; auto compares both, or chooses one."
+    ),
 ]
 Kernels = Annotated[
     str | None,

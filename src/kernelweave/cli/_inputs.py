@@ -201,7 +201,7 @@ def _is_filled(table: pd.DataFrame, source: str, *, several: bool) -> bool:
     if counts.empty:
         return False
     columns = ", ".join(f"{name!r} {count}" for name, count in counts.head(_LISTED).items())
-    more = f" and {len(counts) - _LISTED} more columns" if len(counts) > _LISTED else ""
+    more = f" and {counted(len(counts) - _LISTED, 'more column')}" if len(counts) > _LISTED else ""
     text = f"{source}: {counted(int(counts.sum()), 'cell')} without a value ({columns}{more})"
     warnings.warn(f"{text}, filled with the median of the column.", UserWarning, stacklevel=2)
     return True

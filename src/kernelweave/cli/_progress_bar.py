@@ -85,7 +85,7 @@ class ProgressBar:
         self, tasks: Sequence[Timed], finished: Sequence[tuple[Timed, list[Row]]], later: Sequence[Timed]
     ) -> None:
         """Show the number of tasks of a stage, and the time left if an earlier run tells it."""
-        if not self._total:  # in a second stage the clock knows the finished tasks of the first
+        if not self._total:  # in a second stage the tasks of the first were measured already
             for task, rows in finished:
                 self._clock.measure(task, rows)
         self._total += len(tasks)

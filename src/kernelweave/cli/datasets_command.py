@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from kernelweave.cli._arguments import DataDir
 
 if TYPE_CHECKING:
     from kernelweave.datasets import DatasetInfo
+    from kernelweave.datasets.registry import Domain
 
 app = typer.Typer(help="List, describe or download the data sets.", no_args_is_help=True)
 
@@ -33,7 +34,7 @@ def list_(views: _Views = None, samples: _Samples = None, domain: _Domain = None
     from kernelweave.datasets import dataset_info, list_datasets
 
     limits = _limits("--views", views, 1), _limits("--samples", samples, 0)
-    names = list_datasets(views=limits[0], samples=limits[1], domain=domain)
+    names = list_datasets(views=limits[0], samples=limits[1], domain=cast("Domain | None", domain))
     wide = max(map(len, names), default=4)
     typer.echo(f"{'name':{wide}} {'samples':>8} {'views':>6} {'columns':>8} {'classes':>8}  domain")
     for name in names:

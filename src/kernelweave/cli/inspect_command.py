@@ -167,4 +167,4 @@ def _tell(name: str, understood: dict[str, Any]) -> None:
     for row in lines:
         typer.echo("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if len(columns) > _SHOWN:
-        typer.echo(f"  ... and {len(columns) - _SHOWN} more columns")
+        typer.echo(f"  ... and {counted(len(columns) - _SHOWN, 'more column')}")

@@ -42,11 +42,38 @@ class FileCopy:
 class DatasetInfo:
     """The file, shape and origin of a data set.
 
-    A data set of a plugin may have a reader of its own, a function of the path, as `format`. `folder` is where the file
-    is if it comes with a package; a data set without `filename` comes with scikit-learn; all others are downloaded.
-    `views` are the numbers of columns of several tables; it is empty for one table. `kernels` is the number of kernel
-    matrices, for data sets that have no samples. The file is checked by `sha256`, or by `git_blob`, its object name in
-    git, where the file was not at hand; if neither is known, only its shape is checked.
+    Parameters
+    ----------
+    name : str
+        The name, in lower case.
+    filename, url : str
+        The file, and where it is downloaded from. A data set without `filename` comes with scikit-learn.
+    sha256 : str or None
+        The checksum of the file. Without it, and without `git_blob`, only the shape of the data is checked.
+    n_samples, n_features, n_classes : int
+        The shape; `n_features` counts the columns of all tables.
+    source, citation, preprocessing, description : str
+        Where the data come from, the publication, how they were prepared, and what they are.
+    format : str or callable, default="mat"
+        The reader of the file. A data set of a plugin may have its own, a function of the path.
+    folder : path, optional
+        Where the file is, if it comes with a package.
+    views : tuple of int
+        The numbers of columns of several tables; empty for one table.
+    view_names : tuple of str
+        The names of the tables.
+    kernels : int, default=0
+        The number of kernel matrices, for data sets that have no samples.
+    licence : str, default="not stated"
+        The licence of the data.
+    domain : str, default="tables"
+        The kind of data, as in `list_datasets`.
+    git_blob : str, optional
+        The object name of the file in git, which is checked where `sha256` is not known.
+    layout : Layout, optional
+        The parts of the file that hold the samples and the classes.
+    copy : FileCopy, optional
+        A copy without pickles, which is read if a data folder has it and not the published file.
     """
 
     name: str
@@ -86,7 +113,7 @@ def list_datasets(
     *,
     views: tuple[int, int | None] = (1, None),
     samples: tuple[int, int | None] = (0, None),
-    domain: str | None = None,
+    domain: Domain | None = None,
 ) -> list[str]:
     """Return the names of the data sets: the paper's, in the order of its tables, others, then those of plugins.
 
@@ -96,8 +123,8 @@ def list_datasets(
         The least and the largest number of views; None for no limit.
     samples : tuple of two ints, default=(0, None)
         The least and the largest number of samples.
-    domain : str, default=None
-        Only data sets of this kind, such as "text".
+    domain : {"images", "text", "omics", "documents with links", "sound and video", "made up", "tables"}, default=None
+        Only data sets of this kind.
 
     Returns
     -------

@@ -129,8 +129,8 @@ kernel_weights_ : array of shape (n_kernels,)
     The weights {weights}
 kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
-view_names_, view_shares_, kernel_views_
-    The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
+view_names_, view_widths_, view_shares_, kernel_views_
+    The names of the views, the number of columns and the share of each, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
 sample_names_ : array of shape (n_samples,) or None
     The names of the samples, from the index of the tables; None if no table has an index that names them.
@@ -175,8 +175,8 @@ graph : {{"auto", "ridge", "knn", "both"}}, default="auto"
     the first with twice and the second with half as many neighbours, in equal parts. "auto" is {graph}, and with
     the solver "landmark" the graph between samples and landmarks.
 gamma : float or "auto", default="auto"
-    The ridge, relative to the mean diagonal of the consensus kernel; "auto" is 0.1. `graph="knn"` has
-    no ridge, so that it changes nothing there. Not with "landmark".
+    The ridge, relative to the mean diagonal of the consensus kernel; "auto" is 0.1. Not with `graph="knn"`, which has
+    no ridge, nor with the solver "landmark".
 n_neighbors : int or "auto", default="auto"
     How many entries each row of the graph keeps, before it is made symmetric; a third as many landmarks. "auto" is
     {neighbors}
@@ -206,8 +206,8 @@ kernel_weights_, kernel_shares_ : array of shape (n_kernels,)
     The shares of the kernels in the consensus; they sum to one.
 kernel_names_ : tuple of str
     The kernels' names in the order of the weights; with several views each after the name of its view.
-view_names_, view_shares_, kernel_views_
-    The names of the views, the share of each in the consensus, and the view of every kernel. One table is one
+view_names_, view_widths_, view_shares_, kernel_views_
+    The names of the views, the number of columns and the share of each, and the view of every kernel. One table is one
     view; a mixed table is two, "numbers" and "categories".
 sample_names_ : array of shape (n_samples,) or None
     The names of the samples, from the index of the tables; None if no table has an index that names them.

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, Mask, Matrix, Vector
 from kernelweave.errors import InvalidInputError, UndecidedWarning
@@ -29,7 +30,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.reader import SampleSet, SamplesLike, read_like, read_samples
 from kernelweave.samples.unrelated import without_unrelated
 from kernelweave.samples.views import TableReading, Views
-from kernelweave.weave.choice import refuse_gaps
+from kernelweave.weave.choice import SOLVERS, refuse_gaps
 from kernelweave.weave.graph_model import Answers, GraphModel, chunked_answers
 from kernelweave.weave.plan import KernelShares
 
@@ -158,6 +159,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         if given.get("class_mass") and given.get("propagation") == "lgc":  # far from labels all its scores are alike
             msg = 'class_mass=True scales harmonic scores, but propagation is "lgc": leave one of the two out.'
             raise InvalidInputError(msg)
+        if given.get("graph") == "knn" and given.get("gamma", "auto") != "auto":
+            msg = f'gamma={given["gamma"]!r} is a ridge, which graph="knn" has not: leave one of the two out.'
+            raise InvalidInputError(msg)
         if beta is not None and relative_beta is not None:
             msg = (
                 f"beta={beta!r} and relative_beta={relative_beta!r} say the same thing twice: "
@@ -237,12 +241,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_memory(self, samples: Views | KernelStack, n_kernels: int) -> None:
         """Refuse samples whose kernel matrices, and what the model makes of them, do not fit."""
-        n = samples.n_samples
+        n, needs = samples.n_samples, samples.requirements.keys()
+        lean = [f'"{one.name}"' for one in SOLVERS.values() if one.name != "dense" and needs <= one.supports]
+        solvers = f" with solver={' or '.join(lean)} for many samples," if lean else ""
+        fewer = "fewer samples or kernels" if n_kernels > 1 else "fewer samples"
         check_memory(
             self.estimate_memory(n, n_kernels=n_kernels, itemsize=samples.dtype.itemsize),
             what=f"{type(self).__name__} of {n} samples and {n_kernels} kernel{'s' * (n_kernels != 1)}",
-            advice='use WeaveClustering or WeaveClassifier, with solver="local" or "landmark" for many samples, '
-            f"or fewer samples{' or kernels' if n_kernels > 1 else ''}",
+            advice=f"use WeaveClustering or WeaveClassifier,{solvers} or {fewer}",
         )
 
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
@@ -273,6 +279,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     @property
     def view_shares_(self) -> Vector:
         """The share of every view in the consensus, in the order of `view_names_`: that of its kernels together."""
+        check_is_fitted(self)
         views = np.array(self.kernel_views_)
         return np.array([self.kernel_shares_[views == name].sum() for name in self.view_names_])
 
@@ -323,7 +330,8 @@ def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -
     """Return why a model of one kernel refuses these samples, and what to do."""
     if isinstance(samples, KernelStack):
         return f"{model} learns from one kernel matrix; got {n_kernels}. Pass one, or use SMKL for several."
+    cure = "encode categories as numbers" if "mixed" in samples.requirements else "pass one table"
     return (
         f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
-        f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
+        f"({', '.join(samples.names)}): {cure}, or use a model of several kernels, such as SMKL."
     )

@@ -129,7 +129,7 @@ class KGLClassifier(LearnedClassifier):
     Attributes
     ----------
     %(classes)
-    %(weights_of_the_model: weights=of the kernel, which is one.)
+    %(weights_of_the_model: weights=(of one kernel: 1); `kernel_shares_` is the same.)
     %(solution: width=n_classes | embedding=The harmonic label scores P; known labels are one-hot.)
 
     Examples

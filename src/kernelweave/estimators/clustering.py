@@ -134,7 +134,7 @@ class KGLClustering(LearnedClusterer):
     Attributes
     ----------
     %(memberships: how=by the clusters of its neighbours and by its place in the embedding.)
-    %(weights_of_the_model: weights=of the kernel, which is one.)
+    %(weights_of_the_model: weights=(of one kernel: 1); `kernel_shares_` is the same.)
     %(solution: width=n_clusters | embedding=The eigenvectors P that k-means clustered.)
 
     Examples

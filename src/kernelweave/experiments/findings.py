@@ -261,6 +261,8 @@ def provenance(rows: pd.DataFrame) -> tuple[str, ...]:
     names = ("kernelweave", "numpy", "scipy", "sklearn", "python")
     versions = ", ".join(f"{name} {' and '.join(sorted(set(rows[name])))}" for name in names)
     presets = " and ".join(sorted(set(rows["preset"])))
-    commits = "; ".join(f"{commit or 'not stored'}: {n} rows" for commit, n in rows["commit"].value_counts().items())
+    commits = "; ".join(
+        f"{commit or 'not stored'}: {counted(n, 'row')}" for commit, n in rows["commit"].value_counts().items()
+    )
     counts = str(len(rows)), str(failed), str(stopped)
     return presets, *counts, f"{rows['seconds'].sum() / 3600:.2f}", versions, commits

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from kernelweave._plural import counted
 from kernelweave._types import LabelsLike, Table
 from kernelweave.errors import InvalidInputError
 from kernelweave.estimators.whole_numbers import check_seed, check_whole
@@ -251,7 +252,7 @@ def _counted(
     shown, rest = order[:_LEVELS], order[_LEVELS:]
     names, cells = [levels[j] for j in shown], counts[:, shown]
     if len(rest):
-        names.append(f"{len(rest)} others")
+        names.append(counted(len(rest), "other"))
         cells = np.column_stack([cells, counts[:, rest].sum(axis=1)])
     return tuple(names), cells
 

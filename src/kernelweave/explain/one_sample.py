@@ -45,10 +45,12 @@ class SampleExplanation:
         "cluster" or "class".
     group : str
         Its cluster.
+    membership : float
+        How far it belongs to it.
     runner_up : str or None
         The other cluster that it belongs to most; None if it belongs to none of several others.
-    membership, runner_up_membership : float
-        How far it belongs to each.
+    runner_up_membership : float
+        How far it belongs to that.
     neighbor_rows, kernel_rows, view_rows : tuple of dict, or None
         The rows of `neighbors`, `kernels` and `views`; None if the model does not keep what they are computed from.
     feature_rows : tuple of dict

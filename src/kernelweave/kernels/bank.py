@@ -40,7 +40,18 @@ KernelLike: TypeAlias = Kernel | str | Callable[..., float]
 
 
 def as_kernel(spec: KernelLike) -> Kernel:
-    """Return a kernel from a kernel, a function of two samples, or the name of a scikit-learn metric or a plugin."""
+    """Return a kernel from a kernel, a function of two samples, or a name.
+
+    Parameters
+    ----------
+    spec : Kernel, str or callable
+        A kernel, which is returned as it is; a function of two samples; or the name of a scikit-learn metric, or of a
+        kernel of a plugin.
+
+    Returns
+    -------
+    Kernel
+    """
     if isinstance(spec, str) and not is_metric(spec):
         spec = plugin_kernel(spec) or spec
     return spec if isinstance(spec, Kernel) else Pairwise(spec)

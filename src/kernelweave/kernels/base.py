@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, reduce
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -148,10 +148,10 @@ class Pair:
         if hasattr(self, "_tile_of"):
             whole, rows, cols = self._tile_of
             return whole.inner[rows, cols].astype(self.dtype, copy=False)
-        G = self.X @ self.Y.T
-        G = np.asarray(G.toarray() if sparse.issparse(G) else G)
-        G.setflags(write=False)
-        return G
+        found = self.X @ self.Y.T
+        found = np.asarray(found.toarray() if sparse.issparse(found) else found)
+        found.setflags(write=False)
+        return found
 
     @cached_property
     @np.errstate(over="ignore", invalid="ignore")
@@ -285,74 +285,68 @@ def as_operand(kernel: Kernel) -> str:
     return f"({kernel})" if isinstance(kernel, Sum) else str(kernel)
 
 
-def _need_kernels(kernels: tuple[Kernel, ...], what: str) -> None:
-    if not (isinstance(kernels, tuple) and kernels and all(isinstance(k, Kernel) for k in kernels)):
-        msg = f"A {what} takes a tuple of one or more kernels; got {kernels!r}."
-        raise InvalidInputError(msg)
-
-
-def _reduced(operation: np.ufunc, kernels: tuple[Kernel, ...], products: HasProducts) -> Matrix | None:
-    """Return the sum or product of kernels, or None if one of them needs the samples."""
-    total: Matrix | None = None
-    for kernel in kernels:
-        K = kernel.of_products(products)
-        if K is None:
-            return None
-        total = K if total is None else np.asarray(operation(total, K))
-    return total
-
-
 @dataclass(frozen=True, slots=True)
-class Sum(Kernel):
-    """The sum of kernels, `k1 + k2`."""
+class _Combined(Kernel):
+    """Kernels that are combined entry by entry."""
 
     kernels: tuple[Kernel, ...]
 
+    operation: ClassVar[np.ufunc]
+
     def __post_init__(self) -> None:
-        _need_kernels(self.kernels, "sum")
+        if not (isinstance(self.kernels, tuple) and self.kernels and all(isinstance(k, Kernel) for k in self.kernels)):
+            msg = f"A {type(self).__name__.lower()} takes a tuple of one or more kernels; got {self.kernels!r}."
+            raise InvalidInputError(msg)
 
     def evaluate(self, pair: Pair) -> Matrix:
-        """Add the kernels up."""
+        """Combine the kernels."""
         K = self.kernels[0].evaluate(pair)
         for kernel in self.kernels[1:]:
-            K += kernel.evaluate(pair)
+            self.operation(K, kernel.evaluate(pair), out=K)
         return K
 
     def diag(self, X: Samples) -> Vector:
-        """Add the diagonals up."""
-        return np.asarray(reduce(np.add, (k.diag(X) for k in self.kernels)))
+        """Combine the diagonals."""
+        return np.asarray(reduce(self.operation, (k.diag(X) for k in self.kernels)))
 
     def of_products(self, products: HasProducts) -> Matrix | None:
-        """Add the kernels up."""
-        return _reduced(np.add, self.kernels, products)
+        """Combine the kernels; None if one of them needs the samples."""
+        total: Matrix | None = None
+        for kernel in self.kernels:
+            K = kernel.of_products(products)
+            if K is None:
+                return None
+            total = K if total is None else np.asarray(self.operation(total, K))
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(_Combined):
+    """The sum of kernels, `k1 + k2`.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels to add up, at least one.
+    """
+
+    operation = np.add
 
     def __str__(self) -> str:
         return " + ".join(map(str, self.kernels))
 
 
 @dataclass(frozen=True, slots=True)
-class Product(Kernel):
-    """The elementwise product of kernels, `k1 * k2`."""
+class Product(_Combined):
+    """The elementwise product of kernels, `k1 * k2`.
 
-    kernels: tuple[Kernel, ...]
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels to multiply, at least one.
+    """
 
-    def __post_init__(self) -> None:
-        _need_kernels(self.kernels, "product")
-
-    def evaluate(self, pair: Pair) -> Matrix:
-        """Multiply the kernels elementwise."""
-        K = self.kernels[0].evaluate(pair)
-        for kernel in self.kernels[1:]:
-            K *= kernel.evaluate(pair)
-        return K
-
-    def diag(self, X: Samples) -> Vector:
-        """Multiply the diagonals."""
-        return np.asarray(reduce(np.multiply, (k.diag(X) for k in self.kernels)))
-
-    def of_products(self, products: HasProducts) -> Matrix | None:
-        """Multiply the kernels elementwise."""
-        return _reduced(np.multiply, self.kernels, products)
+    operation = np.multiply
 
     def __str__(self) -> str:
         return " * ".join(map(as_operand, self.kernels))
@@ -360,7 +354,15 @@ class Product(Kernel):
 
 @dataclass(frozen=True, slots=True)
 class Scaled(Kernel):
-    """A positive multiple of a kernel, `2 * k`."""
+    """A positive multiple of a kernel, `2 * k`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to multiply.
+    factor : float
+        The multiple.
+    """
 
     kernel: Kernel
     factor: float

@@ -21,6 +21,13 @@ class Centered(Kernel):
 
     .. math:: k(x, y) - \tfrac{1}{n}\sum_j k(x, x_j) - \tfrac{1}{n}\sum_j k(x_j, y)
               + \tfrac{1}{n^2}\sum_{ij} k(x_i, x_j)
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to centre.
+    training, means : optional
+        The training samples, and the mean of the kernel of each of them with all; `fit` sets them.
     """
 
     kernel: Kernel
@@ -117,7 +124,15 @@ class _Rescaled(Kernel):
 
 @dataclass(frozen=True, slots=True)
 class TraceNormalized(_Rescaled):
-    """A kernel divided by its mean diagonal, so that its trace over the n training samples is n."""
+    """A kernel divided by its mean diagonal, so that its trace over the n training samples is n.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to divide.
+    factor : float, optional
+        What the kernel is multiplied by; `fit` takes it from the training samples.
+    """
 
     def measure(self, kernel: Kernel, pair: Pair) -> float:
         """Return the mean diagonal."""
@@ -126,7 +141,15 @@ class TraceNormalized(_Rescaled):
 
 @dataclass(frozen=True, slots=True)
 class MaxNormalized(_Rescaled):
-    """A kernel divided by its largest absolute value over the training samples."""
+    """A kernel divided by its largest absolute value over the training samples.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to divide.
+    factor : float, optional
+        What the kernel is multiplied by; `fit` takes it from the training samples.
+    """
 
     def measure(self, kernel: Kernel, pair: Pair) -> float:
         """Return the largest absolute value."""
@@ -135,7 +158,15 @@ class MaxNormalized(_Rescaled):
 
 @dataclass(frozen=True, slots=True)
 class DiameterNormalized(_Rescaled):
-    """A kernel divided by the largest squared distance between two training samples, as the paper prints."""
+    """A kernel divided by the largest squared distance between two training samples, as the paper prints.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to divide.
+    factor : float, optional
+        What the kernel is multiplied by; `fit` takes it from the training samples.
+    """
 
     def measure(self, kernel: Kernel, pair: Pair) -> float:
         """Return the largest squared distance."""

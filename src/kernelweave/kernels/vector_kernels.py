@@ -32,16 +32,7 @@ from kernelweave.kernels.base import (
 from kernelweave.kernels.pairwise import need_counts
 from kernelweave.samples.numbers import as_samples, as_writable, equal_samples
 
-__all__ = [
-    "Chi2",
-    "Cosine",
-    "CosineNormalized",
-    "Gaussian",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "SelfTuning",
-]
+__all__ = ["Chi2", "Cosine", "CosineNormalized", "Gaussian", "Laplacian", "Linear", "Polynomial", "SelfTuning"]
 
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
@@ -114,6 +105,11 @@ class CosineNormalized(Kernel):
     r"""A kernel with ones on its diagonal, :math:`k(x, y) / \sqrt{k(x, x)\, k(y, y)}`.
 
     A sample with :math:`k(x, x) = 0` is similar to nothing: its values are 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to normalise.
     """
 
     kernel: Kernel
@@ -138,10 +134,8 @@ class CosineNormalized(Kernel):
             return _power(_shifted_cosines(products, float(self.kernel.offset)).copy(), int(self.kernel.degree))
         x = self.kernel.of_products(with_itself(products.x))
         y = self.kernel.of_products(with_itself(products.y))
-        if (
-            x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0
-        ):  # `evaluate` names the sample that is negative
-            return None
+        if x is None or y is None or min(x.min(initial=0), y.min(initial=0)) < 0:
+            return None  # `evaluate` names the sample that is negative
         K = self.kernel.of_products(products)
         if K is None:
             return None
@@ -345,6 +339,8 @@ class SelfTuning(Kernel):
     ----------
     n_neighbors : int, default=7
         Which neighbour sets the scale.
+    training, scales : optional
+        The training samples, and the scale of each; `fit` sets them.
     """
 
     n_neighbors: int = 7

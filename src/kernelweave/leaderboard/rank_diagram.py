@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
+from kernelweave._plural import counted
 from kernelweave.leaderboard.standings import Standings
 
 __all__ = ["cliques", "draw_ranks"]
@@ -61,7 +62,10 @@ def draw_ranks(found: Standings) -> str:
         left = i < half
         y = top + _STEP * (i if left else k - 1 - i)
         parts.append(_label(f"{standing.method}", standing.rank, x(standing.rank), y, left=left))
-    words = f"Mean ranks of {k} methods on {len(found.datasets)} data sets; critical distance {found.distance:.2f}."
+    words = (
+        f"Mean ranks of {k} methods on {counted(len(found.datasets), 'data set')}; "
+        f"critical distance {found.distance:.2f}."
+    )
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" class="ranks" font-size="12" fill="currentColor">'
         f"<title>{words}</title><style>.ranks line{{stroke:currentColor}}.ranks .clique{{stroke-width:4}}</style>"

@@ -152,7 +152,7 @@ def _new_figure(
 
 
 def _place_labels(figure: Figure) -> None:
-    """Draw once without a layout: matplotlib before 3.11 knows where the labels of 3-d axes are only afterwards."""
+    """Draw once without a layout: matplotlib before 3.11 places the labels of 3-d axes only then."""
     figure.set_layout_engine("none")
     figure.draw_without_rendering()
     figure.set_layout_engine("constrained")

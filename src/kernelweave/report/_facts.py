@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +68,9 @@ def read_facts(
     """Return what the report says about the samples of a fitted model."""
     kind, names, codes = groups(model)
     n = len(codes)
+    if kind == "cluster" and labelled is not None:
+        msg = f"labelled says which labels a classifier was given; {type(model).__name__} takes none: leave it out."
+        raise InvalidInputError(msg)
     samples = getattr(model, "sample_names_", None)
     if ids is None:
         ids = range(n) if samples is None else samples.tolist()
@@ -136,8 +140,8 @@ def _features(model: BaseEstimator) -> int | None:
 def _gaps(model: BaseEstimator, n: int) -> tuple[tuple[str, int], ...]:
     """Return how many samples every view has, if some samples lack a view and the model keeps all of them."""
     joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
-    training = getattr(getattr(joiner, "consensus", joiner), "training", None)
-    if training is None or training.complete or training.n_samples != n:
+    training: Any = getattr(getattr(joiner, "consensus", joiner), "training", None)
+    if getattr(training, "complete", True) or training.n_samples != n:
         return ()
     return tuple((name, int(known.sum())) for name, known in zip(training.names, training.present, strict=True))
 

@@ -127,7 +127,8 @@ def model_report(
         If the model is not fitted.
     InvalidInputError
         If the model has no groups, if both X and features are given, if X, ids, y or labelled do not have one entry
-        per sample or features one per group, or if names or comparison have other groups than the model.
+        per sample or features one per group, if names or comparison have other groups than the model, or if labelled is
+        given for clusters.
 
     Notes
     -----

@@ -7,6 +7,7 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 
 __all__ = ["refusal"]
@@ -22,6 +23,8 @@ def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> In
         return _no_missing_cells(mixed=mixed)
     if "Found array with dim 3" in words:
         return _no_third_dimension(np.shape(X))
+    if few := re.match(r"Found array with (\d+) sample\S* (.*)", words):
+        return InvalidInputError(f"Found array with {counted(int(few[1]), 'sample')} {few[2]}")
     return _no_texts(error, fitted=fitted) if "could not convert string to float" in words else None
 
 

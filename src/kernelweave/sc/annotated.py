@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -27,18 +27,12 @@ class AnnotatedData(Protocol):
 
     obs: Any
     uns: Any
+    obsm: Any  # not properties: type checkers do not take those of AnnData for ones
+    obsp: Any
 
     @property
     def obs_names(self) -> Any:
         """The names of the cells."""
-
-    @property
-    def obsm(self) -> MutableMapping[str, Any]:
-        """Matrices with a row for every cell."""
-
-    @property
-    def obsp(self) -> MutableMapping[str, Any]:
-        """Matrices of pairs of cells."""
 
     def copy(self) -> Any:
         """Return a copy."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from kernelweave._plural import counted
 from kernelweave._types import RandomStateLike
@@ -12,6 +12,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.estimators import WeaveClassifier, WeaveClustering
 from kernelweave.samples.partial_labels import UNLABELLED_WORDS
 from kernelweave.sc.annotated import AnnotatedData, Representation, read_cells, write_classes, write_clusters
+from kernelweave.sc.parameters import ClassParameters, ClusterParameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ def weave(
     key_added: str = "weave",
     random_state: RandomStateLike = 0,
     copy: bool = False,
-    **parameters: object,
+    **parameters: Unpack[ClusterParameters],
 ) -> Data | None:
     """Cluster the cells of an AnnData or MuData object with `WeaveClustering` and write the result into it.
 
@@ -84,7 +85,7 @@ def weave(
     _check(data, key_added)
     written: Data = data.copy() if copy else data
     cells = read_cells(written, use_rep, layer, modalities)
-    model = WeaveClustering(n_clusters, random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X)
+    model = WeaveClustering(n_clusters, random_state=random_state, **parameters).fit(cells.X)
     write_clusters(written, model, key_added, cells.places)
     return written if copy else None
 
@@ -100,7 +101,7 @@ def classify(
     key_added: str = "weave_class",
     random_state: RandomStateLike = 0,
     copy: bool = False,
-    **parameters: object,
+    **parameters: Unpack[ClassParameters],
 ) -> Data | None:
     """Classify the cells of an AnnData or MuData object from those whose type is known, with `WeaveClassifier`.
 
@@ -112,10 +113,12 @@ def classify(
         The column of `obs` that has the known types. Missing entries and empty texts are unlabelled.
     unlabeled_category : str, optional
         A category that marks unlabelled cells too, such as "Unknown"; refused if the column does not have it.
-    use_rep, layer, modalities, random_state, copy
+    use_rep, layer, modalities
         As for `weave`.
     key_added : str, default="weave_class"
         Where the result is written, see Returns; not `labels_key`.
+    random_state, copy
+        As for `weave`.
     **parameters
         Further parameters of `WeaveClassifier`.
 
@@ -143,7 +146,7 @@ def classify(
     _say_unlabelled(known, labels_key)
     cells = read_cells(written, use_rep, layer, modalities)
     y = known.to_numpy(dtype=object)
-    model = WeaveClassifier(random_state=random_state, **cast(dict[str, Any], parameters)).fit(cells.X, y)
+    model = WeaveClassifier(random_state=random_state, **parameters).fit(cells.X, y)
     write_classes(written, model, key_added, cells.places)
     return written if copy else None
 

@@ -277,7 +277,7 @@ def refuse_rows(source: TextSource, layout: Layout) -> None:
         rows = split_rows(layout.lines(file), layout.sep)
         for i, row in enumerate(rows, start=0 if layout.header else 1):
             if i and (any(row[width:]) or len(row) < width):
-                wrong.append(f"row {i} has {len(row)} {'entry' if len(row) == 1 else 'entries'}")
+                wrong.append(f"row {i} has {counted(len(row), 'entry')}")
     if wrong:
         more = f" and {len(wrong) - _LISTED} more" if len(wrong) > _LISTED else ""
         text = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.runtime import check_memory
 from kernelweave.tabular.frame_files import typed_table
@@ -124,8 +125,9 @@ def _of_lists(content: dict[str, list[Any]], path: Path) -> Found:
     lengths = {name: len(column) for name, column in content.items()}
     if len(set(lengths.values())) > 1:
         short, long = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+        few = counted(lengths[short], "entry")
         msg = (
-            f"{path}: its columns differ in length: {short!r} has {lengths[short]} entries, {long!r} {lengths[long]}. "
+            f"{path}: its columns differ in length: {short!r} has {few}, {long!r} {lengths[long]}. "
             "Give all of them one entry for every sample."
         )
         raise InvalidInputError(msg)

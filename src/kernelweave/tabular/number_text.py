@@ -93,7 +93,8 @@ def _in_style(style: Style) -> re.Pattern[str]:
     """Return what numbers of a style look like; no thousands begin with 0."""
     fraction, exponent = rf"{re.escape(style.decimal)}\d", r"(?:[eE][+-]?\d+)?"
     marks = dict.fromkeys([*_SPACES, *([style.thousands] if style.thousands else [])])
-    groups = "|".join(rf"(?:{re.escape(mark)}\d{{3}})+" for mark in marks)  # Arrow knows no references to a group
+    # regular expressions of Arrow have no backreferences
+    groups = "|".join(rf"(?:{re.escape(mark)}\d{{3}})+" for mark in marks)
     return re.compile(
         rf"[1-9]\d{{0,2}}(?:{groups})(?:{fraction}*)?|\d+(?:{fraction}*)?{exponent}|{fraction}+{exponent}"
     )

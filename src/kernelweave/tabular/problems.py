@@ -15,7 +15,15 @@ Options: TypeAlias = Mapping[str, str | bool | tuple[str, ...]]  # keyword argum
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to read a file: what it means, and the options of `read_table` that choose it."""
+    """One way to read a file.
+
+    Parameters
+    ----------
+    meaning : str
+        How the file is then read.
+    options : dict
+        The options of `read_table` that choose it.
+    """
 
     meaning: str
     options: Options
@@ -23,10 +31,18 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A sentence that says what is wrong, and the options that solve it, if there are any.
+    """What is wrong with a file, and the options that solve it, if there are any.
 
-    The first option is suggested, unless `choice` is True: then all are equally good. `columns` are those that it is
-    about if there are many, and no option names each of them.
+    Parameters
+    ----------
+    text : str
+        A sentence that says what is wrong.
+    ways : tuple of Way
+        The ways to read the file, the suggested one first.
+    choice : bool, default=False
+        Whether all ways are equally good, so that none is suggested.
+    columns : tuple of str
+        The columns concerned, if there are many and no option names each of them.
     """
 
     text: str

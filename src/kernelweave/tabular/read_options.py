@@ -18,8 +18,18 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 class ReadOptions:
     """The options of `read_table`; None means that the option is inferred from the file.
 
-    `usual_id` and `usual_drop` are columns that files before had: they hold the ids, and are left out, if the file has
-    them.
+    Parameters
+    ----------
+    id, labels, asked, drop, header, sep, decimal, thousands, encoding, layer, obsm
+        As in `read_table`.
+    modality : tuple of str
+        The modalities of a .h5mu file to read; all if there are none.
+    sheet, transpose, missing, limits, long, wide
+        As in `read_table`.
+    usual_id : str, optional
+        The column of the ids in files that were read before; it holds the ids if the file has it.
+    usual_drop : frozenset of str
+        The columns that were left out of files that were read before.
     """
 
     id: str | None = None

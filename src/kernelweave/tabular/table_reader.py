@@ -121,7 +121,7 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A .csv, .tsv, .txt, .tab, .dat, .json, .jsonl or .gct file, which may be compressed (.gz, .zip), or a
+        A .csv, .tsv, .txt, .tab, .dat, .json, .jsonl, .ndjson or .gct file, which may be compressed (.gz, .zip), or a
         .parquet, .feather, .xlsx, .npy, .npz, .mat, .h5ad or .h5mu file.
     table : str, optional
         The table to return if a file holds several: a matrix of a .npz or .mat file, a modality of a .h5mu file.
@@ -228,7 +228,19 @@ def refuse_unused(options: ReadOptions, paths: Sequence[Path]) -> None:
 
 
 def read_tables(path: str | PathLike[str], options: ReadOptions) -> dict[str, TableFile]:
-    """Return the tables in a file by name; most files hold one, which has the name of the file."""
+    """Return the tables in a file by name; most files hold one, which has the name of the file.
+
+    Parameters
+    ----------
+    path : str or path
+        As in `read_table`.
+    options : ReadOptions
+        How it is read.
+
+    Returns
+    -------
+    dict of TableFile
+    """
     path = Path(path)
     _need_file(path)
     suffix = _suffix(path)

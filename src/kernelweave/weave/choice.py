@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -217,10 +218,11 @@ def _or_load(required: Mapping[str, str]) -> str:
 def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], size: Size, free: int) -> str:
     """Return what to do if a solver needs too much memory: a choice that fits, or else fewer samples."""
     need = solver.memory(samples, *size)
-    # in single precision arrays take half of the memory
-    single = (
-        "float64" in solver.supports and "float64" not in required and getattr(samples, "dtype", None) == np.float64
-    ) and need / 2 <= free
+    single = False
+    lowered = "float64" in solver.supports and "float64" not in required
+    if lowered and not isinstance(samples, Chunks) and samples.dtype == np.float64:
+        half = SimpleNamespace(n_samples=samples.n_samples, shape=samples.shape, dtype=np.dtype(np.float32))
+        single = solver.memory(half, *size) <= free
     precision = ', or dtype="float32"' if single else ""
     needs = [(one.memory(samples, *size), one) for one in SOLVERS.values()]
     able = [(other, one) for other, one in needs if other < need and required.keys() <= one.supports]

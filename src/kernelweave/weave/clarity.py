@@ -110,4 +110,4 @@ class Clarity:
         return [S for kind in _KINDS for S in cut_graphs(affinities(kind), [Cut(10)], len(K))]
 
     def __getstate__(self) -> dict[str, float]:
-        return {"value": self.value}  # as in a model file: samples and random numbers stay behind
+        return {"value": self.value}  # as in a model file: without the samples and the random numbers

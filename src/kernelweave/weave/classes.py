@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kernelweave._plural import counted
 from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import (
     balance,
@@ -35,7 +36,8 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
     S = woven.graph
     Y, labelled = one_hot(task.codes, task.n_classes, S.dtype)
     F, converged, n_iter, passed_on = (consistent_scores if lgc else harmonic_scores)(S, Y, labelled)
-    say(f"labels: {'lgc' if lgc else 'harmonic'}" + (f", {n_iter} steps of conjugate gradients" if n_iter else ""))
+    steps = f", {counted(n_iter, 'step')} of conjugate gradients" if n_iter else ""
+    say(f"labels: {'lgc' if lgc else 'harmonic'}{steps}")
     if not converged:
         msg = (
             f"The label scores did not converge in {n_iter} steps of conjugate gradients: parts of the graph are "

@@ -105,10 +105,10 @@ class GraphModel:
         Used without values: memberships of a new sample follow from the distances of its coordinates to the centres.
     seen : Seen or None
         Digests of the training samples, which get the results of `fit`.
-    power : float
-        Of the scores of new samples, before they are scaled to sum to one.
     distributions, undecided, embedding
         These results: the distribution, whether it is undecided, and the coordinates of every training sample.
+    power : float
+        Of the scores of new samples, before they are scaled to sum to one.
     """
 
     joiner: Joiner
