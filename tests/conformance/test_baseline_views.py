@@ -1,6 +1,7 @@
 """Baselines read samples as every estimator does: models of several kernels take views, those of one refuse them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
@@ -10,7 +11,7 @@ import kernelweave
 from kernelweave import Views, baselines
 from kernelweave.baselines import GMC, NEMO, SCAN, SNF, LaplaceLearning, PoissonLearning
 from kernelweave.baselines._table_clusterer import TableClusterer
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import ColumnsWarning, InvalidInputError
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
 
@@ -154,6 +155,14 @@ def test_a_model_of_one_kernel_refuses_several_views(estimator, form, tables, bl
     refusal = rf"^{named(estimator)} learns from one kernel of one table, but X holds 2 views \({names}\): pass one"
     with pytest.raises(InvalidInputError, match=refusal):
         fit(estimator, form(tables), blobs)
+
+
+@one_kernel
+def test_a_model_of_one_kernel_asks_for_a_table_of_numbers_where_it_was_given_a_mixed_one(estimator, blobs):
+    mixed = pd.DataFrame({"size": blobs[0][:, 0], "kind": np.array(["up", "down", "left"])[blobs[1]]})
+    refusal = r"X holds 2 views \(numbers, categories\): pass one table of numbers, or use"
+    with pytest.warns(ColumnsWarning, match="read as a mixed table"), pytest.raises(InvalidInputError, match=refusal):
+        fit(estimator, mixed, blobs)
 
 
 @one_kernel

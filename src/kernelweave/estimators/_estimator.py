@@ -327,5 +327,5 @@ def _one_kernel_only(model: str, samples: Views | KernelStack, n_kernels: int) -
         return f"{model} learns from one kernel matrix; got {n_kernels}. Pass one, or use SMKL for several."
     return (
         f"{model} learns from one kernel of one table, but X holds {len(samples.names)} views "
-        f"({', '.join(samples.names)}): pass one table, or use a model of several kernels, such as SMKL."
+        f"({', '.join(samples.names)}): pass one table of numbers, or use a model of several kernels, such as SMKL."
     )
