@@ -18,7 +18,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin
 from kernelweave.samples.views import Views
 
-__all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "without_structure"]
+__all__ = ["Compared", "NullKind", "Prepared", "compared_again", "few_copies", "prepare", "without_structure"]
 
 NullKind: TypeAlias = Literal["normal", "permuted"]  # how samples lose their structure
 
@@ -58,7 +58,7 @@ def prepare(
     if isinstance(samples, KernelStack):
         return Prepared(None, (Compared(Version("given", {}), samples),), copies, Seen(digests))
     if most_copies is not None:
-        kept, copies = _few_copies(digests, most_copies)
+        kept, copies = few_copies(digests, most_copies)
         samples = samples if len(kept) == samples.n_samples else samples.select(kept)
     versions = fit_versions(samples, scale)
     if samples.blocks:
@@ -73,7 +73,7 @@ def compared_again(versions: Iterable[Version], views: Views) -> list[Compared]:
     return [Compared(version, views.scaled(version.scalings)) for version in refitted]
 
 
-def _few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp], Labels]:
+def few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp], Labels]:
     """Return the positions of at most `most` copies of every sample, and that of the first copy of each among them.
 
     Where all samples are equal, or all differ, all are kept, each as its own first copy.

@@ -17,12 +17,13 @@ from scipy import sparse
 
 from kernelweave._types import Labels, Progress, Samples, Vector
 from kernelweave.core.graphs.affinity import GraphRule, join_pieces
-from kernelweave.core.graphs.pieces import strays, tied
+from kernelweave.core.graphs.pieces import strays, tied, with_copies
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.blas_threads import threads
 from kernelweave.samples.digests import Seen
+from kernelweave.samples.prepared import few_copies
 from kernelweave.samples.scaling import Scaling, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence, candidate_numbers
@@ -50,6 +51,7 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]
 
+_MOST_COPIES = 2  # of a sample that are clustered: with more, few of its neighbours would be other samples
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
@@ -98,10 +100,15 @@ class Local:
 
     def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
-        n = samples.n_samples
+        digests = samples.digests()
+        kept, copies = few_copies(digests, _MOST_COPIES)
+        n = len(kept)
+        samples = samples if n == samples.n_samples else samples.select(kept)
         c = candidate_numbers(n)[-1] if task.n_clusters == "auto" else task.n_clusters
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
-            woven, perturbed_graphs, place = self._weave(samples, plan, rng, least=min(n / (4 * c), 1000))
+            seen, least = Seen(digests), min(n / (4 * c), 1000)
+            woven, perturbed_graphs, place = self._weave(samples, plan, rng, seen, least=least)
+            woven.attributes["graph_"] = with_copies(woven.attributes["graph_"], kept, copies)
             versions = woven.kernels.versions
             several = SeveralGraphs(
                 (woven.graph,),
@@ -114,7 +121,7 @@ class Local:
                 lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
                 samples,
                 versions,
-                place,
+                place[copies],
             )
             return cluster_graphs(several, task, plan, rng)
 
@@ -123,11 +130,18 @@ class Local:
         few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
-            woven, _, _ = self._weave(samples, plan, rng, codes=task.codes)
+            woven, _, _ = self._weave(samples, plan, rng, Seen(samples.digests()), codes=task.codes)
             return classify_graph(woven, task, lgc=lgc, say=plan.say)
 
     def _weave(
-        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, codes: Labels | None = None, least: float = 0
+        self,
+        samples: Views,
+        plan: Plan,
+        rng: np.random.RandomState,
+        seen: Seen,
+        *,
+        codes: Labels | None = None,
+        least: float = 0,
     ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]], NDArray[np.intp]]:
         """Return the graph, a function that makes perturbed ones, and the position of every sample in them.
 
@@ -143,7 +157,6 @@ class Local:
                 f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
             )
             raise InvalidInputError(msg)
-        seen = Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
         scalings = version.scalings
         for name, one in scalings.items():
