@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kernelweave import Views
+from kernelweave.samples.digests import few_copies
 from kernelweave.samples.precomputed import read_stack
 from kernelweave.samples.prepared import compared_again, prepare
 from kernelweave.samples.scaling import fit_versions
@@ -32,6 +33,13 @@ def test_of_many_copies_the_first_few_are_kept_and_all_stand_for_the_first(X):
     assert_array_equal(found.copies, [0, 1, 2, 3, 0, 0, 0, 0, 0, *range(5, 13)])
     assert len(found.seen.digests) == len(table)
     assert prepare(Views.of_table(table), "none").kept.n_samples == len(table)
+
+
+def test_copies_may_be_left_out_among_some_samples_only(X):
+    digests = Views.of_table(X[[0, 1, 0, 0, 2, 0, 1]]).digests()
+    kept, copies = few_copies(digests, 1, among=np.array([True, True, False, True, True, True, False]))
+    assert_array_equal(kept, [0, 1, 2, 4, 6])
+    assert_array_equal(copies, [0, 1, 2, 0, 3, 0, 4])
 
 
 @pytest.mark.parametrize("copies", [1, 12])

@@ -133,7 +133,7 @@ def test_neighbours_are_looked_for_in_z_scores_and_where_columns_are_few(monkeyp
     assert found[0] == kinds
 
 
-def test_clusters_compare_four_copies_of_a_sample_at_most_and_classes_all(monkeypatch):
+def test_clusters_compare_four_copies_of_a_sample_at_most_and_classes_two_without_labels(monkeypatch):
     asked = []
     prepare = dense.prepare
     monkeypatch.setattr(dense, "prepare", lambda *a, **more: asked.append(more) or prepare(*a, **more))
@@ -143,8 +143,13 @@ def test_clusters_compare_four_copies_of_a_sample_at_most_and_classes_all(monkey
     assert model.graph_.shape == model.consensus_kernel_.shape == (68, 68)
     assert_array_equal(model.graph_.toarray()[60], model.graph_.toarray()[67])
     assert model._graph_model.coordinates.shape[0] == 63  # 60, and three more copies of the first
-    WeaveClassifier(solver="dense").fit(table, np.r_[PARTLY, np.full(8, -1)])
-    assert asked[1] == {}
+    y = np.r_[PARTLY, np.full(7, -1), 2]
+    classes = WeaveClassifier(solver="dense").fit(table, y)
+    assert asked[1]["most_copies"] == 2
+    assert_array_equal(asked[1]["among"], y < 0)
+    assert classes.graph_.shape == classes.consensus_kernel_.shape == (68, 68)
+    assert classes.transduction_[67] == 2
+    assert classes._graph_model.coordinates.shape[0] == 62 + (PARTLY[0] >= 0)
 
 
 @pytest.mark.parametrize("right", [0, 3, 6])

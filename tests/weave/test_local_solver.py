@@ -167,6 +167,19 @@ def test_copies_of_a_sample_are_in_one_cluster(answers, monkeypatch, many):
     assert connected_components(model.graph_)[0] == 1
 
 
+def test_unlabelled_copies_of_a_sample_have_one_class(answers):
+    X, number = answers
+    group = np.where(X[:, 0] > 0, (X[:, 1] > 0).astype(int), 2)
+    y = np.where(np.random.default_rng(1).random(900) < 0.05, group, -1)
+    model = WeaveClassifier(solver="local", random_state=0).fit(X, y)
+    alone = y < 0
+    for i in set(number[alone]):
+        assert np.ptp(model.label_distributions_[alone & (number == i)], axis=0).max() == 0
+    assert_array_equal(model.transduction_[~alone], y[~alone])
+    assert_array_equal(model.predict(X), model.transduction_)
+    assert model.graph_.shape == (900, 900)
+
+
 def test_fewer_distinct_samples_than_clusters_are_warned_of():
     X = np.repeat([[0.0, 0.0, 1.0], [5.0, 1.0, 0.0]], 6, axis=0)
     with pytest.warns(ConvergenceWarning, match="only 2 distinct samples for n_clusters=3"):

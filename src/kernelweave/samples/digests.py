@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Mask, Samples
+from kernelweave._types import Labels, Mask, Samples
 from kernelweave.errors import NewSamplesError
 
-__all__ = ["Lean", "Seen", "drawn_rows", "joined_digests", "row_digests", "stack_digests"]
+__all__ = ["Lean", "Seen", "drawn_rows", "few_copies", "joined_digests", "row_digests", "stack_digests"]
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -111,6 +111,30 @@ def drawn_rows(digests: NDArray[np.uint8], n: int) -> NDArray[np.intp]:
     """Return the positions of n samples as if drawn at random, the same samples in every order: the least digests."""
     words = np.ascontiguousarray(digests).view("S16").ravel()
     return np.sort(np.argsort(words, kind="stable")[:n])
+
+
+def few_copies(digests: NDArray[np.uint8], most: int, among: Mask | None = None) -> tuple[NDArray[np.intp], Labels]:
+    """Return the positions of at most `most` copies of every sample, and that of the first copy of each among them.
+
+    Where all samples are equal, or all differ, all are kept, each as its own first copy. Only samples `among` which
+    copies are looked for may be left out.
+    """
+    n = len(digests)
+    if among is not None:
+        rows, first = np.flatnonzero(among), np.arange(n)
+        kept, own = few_copies(digests[rows], most)
+        first[rows] = rows[kept][own]
+        kept = np.sort(np.append(np.flatnonzero(~among), rows[kept]))
+        return kept, np.searchsorted(kept, first)
+    words = np.ascontiguousarray(digests).view("S16").ravel()
+    _, first, group, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
+    if len(counts) in (1, n):
+        return np.arange(n), np.arange(n)
+    order = np.argsort(group, kind="stable")
+    rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
+    rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = np.flatnonzero(rank < most)
+    return kept, np.searchsorted(kept, first[group])
 
 
 def stack_digests(H: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:

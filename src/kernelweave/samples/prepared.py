@@ -8,17 +8,16 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Labels, Matrix, Samples
-from kernelweave.samples.digests import Seen
+from kernelweave._types import Labels, Mask, Matrix, Samples
+from kernelweave.samples.digests import Seen, few_copies
 from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin
 from kernelweave.samples.views import Views
 
-__all__ = ["Compared", "NullKind", "Prepared", "compared_again", "few_copies", "prepare", "without_structure"]
+__all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "without_structure"]
 
 NullKind: TypeAlias = Literal["normal", "permuted"]  # how samples lose their structure
 
@@ -46,10 +45,15 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    samples: Views | KernelStack, scale: Scale | Mapping[str, Scale], *, most_copies: int | None = None
+    samples: Views | KernelStack,
+    scale: Scale | Mapping[str, Scale],
+    *,
+    most_copies: int | None = None,
+    among: Mask | None = None,
 ) -> Prepared:
     """Return at most `most_copies` copies of every sample, all if None, in the versions that `scale` asks for.
 
+    Samples that are not `among` which copies are looked for, by default all, are kept.
     Numbers and categories of a mixed table are compared together in one more. Kernel matrices stay whole, and are their
     only version.
     """
@@ -58,7 +62,7 @@ def prepare(
     if isinstance(samples, KernelStack):
         return Prepared(None, (Compared(Version("given", {}), samples),), copies, Seen(digests))
     if most_copies is not None:
-        kept, copies = few_copies(digests, most_copies)
+        kept, copies = few_copies(digests, most_copies, among)
         samples = samples if len(kept) == samples.n_samples else samples.select(kept)
     versions = fit_versions(samples, scale)
     if samples.blocks:
@@ -71,23 +75,6 @@ def compared_again(versions: Iterable[Version], views: Views) -> list[Compared]:
     """Return other samples in the same versions, with constants of their own."""
     refitted = [version.refitted(views) for version in versions]
     return [Compared(version, views.scaled(version.scalings)) for version in refitted]
-
-
-def few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp], Labels]:
-    """Return the positions of at most `most` copies of every sample, and that of the first copy of each among them.
-
-    Where all samples are equal, or all differ, all are kept, each as its own first copy.
-    """
-    n = len(digests)
-    words = np.ascontiguousarray(digests).view("S16").ravel()
-    _, first, group, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
-    if len(counts) in (1, n):
-        return np.arange(n), np.arange(n)
-    order = np.argsort(group, kind="stable")
-    rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
-    rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = np.flatnonzero(rank < most)
-    return kept, np.searchsorted(kept, first[group])
 
 
 def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind, *, signs: bool = False) -> Views:

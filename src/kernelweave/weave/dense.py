@@ -39,6 +39,7 @@ __all__ = ["Dense", "row_shares"]
 # of a sample that are compared: with as many as a row of a graph has entries, a sample would be joined to its copies
 # only, and be a cluster of its own
 _MOST_COPIES = 4
+_MOST_UNLABELLED = 2  # of a sample, for classes; all copies with a label are compared
 _DRAWN = 3  # columns: groups of so few may be of any shape, such as rings and arcs
 _KINDS: dict[str, tuple[Kind, ...]] = {"ridge": ("ridge",), "knn": ("tuned",)}  # of affinities, if they are asked for
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
@@ -96,7 +97,10 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        prepared = prepare(samples, plan.scale)
+        prepared = prepare(samples, plan.scale, most_copies=_MOST_UNLABELLED, among=task.codes < 0)
+        codes = np.full(prepared.compared[0].samples.n_samples, -1, dtype=np.intp)
+        codes[prepared.copies] = task.codes
+        task = task._replace(codes=codes)
         built: list[_Built] = []
         for compared in prepared.compared:
             consensus = combine(compared, plan.kernels, plan.weights, plan.say, codes=task.codes)
@@ -105,7 +109,7 @@ class Dense:
         weights = shares / shares.sum()
         S = weighted_sum(tuple(one.graphs[0] for _, _, (one,) in built), weights)
         woven = _woven(prepared, built, weights, S, plan)
-        return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say)
+        return classify_graph(woven, task, lgc=task.propagation == "lgc", say=plan.say).with_copies(prepared.copies)
 
 
 def _label_trust(K: Matrix, task: LabelTask) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-from kernelweave._types import Dtype, Mask, Matrix, Vector, WeightsLike
+from kernelweave._types import Dtype, Labels, Mask, Matrix, Vector, WeightsLike
 from kernelweave.core.graphs.affinity import GraphKind, GraphRule
 from kernelweave.core.graphs.coordinates import EmbeddingKind
 from kernelweave.kernels.view_bank import Bank, KernelsLike
@@ -161,6 +161,11 @@ class Classes:
     undecided: Mask
     kernels: KernelShares
     attributes: dict[str, Any]
+
+    def with_copies(self, copies: Labels) -> Classes:
+        """Return the result of more samples, each with that of the sample at its position in `copies`."""
+        F, scores, undecided = self.embedding[copies], self.scores[copies], self.undecided[copies]
+        return replace(self, embedding=F, scores=scores, undecided=undecided)
 
 
 def check_count(value: int | None, name: str) -> None:

@@ -22,8 +22,7 @@ from kernelweave.errors import InvalidInputError
 from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.samples.blas_threads import threads
-from kernelweave.samples.digests import Seen
-from kernelweave.samples.prepared import few_copies
+from kernelweave.samples.digests import Seen, few_copies
 from kernelweave.samples.scaling import Scaling, fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence, candidate_numbers
@@ -51,7 +50,7 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]
 
-_MOST_COPIES = 2  # of a sample that are clustered: with more, few of its neighbours would be other samples
+_MOST_COPIES = 2  # of a sample that are compared: with more, few of its neighbours would be other samples
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
@@ -127,11 +126,16 @@ class Local:
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
+        digests = samples.digests()
+        kept, copies = few_copies(digests, _MOST_COPIES, among=task.codes < 0)
+        samples = samples if len(kept) == samples.n_samples else samples.select(kept)
         few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
-            woven, _, _ = self._weave(samples, plan, rng, Seen(samples.digests()), codes=task.codes)
-            return classify_graph(woven, task, lgc=lgc, say=plan.say)
+            known = task._replace(codes=task.codes[kept])
+            woven, _, _ = self._weave(samples, plan, rng, Seen(digests), codes=known.codes)
+            woven.attributes["graph_"] = with_copies(woven.attributes["graph_"], kept, copies)
+            return classify_graph(woven, known, lgc=lgc, say=plan.say).with_copies(copies)
 
     def _weave(
         self,
