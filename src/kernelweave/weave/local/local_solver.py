@@ -44,13 +44,21 @@ from kernelweave.weave.local.local_kernel import (
 )
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
-from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
+from kernelweave.weave.plan import (
+    MOST_COPIES,
+    Classes,
+    Clusters,
+    ClusterTask,
+    KernelShares,
+    LabelTask,
+    Plan,
+    check_count,
+)
 from kernelweave.weave.progress import StageProgress
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]
 
-_MOST_COPIES = 2  # of a sample that are compared: with more, few of its neighbours would be other samples
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
@@ -100,7 +108,7 @@ class Local:
     def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
         digests = samples.digests()
-        kept, copies = few_copies(digests, _MOST_COPIES)
+        kept, copies = few_copies(digests, MOST_COPIES)
         n = len(kept)
         samples = samples if n == samples.n_samples else samples.select(kept)
         c = candidate_numbers(n)[-1] if task.n_clusters == "auto" else task.n_clusters
@@ -127,7 +135,7 @@ class Local:
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
         digests = samples.digests()
-        kept, copies = few_copies(digests, _MOST_COPIES, among=task.codes < 0)
+        kept, copies = few_copies(digests, MOST_COPIES, among=task.codes < 0)
         samples = samples if len(kept) == samples.n_samples else samples.select(kept)
         few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
         lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
