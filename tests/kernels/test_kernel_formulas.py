@@ -40,6 +40,7 @@ from kernelweave.kernels.base import (
     row_sqnorms,
     with_itself,
 )
+from kernelweave.samples.directions import directions
 
 RNG = np.random.default_rng(0)
 X = np.round(np.abs(RNG.normal(size=(9, 4))), 2)
@@ -239,6 +240,16 @@ def test_samples_of_distances_beyond_the_precision_are_refused():
         Gaussian().fit(huge)
     with pytest.raises(InvalidInputError, match="All 2 samples are identical"):
         Gaussian().fit(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_samples_that_differ_by_rounding_only_are_identical(dtype):
+    rows = np.outer(np.linspace(0.1, 9.1, 40), np.linspace(1, 2, 15)).astype(dtype)
+    with pytest.raises(InvalidInputError, match="All 40 samples are identical"):
+        Gaussian().fit(directions(rows))
+    rows[0] *= 1 + 1e-5 * np.arange(15, dtype=dtype)  # which is more than rounding
+    first, second, *_ = directions(rows)
+    assert Gaussian().fit(directions(rows)).diameter == pytest.approx(np.linalg.norm(first - second), rel=0.02)
 
 
 def test_weights_and_diameters_that_are_given_stay():

@@ -99,6 +99,14 @@ def test_an_index_that_counts_from_another_number_names_samples():
     assert_array_equal(views.present, [[1, 1, 1, 1, 1, 1, 0], [0, 1, 1, 1, 1, 1, 1]])
 
 
+def test_samples_may_be_numbered_in_whole_numbers_and_in_others():
+    # warnings are errors: pandas warns where indexes of two types are joined and one is empty
+    whole, others = (pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=index) for index in ([7, 5, 9], [5.0, 9.0, 7.0]))
+    views = Views({"left": whole, "right": others})
+    assert_array_equal(views.sample_names, [7, 5, 9])
+    assert_array_equal(views.tables[1].ravel(), [3, 1, 2])
+
+
 def test_permuting_the_samples_permutes_all_tables_alike():
     order = RNG.permutation(6)
     views = Views({"a": frame(A).iloc[order], "b": frame(B)})

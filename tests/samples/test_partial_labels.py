@@ -147,8 +147,9 @@ def test_labels_of_bytes_are_refused_with_the_cure(dtype):
         pd.Series([[1], [2], [1], [2]]),
         pd.Series(pd.period_range("2020", periods=4, freq="M")),
         pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 2),
+        [np.array([0, -1, 1]), np.array([1]), np.array([0, -1]), np.array([1, 1])],
     ],
-    ids=["tuples", "lists", "periods", "intervals"],
+    ids=["tuples", "lists", "periods", "intervals", "arrays of labels"],
 )
 def test_labels_that_are_neither_texts_nor_numbers_are_refused(y):
     with pytest.raises(InvalidInputError, match=r"labels in y cannot be classes: sample 0 has .* Pass one text or"):

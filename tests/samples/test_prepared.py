@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from kernelweave import Views
 from kernelweave.samples.precomputed import read_stack
-from kernelweave.samples.prepared import compared_again, prepare
+from kernelweave.samples.prepared import compared_again, few_copies, prepare
 from kernelweave.samples.scaling import fit_versions
 
 
@@ -17,7 +17,7 @@ def X():
 
 def test_every_version_is_the_samples_scaled_by_it(X):
     views = Views.of_table(X)
-    found = prepare(views, "auto")
+    found = prepare(views, "auto", most_copies=2)
     assert [one.version.name for one in found.compared] == ["direction", "zscore"]
     for one, version in zip(found.compared, fit_versions(views, "auto"), strict=True):
         assert_array_equal(one.samples.tables[0], views.scaled(version.scalings).tables[0])
@@ -31,7 +31,17 @@ def test_of_many_copies_the_first_few_are_kept_and_all_stand_for_the_first(X):
     assert_array_equal(found.kept.tables[0], np.vstack([X[:4], X[:1], X[4:]]))
     assert_array_equal(found.copies, [0, 1, 2, 3, 0, 0, 0, 0, 0, *range(5, 13)])
     assert len(found.seen.digests) == len(table)
-    assert prepare(Views.of_table(table), "none").kept.n_samples == len(table)
+    assert prepare(Views.of_table(table), "none", most_copies=6).kept.n_samples == len(table)
+
+
+def test_copies_may_be_left_out_among_some_samples_only(X):
+    views = Views.of_table(X[[0, 1, 0, 0, 2, 0, 1]])
+    found = few_copies(views, 1, among=np.array([True, True, False, True, True, True, False]))
+    assert_array_equal(found.kept, [0, 1, 2, 4, 6])
+    assert_array_equal(found.copies, [0, 1, 2, 0, 3, 0, 4])
+    assert_array_equal(found.samples.tables[0], views.tables[0][found.kept])
+    assert len(found.seen.digests) == 7
+    assert few_copies(views, 1, among=np.zeros(7, dtype=bool)).samples is views
 
 
 @pytest.mark.parametrize("copies", [1, 12])
@@ -52,7 +62,7 @@ def test_kernel_matrices_are_their_only_version(X):
 
 
 def test_other_samples_in_the_same_versions_have_constants_of_their_own(X):
-    versions = [one.version for one in prepare(Views.of_table(X), "auto").compared]
+    versions = [one.version for one in prepare(Views.of_table(X), "auto", most_copies=2).compared]
     other = Views.of_table(5 * X + 1)
     again = compared_again(versions, other)
     assert [one.version.name for one in again] == [version.name for version in versions]

@@ -15,7 +15,7 @@ from kernelweave.weave.consensus_kernel import Consensus, VersionKernels, block_
 from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
-from kernelweave.weave.local.local_solver import LocalRows
+from kernelweave.weave.local.local_graph import LocalRows
 
 X = np.random.default_rng(0).normal(size=(40, 12)) + 4 * np.eye(12)[np.arange(40) % 3]
 

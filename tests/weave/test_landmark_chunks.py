@@ -171,6 +171,26 @@ def test_an_iterable_that_changes_between_readings_is_refused(groups, fit):
         fit(lambda: next(once))
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_function_that_returns_the_same_iterator_again_is_refused(groups, fit, n_jobs):
+    once = iter([groups[0][:500], groups[0][500:]])
+    with pytest.raises(InvalidInputError, match="X gave other chunks than when it was first read"):
+        fit(lambda: once, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("cuts", [[100], [200, 500]], ids=["shorter", "more"])
+def test_chunks_that_change_before_rows_are_drawn_are_refused(groups, fit, cuts):
+    X = groups[0]
+    readings = iter([np.split(X, [200]), [part[:-1] for part in np.split(X, cuts)]])
+    with pytest.raises(InvalidInputError, match="X gave other chunks than when it was first read"):
+        fit(lambda: next(readings))
+
+
+def test_a_list_of_paths_is_no_list_of_chunks(fit):
+    with pytest.raises(InvalidInputError, match=r"chunk 0 is the text or path 'a\.parquet', not a table"):
+        fit(Chunks(["a.parquet", "b.parquet"]))
+
+
 def test_an_empty_iterator_and_one_sample_are_refused(groups, fit):
     with pytest.raises(InvalidInputError, match="The iterator gave no chunk"):
         fit(iter([]))

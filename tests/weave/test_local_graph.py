@@ -10,8 +10,9 @@ from kernelweave.core.graphs.affinity import GraphRule, KernelAffinities, ridge_
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.kernels import Centered, Chi2, Cosine, Gaussian, Laplacian, Linear, Polynomial, SelfTuning, recipe
 from kernelweave.kernels.base import Products, row_sqnorms
+from kernelweave.weave.local.local_graph import new_rows, weave_local
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel, affinities, gathered, ridge_rows
-from kernelweave.weave.local.local_solver import Local, new_rows, weave_local
+from kernelweave.weave.local.local_solver import Local
 from kernelweave.weave.local.neighbours import ExactSearch
 
 

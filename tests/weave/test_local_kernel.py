@@ -11,7 +11,8 @@ from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.edges import join_pieces, median_edges, strays
 from kernelweave.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial
 from kernelweave.kernels.bank import weighted_diagonal
-from kernelweave.weave.local import local_kernel, local_solver
+from kernelweave.weave.local import local_graph, local_kernel
+from kernelweave.weave.local.local_graph import weave_local
 from kernelweave.weave.local.local_kernel import (
     LocalConsensus,
     LocalKernel,
@@ -21,7 +22,6 @@ from kernelweave.weave.local.local_kernel import (
     group_bytes,
     ridge_rows,
 )
-from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import ExactSearch, nearest_outside
 
 
@@ -291,6 +291,6 @@ def test_the_ridge_is_relative_to_the_mean_of_the_diagonal_of_all_tables():
 
 
 def test_classes_that_hold_arrays_are_compared_by_identity():
-    for cls in (local_kernel.CandidateAffinities, local_solver.LocalWeave, ExactSearch):
+    for cls in (local_kernel.CandidateAffinities, local_graph.LocalWeave, ExactSearch):
         assert not dataclasses.fields(cls)[0].type.startswith("int")
         assert cls.__eq__ is object.__eq__

@@ -144,6 +144,49 @@ def test_valleys_are_measured_in_the_order_of_the_graph(far_blobs, monkeypatch, 
     assert found.depth[1] == 10  # three groups without neighbours in each other
 
 
+@pytest.fixture(scope="module")
+def answers():
+    """Return 900 answers to three questions of three choices each, 27 that differ, and the number of each."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(3, size=900)
+    X = rng.binomial(2, np.array([0.1, 0.5, 0.9])[(group[:, None] + np.arange(3)) % 3]).astype(float)
+    return X, np.unique(X, axis=0, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize("many", [50, 10_000], ids=["ordered", "as they are"])
+def test_copies_of_a_sample_are_in_one_cluster(answers, monkeypatch, many):
+    monkeypatch.setattr(local_solver, "_ORDERED_FROM", many)
+    monkeypatch.setattr(locality, "_LEAF", 20)
+    X, number = answers
+    model = WeaveClustering(3, solver="local", random_state=0).fit(X)
+    assert len(set(zip(number, model.labels_, strict=True))) == 27
+    assert np.bincount(model.labels_).all()
+    assert_array_equal(model.predict(X[::-1]), model.labels_[::-1])
+    assert_array_equal(model.transform(X[::-1]), model.embedding_[::-1])
+    assert model.graph_.shape == (900, 900)
+    assert connected_components(model.graph_)[0] == 1
+
+
+def test_unlabelled_copies_of_a_sample_have_one_class(answers):
+    X, number = answers
+    group = np.where(X[:, 0] > 0, (X[:, 1] > 0).astype(int), 2)
+    y = np.where(np.random.default_rng(1).random(900) < 0.05, group, -1)
+    model = WeaveClassifier(solver="local", random_state=0).fit(X, y)
+    alone = y < 0
+    for i in set(number[alone]):
+        assert np.ptp(model.label_distributions_[alone & (number == i)], axis=0).max() == 0
+    assert_array_equal(model.transduction_[~alone], y[~alone])
+    assert_array_equal(model.predict(X), model.transduction_)
+    assert model.graph_.shape == (900, 900)
+
+
+def test_fewer_distinct_samples_than_clusters_are_warned_of():
+    X = np.repeat([[0.0, 0.0, 1.0], [5.0, 1.0, 0.0]], 6, axis=0)
+    with pytest.warns(ConvergenceWarning, match="only 2 distinct samples for n_clusters=3"):
+        model = WeaveClustering(3, solver="local", random_state=0).fit(X)
+    assert_array_equal(model.labels_, np.repeat([0, 1], 6))
+
+
 def test_many_samples_go_the_way_of_many(far_blobs, monkeypatch):
     X, y = far_blobs
     monkeypatch.setattr(coordinates, "_FACTORISED_UP_TO", 100)

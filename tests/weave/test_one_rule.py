@@ -8,8 +8,8 @@ from sklearn.datasets import load_digits, make_blobs
 from kernelweave import Local, WeaveClassifier, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule, one_graph
 from kernelweave.kernels import Gaussian, Linear, recipe
+from kernelweave.weave.local.local_graph import perturbed, weave_local
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
-from kernelweave.weave.local.local_solver import perturbed, weave_local
 
 KINDS = ["ridge", "knn", "both"]
 ONE_GRAPH = {"n_neighbors": 10, "scale": "unit", "random_state": 0, "kernels": "released-7"}

@@ -29,7 +29,7 @@ from kernelweave.weave.graph_model import GraphModel, pass_over
 from kernelweave.weave.landmark import landmark_solver, learning
 from kernelweave.weave.learned_rows import LearnedRows
 from kernelweave.weave.local import local_solver, locality
-from kernelweave.weave.local.local_solver import LocalRows
+from kernelweave.weave.local.local_graph import LocalRows
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.plan import LabelTask, Plan
 from kernelweave.weave.woven import WovenGraph
@@ -381,7 +381,7 @@ def test_an_order_among_many_training_samples_changes_no_answer(monkeypatch):
     new = np.random.default_rng(1).normal(size=(6000, 3)).astype(X.dtype)
     before, joiner = model.predict_proba(new), model._graph_model.joiner
     assert_array_equal(joiner.order(Views.of_table(new)), np.arange(6000))
-    monkeypatch.setattr("kernelweave.weave.local.local_solver._NEW_ORDERED_FROM", 60)
+    monkeypatch.setattr("kernelweave.weave.local.local_graph._NEW_ORDERED_FROM", 60)
     order = joiner.order(Views.of_table(new))
     assert_array_equal(np.sort(order), np.arange(6000))
     assert not np.array_equal(order, np.arange(6000))
@@ -416,7 +416,7 @@ def test_values_for_new_samples_are_the_scores_that_are_not_negative(class_mass)
     S = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0.0]]))
     task = LabelTask(np.array([0, -1, 1, -1]), 2, "harmonic", class_mass)
     said = []
-    found = classify_graph(WovenGraph(S, None, None, None, {}), task, lgc=False, say=said.append)
+    found = classify_graph(WovenGraph(S, None, None, None, {}), task, np.arange(S.shape[0]), lgc=False, say=said.append)
     assert_array_equal(found.undecided, [False, False, False, True])
     assert_allclose(found.scores[1], found.scores[1, ::-1])
     assert_array_equal(found.model.values[3], 0)

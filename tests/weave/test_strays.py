@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from kernelweave import Local, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.edges import strays
+from kernelweave.core.graphs.edges import strays, with_copies
 from kernelweave.kernels import Gaussian
 from kernelweave.metrics import clustering_accuracy
+from kernelweave.weave.local.local_graph import weave_local
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
-from kernelweave.weave.local.local_solver import weave_local
 from kernelweave.weave.local.neighbours import nearest_outside
 
 SIZES = (60, 50, 12, 12)
@@ -77,3 +78,13 @@ def test_small_pieces_take_no_cluster_from_large_ones():
     X = centres + spread * rng.normal(size=(len(y), 2))
     model = WeaveClustering(2, solver=Local(15), embedding="unit", scale="none", random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) == 1
+
+
+def test_copies_that_were_left_out_are_joined_to_the_first_that_was_kept():
+    S = sparse.csr_array([[0.0, 3, 1], [3, 0, 0], [1, 0, 0]])  # of the samples 0, 1 and 3 of five
+    T = with_copies(S, np.array([0, 1, 3]), np.array([0, 1, 0, 2, 1])).toarray()
+    assert_array_equal(T[np.ix_([0, 1, 3], [0, 1, 3])], S.toarray())
+    assert_array_equal(T[2], [3, 0, 0, 0, 0])
+    assert_array_equal(T[4], [0, 3, 0, 0, 0])
+    assert_array_equal(T, T.T)
+    assert with_copies(S, np.arange(3), np.arange(3)) is S

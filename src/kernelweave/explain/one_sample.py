@@ -21,7 +21,7 @@ from kernelweave.explain._columns import Columns, read_columns, split_views
 from kernelweave.explain._frames import frame
 from kernelweave.explain._groups import groups_of, sample_names
 from kernelweave.weave.consensus_kernel import Consensus, VersionKernels
-from kernelweave.weave.local.local_solver import LocalRows
+from kernelweave.weave.local.local_graph import LocalRows
 
 if TYPE_CHECKING:
     import pandas as pd

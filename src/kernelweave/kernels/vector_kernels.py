@@ -34,6 +34,7 @@ from kernelweave.samples.numbers import as_samples, as_writable, equal_samples
 
 __all__ = ["Chi2", "Cosine", "CosineNormalized", "Gaussian", "Laplacian", "Linear", "Polynomial", "SelfTuning"]
 
+_ROUNDED = 4  # spacings of numbers by which equal samples may differ after scaling
 _SHARED = 2**21  # cosines of this many pairs at the most are kept for the next kernel: those of blocks and tiles
 
 
@@ -252,8 +253,10 @@ class Gaussian(_OfDiameter):
     """
 
     def largest(self, pair: Pair) -> float:
-        """Return the largest Euclidean distance."""
-        return float(np.sqrt(pair.sqdist.max()))
+        """Return the largest Euclidean distance, 0 if samples differ by rounding only."""
+        diameter = float(np.sqrt(pair.sqdist.max()))
+        length = float(np.sqrt(pair.x.max()))  # rows of one direction differ by rounding once they have unit length
+        return 0.0 if diameter <= _ROUNDED * np.finfo(pair.dtype).eps * length < np.inf else diameter
 
     def of_products(self, products: HasProducts) -> Matrix:
         """Return the Gaussian of the distances."""

@@ -34,7 +34,7 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
     first = next(iter(indexed.values()))
     samples = first
     for index in indexed.values():
-        samples = samples.append(index[~index.isin(samples)])
+        samples = _joined(samples, index)
     for name, table in tables.items():
         if name not in indexed and table.values.shape[0] != len(samples):
             lacks = "has no index" if table.index is None else "has an index that only counts rows, and none"
@@ -51,6 +51,12 @@ def align(tables: Mapping[str, Table]) -> tuple[int, NDArray[Any] | None, dict[s
             raise InvalidInputError(msg)
     rows = {name: samples.get_indexer(indexed[name]) if name in indexed else np.arange(len(samples)) for name in tables}
     return len(samples), np.asarray(samples), rows
+
+
+def _joined(samples: Any, index: Any) -> Any:
+    """Return the samples, followed by those that only this index has."""
+    further = index[~index.isin(samples)]
+    return samples.append(further) if len(further) else samples  # pandas warns of empty indexes of another type
 
 
 def _indexes(tables: Mapping[str, Table]) -> dict[str, Any]:
@@ -121,7 +127,7 @@ def unlinked(indexes: Mapping[str, Any]) -> Unlinked | None:
             return Unlinked(rest[0][0], tuple(names), shared[0])
         name, index = rest.pop(linked[0])
         names.append(name)
-        joined = joined.append(index[~index.isin(joined)])
+        joined = _joined(joined, index)
     return None
 
 

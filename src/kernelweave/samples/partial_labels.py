@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from numbers import Number
 from typing import Any
 
@@ -176,6 +177,8 @@ def _is_blank(label: object) -> bool:
         return text is None or bool(text != text) or text in (-1, *_BLANK)
     except TypeError:  # pandas.NA has no truth value
         return True
+    except ValueError:  # nor has an array, which is no class either
+        return False
 
 
 def _known(labels: Array, labelled: NDArray[np.intp]) -> Array:
@@ -200,8 +203,8 @@ def _plain(known: Array, labelled: NDArray[np.intp]) -> Array:
     found = np.array(known.tolist()) if np.ndim(first) == 0 else known
     if found.dtype.kind == "O":
         msg = (
-            f"The labels in y cannot be classes: sample {labelled[0]} has {first!r}, of type {type(first).__name__}. "
-            "Pass one text or number per sample, such as y.astype(str)."
+            f"The labels in y cannot be classes: sample {labelled[0]} has {textwrap.shorten(repr(first), 60)}, of type "
+            f"{type(first).__name__}. Pass one text or number per sample, such as y.astype(str)."
         )
         raise InvalidInputError(msg)
     return found

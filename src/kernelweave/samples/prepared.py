@@ -11,18 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Labels, Matrix, Samples
+from kernelweave._types import Labels, Mask, Matrix, Samples
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.scaling import TOGETHER, Scale, Version, fit_versions, is_thin
 from kernelweave.samples.views import Views
 
-__all__ = ["Compared", "NullKind", "Prepared", "compared_again", "prepare", "without_structure"]
+__all__ = [
+    "Compared",
+    "FewCopies",
+    "NullKind",
+    "Prepared",
+    "compared_again",
+    "few_copies",
+    "prepare",
+    "without_structure",
+]
 
 NullKind: TypeAlias = Literal["normal", "permuted"]  # how samples lose their structure
 
 _NO_MEANS = (CATEGORIES, "graph")  # kinds of views that lose their meaning in combinations
+
+
+class FewCopies(NamedTuple):
+    """Samples with few copies of each, and where all samples are among them.
+
+    `kept` (m,) are the positions of these samples among all n, `copies` (n,) is the position of the first copy of every
+    sample among the m, and `seen` has the digests of all samples.
+    """
+
+    samples: Views
+    kept: NDArray[np.intp]
+    copies: Labels
+    seen: Seen
 
 
 class Compared(NamedTuple):
@@ -46,48 +68,52 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    samples: Views | KernelStack, scale: Scale | Mapping[str, Scale], *, most_copies: int | None = None
+    samples: Views | KernelStack,
+    scale: Scale | Mapping[str, Scale],
+    *,
+    most_copies: int,
+    among: Mask | None = None,
 ) -> Prepared:
-    """Return at most `most_copies` copies of every sample, all if None, in the versions that `scale` asks for.
+    """Return at most `most_copies` copies of every sample, as `few_copies`, in the versions that `scale` asks for.
 
     Numbers and categories of a mixed table are compared together in one more. Kernel matrices stay whole, and are their
     only version.
     """
-    digests = samples.digests()
-    copies: Labels = np.arange(samples.n_samples)
     if isinstance(samples, KernelStack):
-        return Prepared(None, (Compared(Version("given", {}), samples),), copies, Seen(digests))
-    if most_copies is not None:
-        kept, copies = _few_copies(digests, most_copies)
-        samples = samples if len(kept) == samples.n_samples else samples.select(kept)
-    versions = fit_versions(samples, scale)
-    if samples.blocks:
+        only = Compared(Version("given", {}), samples)
+        return Prepared(None, (only,), np.arange(samples.n_samples), Seen(samples.digests()))
+    kept, _, copies, seen = few_copies(samples, most_copies, among)
+    versions = fit_versions(kept, scale)
+    if kept.blocks:
         versions = (*versions, replace(versions[0], name=TOGETHER))
-    compared = tuple(Compared(one, samples.scaled(one.scalings)) for one in versions)
-    return Prepared(samples, compared, copies, Seen(digests))
+    compared = tuple(Compared(one, kept.scaled(one.scalings)) for one in versions)
+    return Prepared(kept, compared, copies, seen)
+
+
+def few_copies(samples: Views, most: int, among: Mask | None = None) -> FewCopies:
+    """Return at most `most` copies of every sample; of those that are not `among`, if it is given, all.
+
+    Where all samples are equal, or all differ, all are kept, each as its own first copy.
+    """
+    n, digests = samples.n_samples, samples.digests()
+    rows = np.arange(n) if among is None else np.flatnonzero(among)
+    words = np.ascontiguousarray(digests[rows]).view("S16").ravel()
+    _, first, group, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
+    own, keep = np.arange(n), np.ones(n, dtype=bool)  # own: the first copy of every sample
+    if 1 < len(counts) < len(rows):
+        order = np.argsort(group, kind="stable")
+        rank = np.empty(len(rows), dtype=np.intp)  # of every sample among its copies
+        rank[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        keep[rows], own[rows] = rank < most, rows[first[group]]
+    kept = np.flatnonzero(keep)
+    found = samples if len(kept) == n else samples.select(kept)
+    return FewCopies(found, kept, np.searchsorted(kept, own), Seen(digests))
 
 
 def compared_again(versions: Iterable[Version], views: Views) -> list[Compared]:
     """Return other samples in the same versions, with constants of their own."""
     refitted = [version.refitted(views) for version in versions]
     return [Compared(version, views.scaled(version.scalings)) for version in refitted]
-
-
-def _few_copies(digests: NDArray[np.uint8], most: int) -> tuple[NDArray[np.intp], Labels]:
-    """Return the positions of at most `most` copies of every sample, and that of the first copy of each among them.
-
-    Where all samples are equal, or all differ, all are kept, each as its own first copy.
-    """
-    n = len(digests)
-    words = np.ascontiguousarray(digests).view("S16").ravel()
-    _, first, group, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
-    if len(counts) in (1, n):
-        return np.arange(n), np.arange(n)
-    order = np.argsort(group, kind="stable")
-    rank = np.empty(n, dtype=np.intp)  # of every sample among its copies
-    rank[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = np.flatnonzero(rank < most)
-    return kept, np.searchsorted(kept, first[group])
 
 
 def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind, *, signs: bool = False) -> Views:

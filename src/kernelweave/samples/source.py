@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,7 @@ Rows = NDArray[np.int64]
 Task = Callable[..., Any]  # (state, part or block, extra...) -> result
 
 _BATCH = 2**20
+_CHANGED = "X gave other chunks than when it was first read: pass an iterable that starts from the beginning each time."
 _CHUNK_BYTES = 16 * 2**20
 
 
@@ -121,6 +123,10 @@ def as_rows(rows: Table | NamedRows, name: str, width: int | None, columns: tupl
     """Return the rows as finite floats, checked to have `width` columns; columns with names in the order given."""
     own = names_in(rows)
     values: Any = rows.values if isinstance(rows, NamedRows) else as_matrix(rows, name)
+    if isinstance(values, str | PathLike):
+        what = f"{name} is the text or path {values!r}, not a table"
+        msg = f"{what}: pass the folder of the files, or a function that reads them."
+        raise InvalidInputError(msg)
     if columns is not None and own is not None and tuple(map(str, own)) != tuple(map(str, columns)):
         values = values[:, _places(own, columns, name)]
     try:
@@ -254,9 +260,13 @@ def chosen(source: Source, each: Sequence[Any] | None) -> Iterator[tuple[Any, ..
     if each is None:
         yield from ((part,) for part in parts)
         return
-    for part, extra in zip(parts, each, strict=True):
+    found = 0
+    for extra, part in zip(each, parts, strict=False):
+        found += 1
         if extra is not None:
             yield part, extra
+    if found < len(each) or next(parts, None) is not None:
+        raise InvalidInputError(_CHANGED)
 
 
 @contextmanager
@@ -350,4 +360,7 @@ def _take(source: Source, rows: Rows, run: Run) -> Samples:
 
 
 def _rows_of(width: int | None, part: Part, rows: Rows) -> Any:
-    return read(part, width)[rows]
+    found = read(part, width)
+    if rows[-1] >= found.shape[0]:
+        raise InvalidInputError(_CHANGED)
+    return found[rows]

@@ -10,8 +10,9 @@ from kernelweave.weave.graph_model import Centres, GraphModel, lazy_labels
 from kernelweave.weave.landmark.landmark_solver import Landmark
 from kernelweave.weave.landmark.learning import LandmarkRows
 from kernelweave.weave.learned_rows import LearnedRows
+from kernelweave.weave.local.local_graph import LocalRows, LocalWeave
 from kernelweave.weave.local.local_kernel import LocalConsensus, LocalKernel
-from kernelweave.weave.local.local_solver import Local, LocalRows, LocalWeave
+from kernelweave.weave.local.local_solver import Local
 
 __all__ = [
     "Centres",

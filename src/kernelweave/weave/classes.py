@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
+from kernelweave._types import Labels
 from kernelweave.core.graphs.new_rows import distributions
 from kernelweave.core.graphs.propagation import (
     balance,
@@ -28,9 +29,12 @@ __all__ = ["classify_graph"]
 _POWER = 2.0  # of balanced scores: with it, probabilities come nearest to the shares of samples that are right
 
 
-def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callable[[str], None]) -> Classes:
+def classify_graph(
+    woven: WovenGraph, task: LabelTask, copies: Labels, *, lgc: bool, say: Callable[[str], None]
+) -> Classes:
     """Return the label scores of every sample: harmonic, or by local and global consistency if `lgc`.
 
+    The graph and the task are those of samples with few copies, `copies` is the position of every sample among these.
     Harmonic scores are balanced unless they were asked for, or class masses were.
     """
     S = woven.graph
@@ -57,4 +61,4 @@ def classify_graph(woven: WovenGraph, task: LabelTask, *, lgc: bool, say: Callab
     values = np.where(undecided[:, None], 0, values)
     model = GraphModel(woven.joiner, values, values, seen=woven.seen, power=power)
     scores, _ = distributions(np.maximum(scores, 0), power)
-    return Classes(model, F, scores, undecided, woven.kernels, woven.attributes)
+    return Classes(model, F[copies], scores[copies], undecided[copies], woven.kernels, woven.attributes)

@@ -76,7 +76,7 @@ class SeveralGraphs:
     versions : sequence of Version
         How they are scaled.
     copies : array of shape (n_samples,)
-        The position of every sample in the graphs, which have at most four copies of it.
+        The position of every sample in the graphs, which have few copies of it.
     """
 
     graphs: tuple[sparse.csr_array, ...]

@@ -21,6 +21,7 @@ __all__ = [
     "strays",
     "strongest_edges",
     "strongest_entries",
+    "with_copies",
 ]
 
 _ROWS = 128
@@ -69,6 +70,23 @@ def median_edges(S: sparse.csr_array, rows: NDArray[np.intp], to: NDArray[np.int
     """Return edges of the median weight of S from these samples to those at `to` (len(rows), k)."""
     weights = np.full(to.size, np.median(S.data) if S.nnz else 1.0, dtype=S.dtype)
     return Edges(np.repeat(rows, to.shape[1]), to.ravel(), weights)
+
+
+def with_copies(S: sparse.csr_array, kept: NDArray[np.intp], copies: Labels) -> sparse.csr_array:
+    """Return the graph S of the kept samples with all samples, each of the others joined to the first of its copies.
+
+    `copies` is the position of that copy among those that were kept. The weight of the edge is its largest in S.
+    """
+    n = len(copies)
+    if len(kept) == n:
+        return S
+    others, edges = np.delete(np.arange(n), kept), S.tocoo()
+    first = kept[copies[others]]
+    weights = S.max(axis=1).toarray().ravel()[copies[others]]
+    i, j = np.concatenate([kept[edges.row], others, first]), np.concatenate([kept[edges.col], first, others])
+    found = sparse.csr_array((np.concatenate([edges.data, weights, weights]), (i, j)), shape=(n, n))
+    found.sort_indices()
+    return found
 
 
 def strongest_edges(S: Matrix, k: int) -> Matrix:

@@ -196,7 +196,10 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, task: ClusterTask
     graph = learn_graph(settings, m, sample)
     c, q = int(task.n_clusters), task.n_components or int(task.n_clusters)
     if max(c, q) > graph.m:
-        msg = f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks."
+        msg = (
+            f"{max(c, q)} clusters or components need as many distinct landmarks; got {graph.m}: raise n_landmarks, or "
+            "ask for fewer if X has no more distinct samples."
+        )
         raise InvalidInputError(msg)
     X, K = sample.views.tables[0], graph.bank.weighted(Pair(graph.landmarks), graph.weights)
     BB = bipartite_sums(graph.joined(X[i : i + _BLOCK]) for i in range(0, X.shape[0], _BLOCK))

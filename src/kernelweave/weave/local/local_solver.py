@@ -1,29 +1,23 @@
-"""The solver "local": every sample is compared with its nearest neighbours only, without n x n matrices.
-
-From the top: the solver, the graph of candidates and affinities, and its rows for new samples.
-"""
+"""The solver "local": every sample is compared with its nearest neighbours only, without n x n matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Labels, Progress, Samples, Vector
-from kernelweave.core.graphs.affinity import GraphRule
-from kernelweave.core.graphs.edges import Edges, join_pieces, median_edges, strays
+from kernelweave._types import Labels, Vector
+from kernelweave.core.graphs.edges import with_copies
 from kernelweave.errors import InvalidInputError
-from kernelweave.kernels.bank import weighted_diagonal
 from kernelweave.kernels.view_bank import ViewBank
 from kernelweave.runtime import StageProgress, threads
-from kernelweave.samples.digests import Seen
-from kernelweave.samples.scaling import Scaling, fit_by_view
+from kernelweave.samples.prepared import FewCopies, few_copies
+from kernelweave.samples.scaling import fit_by_view
 from kernelweave.samples.views import Views
 from kernelweave.select import ClusterEvidence, candidate_numbers
 from kernelweave.weave.classes import classify_graph
@@ -32,22 +26,26 @@ from kernelweave.weave.consensus_kernel import weigh
 from kernelweave.weave.dense import Dense
 from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.local.inverted_lists import has_faiss
+from kernelweave.weave.local.local_graph import LocalRows, perturbed, weave_local
 from kernelweave.weave.local.local_kernel import (
-    CandidateAffinities,
-    Index,
     LocalConsensus,
     LocalKernel,
-    Tables,
-    affinities,
-    candidate_sqdist,
-    group_bytes,
 )
 from kernelweave.weave.local.locality import near_order
-from kernelweave.weave.local.neighbours import EXACT_UP_TO, Search, nearest, nearest_outside, search_new
-from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan, check_count
+from kernelweave.weave.local.neighbours import EXACT_UP_TO
+from kernelweave.weave.plan import (
+    MOST_COPIES,
+    Classes,
+    Clusters,
+    ClusterTask,
+    KernelShares,
+    LabelTask,
+    Plan,
+    check_count,
+)
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
-__all__ = ["Local", "LocalRows", "LocalWeave", "new_rows", "perturbed", "weave_local"]
+__all__ = ["Local"]
 
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
@@ -55,7 +53,6 @@ _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
 _FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
 _ORDERED_FROM = 10_000  # samples; fewer fit in the processor's cache
-_NEW_ORDERED_FROM = 200_000  # samples; new ones are ordered for the search among them, which reads less of each
 _FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equal for all classes far from the labels
 
 
@@ -97,10 +94,8 @@ class Local:
 
     def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
-        n = samples.n_samples
-        c = candidate_numbers(n)[-1] if task.n_clusters == "auto" else task.n_clusters
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
-            woven, perturbed_graphs, place = self._weave(samples, plan, rng, least=min(n / (4 * c), 1000))
+            woven, few, place, perturbed_graphs = self._weave(samples, plan, rng, n_clusters=task.n_clusters)
             versions = woven.kernels.versions
             several = SeveralGraphs(
                 (woven.graph,),
@@ -109,32 +104,43 @@ class Local:
                 lambda weights, graph: woven,
                 perturbed_graphs,
                 None,
-                lambda own: _counted(samples, plan, task, own),
-                lambda: few_columns_of(samples, versions[0].scalings, np.argsort(place)),
-                samples,
+                lambda own: _counted(few.samples, plan, task, own),
+                lambda: few_columns_of(few.samples, versions[0].scalings, np.argsort(place)),
+                few.samples,
                 versions,
-                place,
+                place[few.copies],
             )
             return cluster_graphs(several, task, plan, rng)
 
     def classify(self, samples: Views, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads few labels by local and global consistency."""
-        few = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
-        lgc = task.propagation == "lgc" or (task.propagation == "auto" and few)
+        few_labels = bool(np.count_nonzero(task.codes >= 0) < _FEW_LABELS * len(task.codes))
+        lgc = task.propagation == "lgc" or (task.propagation == "auto" and few_labels)
         with threads(1, library="blas"):  # matrices of neighbourhoods are too small for more
-            woven, _, _ = self._weave(samples, plan, rng, codes=task.codes)
-            return classify_graph(woven, task, lgc=lgc, say=plan.say)
+            woven, few, _, _ = self._weave(samples, plan, rng, codes=task.codes)
+            known = task._replace(codes=task.codes[few.kept])
+            return classify_graph(woven, known, few.copies, lgc=lgc, say=plan.say)
 
     def _weave(
-        self, samples: Views, plan: Plan, rng: np.random.RandomState, *, codes: Labels | None = None, least: float = 0
-    ) -> tuple[WovenGraph, Callable[[], list[sparse.csr_array]], NDArray[np.intp]]:
-        """Return the graph, a function that makes perturbed ones, and the position of every sample in them.
+        self,
+        samples: Views,
+        plan: Plan,
+        rng: np.random.RandomState,
+        *,
+        codes: Labels | None = None,
+        n_clusters: int | Literal["auto"] = 1,
+    ) -> _Woven:
+        """Return the graph of samples for clusters, or with `codes` for classes.
 
-        For clusters, that is without `codes` of classes, the graph is in one piece, pieces smaller than `least` samples
-        get several edges, and many samples are in an order in which neighbours are near each other.
+        For clusters the graph is in one piece, pieces smaller than a quarter of a cluster get several edges, and many
+        samples are in an order in which neighbours are near each other.
         """
         join = codes is None
+        few = few_copies(samples, MOST_COPIES, among=None if codes is None else codes < 0)
+        samples, codes = few.samples, None if codes is None else codes[few.kept]
         n, n_neighbors = samples.n_samples, plan.rule.n_neighbors
+        c = candidate_numbers(n)[-1] if n_clusters == "auto" else n_clusters
+        least = min(n / (4 * c), 1000) if join else 0.0
         n_candidates = self.candidates(n, n_neighbors)
         if plan.counted and n_candidates < min(n_neighbors, n - 1):
             msg = (
@@ -142,7 +148,6 @@ class Local:
                 f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
             )
             raise InvalidInputError(msg)
-        seen = Seen(samples.digests())
         version = fit_by_view(samples, plan.scale)
         scalings = version.scalings
         for name, one in scalings.items():
@@ -175,8 +180,8 @@ class Local:
         joiner = LocalRows(training, scalings, found, plan.n_jobs)
         weighed = KernelShares(bank.names, bank.views, p, p, (version,))
         graph = sparse.csr_array(found.graph[place][:, place]) if ordered else found.graph
-        attributes = {"graph_": graph, "neighbor_recall_": found.recall}
-        return WovenGraph(found.graph, joiner, seen, weighed, attributes), others, place
+        attributes = {"graph_": with_copies(graph, few.kept, few.copies), "neighbor_recall_": found.recall}
+        return _Woven(WovenGraph(found.graph, joiner, few.seen, weighed, attributes), few, place, others)
 
     def candidates(self, n_samples: int, n_neighbors: int) -> int:
         """Return the number of candidates of each sample.
@@ -184,6 +189,15 @@ class Local:
         By default 60 up to 5000 samples, 15 for more, at least 1.5 n_neighbors.
         """
         return int(self.n_candidates or max(60 if n_samples <= _FEW else 15, ceil(1.5 * n_neighbors)))
+
+
+class _Woven(NamedTuple):
+    """A graph, the samples that are compared, their positions in it, and a function that makes perturbed graphs."""
+
+    graph: WovenGraph
+    few: FewCopies
+    place: NDArray[np.intp]
+    perturbed: Callable[[], list[sparse.csr_array]]
 
 
 def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> ClusterEvidence | None:
@@ -205,205 +219,3 @@ def _weighed(plan: Plan, sample: Views, codes: Labels | None) -> tuple[ViewBank,
         for name, table, kernels in zip(sample.names, sample.tables, fixed, strict=True)
     ]
     return bank, p, LocalConsensus(tuple(parts), bank.together)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LocalWeave:
-    """A graph of many samples, and the constants that its rows for new samples depend on.
-
-    Parameters
-    ----------
-    graph : sparse array (n, n)
-        The graph.
-    consensus : LocalConsensus
-        The consensus kernel.
-    rule : GraphRule
-        How the graph was cut from affinities.
-    g : float
-        The ridge.
-    degrees : tuple of float
-        The mean degrees of the graph's parts.
-    n_candidates : int
-        The number of samples that each was compared with.
-    scale : array (n,) or None
-        The squared distance of every sample to its seventh neighbour; None for "ridge".
-    recall : float
-        The measured share of true neighbours among the candidates.
-    seed : int
-        The seed of the search for neighbours.
-    """
-
-    graph: sparse.csr_array
-    consensus: LocalConsensus
-    rule: GraphRule
-    g: float
-    degrees: tuple[float, ...]
-    n_candidates: int
-    scale: Vector | None
-    recall: float
-    seed: int
-
-
-def weave_local(
-    tables: Tables,
-    consensus: LocalConsensus,
-    rule: GraphRule,
-    *,
-    n_candidates: int,
-    join: bool,
-    seed: int,
-    least: float = 0,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[LocalWeave, Index]:
-    """Return the graph of scaled samples in single precision, and the candidates of every sample.
-
-    If `join`, the graph is in one piece, and every sample of a piece of fewer than `least` samples is joined to others.
-    """
-    g = rule.gamma * _mean_diagonal(tables, consensus)
-    searched = consensus.side_by_side(tables)
-    found = [nearest(X, n_candidates, seed=seed, n_jobs=n_jobs, progress=progress) for X in searched]
-    recall = min(one.recall for one in found)
-    index = _best(tables, [one.positions for one in found], consensus, None, progress)
-    del found
-    near = affinities(tables, index, consensus, rule, g=g, progress=progress)
-    S, degrees = _woven(near, rule, tables, consensus, least if join else None)
-    return LocalWeave(S, consensus, rule, g, degrees, n_candidates, near.scale, recall, seed), index
-
-
-def perturbed(
-    tables: Tables, woven: LocalWeave, index: Index, factors: tuple[float, float], *, least: float = 0
-) -> sparse.csr_array:
-    """Return the graph with the ridge and the number of neighbours multiplied by these factors, in one piece."""
-    rule = woven.rule.perturbed(*factors)
-    near = affinities(tables, index, woven.consensus, rule, g=factors[0] * woven.g)
-    return _woven(near, rule, tables, woven.consensus, least)[0]
-
-
-def _woven(
-    near: CandidateAffinities, rule: GraphRule, tables: Tables, consensus: LocalConsensus, least: float | None
-) -> tuple[sparse.csr_array, tuple[float, ...]]:
-    """Return the graph of the samples and the mean degrees of its parts; in one piece unless `least` is None.
-
-    A piece of fewer than `least` samples would still have its own eigenvector if it were joined by a single edge.
-    Therefore each of its samples is joined to the nearest ones outside, until no such piece is left.
-    """
-    S, degrees, last = rule.weave(near.parts.__getitem__, tables[0].shape[0])
-    if least is None:
-        return S, degrees
-    S = join_pieces(S, _NearestOutside(tables, consensus, least, ceil(rule.n_neighbors / 2)))
-    return join_pieces(S, last), degrees
-
-
-class _NearestOutside(NamedTuple):
-    """The k nearest samples outside of its piece, for every sample of a piece smaller than `least`."""
-
-    tables: Tables
-    consensus: LocalConsensus
-    least: float
-    k: int
-
-    def edges_out(self, S: sparse.csr_array, piece: Labels) -> Edges:
-        """Return edges of the median weight to them."""
-        rows = strays(piece, self.least)
-        if not len(rows):
-            return median_edges(S, rows, np.empty((0, self.k), dtype=np.int32))
-        found = [nearest_outside(X, rows, piece, self.k) for X in self.consensus.side_by_side(self.tables)]
-        new = tuple(X[rows] for X in self.tables)
-        return median_edges(S, rows, _best(self.tables, found, self.consensus, new, None))
-
-
-def _best(
-    tables: Tables, found: list[Index], consensus: LocalConsensus, new: Tables | None, progress: Progress | None
-) -> Index:
-    """Return the nearest of all tables' candidates in the consensus kernel, as many as one table has."""
-    if len(found) == 1:
-        return found[0]
-    k = found[0].shape[1]
-    union = np.sort(np.hstack(found), axis=1)
-    D = candidate_sqdist(tables, union, consensus, new, progress)
-    D[:, 1:][union[:, 1:] == union[:, :-1]] = np.inf  # found in several tables
-    return np.take_along_axis(union, np.argsort(D, axis=1, kind="stable")[:, :k], axis=1)
-
-
-def _mean_diagonal(tables: Tables, consensus: LocalConsensus) -> float:
-    """tr(K)/n, estimated on at most 2000 samples."""
-    n = tables[0].shape[0]
-    some = np.linspace(0, n - 1, min(n, 2000)).astype(np.intp)
-    own = zip(tables, consensus.kernels, strict=True)
-    parts = [weighted_diagonal(kernel.kernels, kernel.shares, X[some]) for X, kernel in own]
-    mean = float(consensus.joined(parts).mean())
-    if mean <= 0:
-        msg = f"The mean of k(x, x) is {mean:g} over the samples, but must be positive: pass other kernels."
-        raise InvalidInputError(msg)
-    return mean
-
-
-@dataclass(frozen=True, eq=False)
-class LocalRows:
-    """The rows of a local graph for new samples: the same local problem among their candidates.
-
-    Parameters
-    ----------
-    training : Views
-        The training samples, scaled, in single precision.
-    scalings : dict of view name to Scaling
-        How samples are scaled.
-    woven : LocalWeave
-        The graph and its constants.
-    n_jobs : int or None
-        Number of threads of the search for neighbours; None for as many as BLAS uses.
-    """
-
-    chunked: ClassVar[bool] = False
-
-    training: Views
-    scalings: Mapping[str, Scaling]
-    woven: LocalWeave
-    n_jobs: int | None
-
-    @property
-    def row_bytes(self) -> int:
-        """About how much memory the row of one sample takes while it is computed."""
-        return group_bytes(self.training.tables, self.woven.n_candidates)
-
-    def order(self, new: Views) -> NDArray[np.intp]:
-        """Return new samples in an order in which those of a block have many candidates in common.
-
-        Among fewer than 200,000 training samples it would not be faster, and they are left as they are.
-        """
-        if self.training.n_samples < _NEW_ORDERED_FROM:
-            return np.arange(new.n_samples)
-        return near_order(new.scaled(self.scalings, np.float32).tables[0])
-
-    def rows(self, new: Views) -> sparse.csr_array:
-        """Return the rows of the graph."""
-        tables = new.scaled(self.scalings, np.float32).tables
-        return new_rows(self.training.tables, tables, self.woven, self._searches)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only: the search is prepared again where it is needed."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @cached_property
-    def _searches(self) -> tuple[Search, ...]:
-        woven = self.woven
-        return tuple(
-            search_new(X, woven.n_candidates, seed=woven.seed, n_jobs=self.n_jobs)
-            for X in woven.consensus.side_by_side(self.training.tables)
-        )
-
-
-def new_rows(tables: Tables, new: Tables, woven: LocalWeave, searches: Sequence[Search]) -> sparse.csr_array:
-    """Return the rows (n_new, n) of the graph for new samples: the same local problem among their candidates."""
-    k = min(woven.n_candidates, tables[0].shape[0])
-    new = tuple(_like(X, x) for X, x in zip(tables, new, strict=True))
-    found = [search.nearest(x, k) for search, x in zip(searches, woven.consensus.side_by_side(new), strict=True)]
-    index = _best(tables, found, woven.consensus, new, None)
-    near = affinities(tables, index, woven.consensus, woven.rule, g=woven.g, new=new, scales=woven.scale)
-    return woven.rule.rows(near.parts.__getitem__, tables[0].shape[0], woven.degrees)
-
-
-def _like(X: Samples, new: Samples) -> Samples:
-    """Return new samples, dense if the training samples are dense."""
-    return new.toarray() if sparse.issparse(new) and not sparse.issparse(X) else new
