@@ -133,23 +133,23 @@ def test_neighbours_are_looked_for_in_z_scores_and_where_columns_are_few(monkeyp
     assert found[0] == kinds
 
 
-def test_two_copies_of_a_sample_are_compared_at_most_and_all_that_are_labelled(monkeypatch):
+def test_four_copies_of_a_sample_are_compared_at_most_and_all_that_are_labelled(monkeypatch):
     asked = []
     prepare = dense.prepare
     monkeypatch.setattr(dense, "prepare", lambda *a, **more: asked.append(more) or prepare(*a, **more))
     table = np.vstack([X, np.repeat(X[:1], 8, axis=0)])
     model = WeaveClustering(3, solver="dense", random_state=0).fit(table)
-    assert asked == [{"most_copies": 2}]
+    assert asked == [{"most_copies": 4}]
     assert model.graph_.shape == model.consensus_kernel_.shape == (68, 68)
     assert_array_equal(model.graph_.toarray()[60], model.graph_.toarray()[67])
-    assert model._graph_model.coordinates.shape[0] == 61  # 60, and one more copy of the first
+    assert model._graph_model.coordinates.shape[0] == 63  # 60, and three more copies of the first
     y = np.r_[PARTLY, np.full(7, -1), 2]
     classes = WeaveClassifier(solver="dense").fit(table, y)
-    assert asked[1]["most_copies"] == 2
+    assert asked[1]["most_copies"] == 4
     assert_array_equal(asked[1]["among"], y < 0)
     assert classes.graph_.shape == classes.consensus_kernel_.shape == (68, 68)
     assert classes.transduction_[67] == 2
-    assert classes._graph_model.coordinates.shape[0] == 62 + (PARTLY[0] >= 0)
+    assert classes._graph_model.coordinates.shape[0] == 64 + (PARTLY[0] >= 0)
 
 
 @pytest.mark.parametrize("right", [0, 3, 6])

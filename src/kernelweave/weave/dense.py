@@ -31,11 +31,14 @@ from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine
 from kernelweave.weave.dense_rows import DenseRows
 from kernelweave.weave.density import few_columns_of
-from kernelweave.weave.plan import MOST_COPIES, Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan
+from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Dense", "row_shares"]
 
+# of a sample that are compared, beside all with a label: with as many as a row of a graph has entries, a sample would
+# be joined to its copies only, and be a cluster of its own
+_MOST_COPIES = 4
 _DRAWN = 3  # columns: groups of so few may be of any shape, such as rings and arcs
 _KINDS: dict[str, tuple[Kind, ...]] = {"ridge": ("ridge",), "knn": ("tuned",)}  # of affinities, if they are asked for
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
@@ -70,7 +73,7 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: ClusterTask, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        prepared = prepare(samples, plan.scale, most_copies=MOST_COPIES)
+        prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES)
         views, built = prepared.kept, _built(prepared.compared, plan)
         versions = [version for version, _, _ in built]
         priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
@@ -93,7 +96,7 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        prepared = prepare(samples, plan.scale, most_copies=MOST_COPIES, among=task.codes < 0)
+        prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, among=task.codes < 0)
         codes = np.full(prepared.compared[0].samples.n_samples, -1, dtype=np.intp)
         codes[prepared.copies] = task.codes
         task = task._replace(codes=codes)

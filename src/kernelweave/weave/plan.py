@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kernelweave.weave.clarity import Clarity
 
 __all__ = [
-    "MOST_COPIES",
     "Classes",
     "ClusterTask",
     "Clusters",
@@ -34,10 +33,6 @@ __all__ = [
     "Propagation",
     "check_count",
 ]
-
-# of a sample that are compared, beside all with a label: with more of them, few of its neighbours would be other
-# samples, and with as many as a row of a graph has entries, copies alone would be a cluster
-MOST_COPIES = 2
 
 Propagation: TypeAlias = Literal["auto", "harmonic", "lgc"]
 

@@ -34,7 +34,6 @@ from kernelweave.weave.local.local_kernel import (
 from kernelweave.weave.local.locality import near_order
 from kernelweave.weave.local.neighbours import EXACT_UP_TO
 from kernelweave.weave.plan import (
-    MOST_COPIES,
     Classes,
     Clusters,
     ClusterTask,
@@ -47,6 +46,8 @@ from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
 __all__ = ["Local"]
 
+# of a sample that are compared, beside all with a label: with more, few of its candidates would be other samples
+_MOST_COPIES = 2
 _WEIGHED_ON = 2000  # samples drawn at random
 _COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
@@ -136,7 +137,7 @@ class Local:
         samples are in an order in which neighbours are near each other.
         """
         join = codes is None
-        few = few_copies(samples, MOST_COPIES, among=None if codes is None else codes < 0)
+        few = few_copies(samples, _MOST_COPIES, among=None if codes is None else codes < 0)
         samples, codes = few.samples, None if codes is None else codes[few.kept]
         n, n_neighbors = samples.n_samples, plan.rule.n_neighbors
         c = candidate_numbers(n)[-1] if n_clusters == "auto" else n_clusters
