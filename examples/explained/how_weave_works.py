@@ -40,7 +40,7 @@ X *= (10, 1)
 # ------------------------------
 # With two columns the first version has the samples as they are. In both pictures the two axes have the same unit,
 # since kernels compare distances: without scaling, the second column has hardly any influence.
-compared = prepare(Views.of_table(X), "auto").compared
+compared = prepare(Views.of_table(X), "auto", most_copies=4).compared
 names = {"direction": "as they are", "zscore": "z-scores"}
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
@@ -62,7 +62,7 @@ shown = found[1]
 kernels = shown.bank.grams(shown.training, shown.training)
 
 fig, axes = plt.subplots(1, 5, figsize=(11, 2.7), layout="constrained")
-for ax, kernel, name, share in zip(axes, kernels, shown.bank.names, shown.weights, strict=False):
+for ax, kernel, name, share in zip(axes, kernels, shown.bank.names, shown.versions[0].weights, strict=False):
     ax.imshow(kernel, cmap="Greys")
     ax.set_title(f"{name}\nshare {share:.1%}", size=9)
 axes[4].imshow(shown.matrix, cmap="Greys")

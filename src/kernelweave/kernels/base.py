@@ -291,7 +291,7 @@ class _Combined(Kernel):
 
     kernels: tuple[Kernel, ...]
 
-    operation: ClassVar[np.ufunc]
+    _operation: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
         if not (isinstance(self.kernels, tuple) and self.kernels and all(isinstance(k, Kernel) for k in self.kernels)):
@@ -302,12 +302,12 @@ class _Combined(Kernel):
         """Combine the kernels."""
         K = self.kernels[0].evaluate(pair)
         for kernel in self.kernels[1:]:
-            self.operation(K, kernel.evaluate(pair), out=K)
+            self._operation(K, kernel.evaluate(pair), out=K)
         return K
 
     def diag(self, X: Samples) -> Vector:
         """Combine the diagonals."""
-        return np.asarray(reduce(self.operation, (k.diag(X) for k in self.kernels)))
+        return np.asarray(reduce(self._operation, (k.diag(X) for k in self.kernels)))
 
     def of_products(self, products: HasProducts) -> Matrix | None:
         """Combine the kernels; None if one of them needs the samples."""
@@ -316,7 +316,7 @@ class _Combined(Kernel):
             K = kernel.of_products(products)
             if K is None:
                 return None
-            total = K if total is None else np.asarray(self.operation(total, K))
+            total = K if total is None else np.asarray(self._operation(total, K))
         return total
 
 
@@ -330,7 +330,7 @@ class Sum(_Combined):
         The kernels to add up, at least one.
     """
 
-    operation = np.add
+    _operation = np.add
 
     def __str__(self) -> str:
         return " + ".join(map(str, self.kernels))
@@ -346,7 +346,7 @@ class Product(_Combined):
         The kernels to multiply, at least one.
     """
 
-    operation = np.multiply
+    _operation = np.multiply
 
     def __str__(self) -> str:
         return " * ".join(map(as_operand, self.kernels))
