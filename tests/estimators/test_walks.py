@@ -36,7 +36,7 @@ MOST = {  # functions, files, changes of room
     "local": (139, 31, 18),
     "landmark": (105, 21, 16),
     "predict": (136, 27, 21),
-    "smkl": (125, 23, 18),
+    "smkl": (124, 23, 18),
     "classify": (158, 29, 28),
 }
 

@@ -223,30 +223,33 @@ def spectral_change(before: State, after: State) -> float:
     """||S_new - S||_2 / ||S||_2 of symmetric graphs: the stop rule of the released program."""
     if not (_finite(before.S, after.S) and _finite(before.K, after.K) and _finite(before.P, after.P)):
         return np.nan
-    if after.S is before.S:
-        return 0.0
-    return _ratio(symmetric_spectral_norm(after.S - before.S), symmetric_spectral_norm(before.S))
+    return _relative(before.S, after.S, symmetric_spectral_norm)
 
 
 def _finite(M: Matrix, M_new: Matrix) -> bool:
     return M_new is M or bool(np.isfinite(M_new.sum()))
 
 
-def _relative(M: Matrix, M_new: Matrix) -> float:
+def _relative(M: Matrix, M_new: Matrix, norm: Callable[[Matrix], float] | None = None) -> float:
+    """||M_new - M|| / ||M||, in the Frobenius norm by default; NaN if a norm is not finite.
+
+    Of a graph without edges (M = 0) it is infinite, or 0 if nothing changed.
+    """
     if M_new is M:
         return 0.0
-    change = size = 0.0
-    step = max(_CACHED_BYTES // M[0].nbytes, 1)
-    for i in range(0, len(M), step):  # no matrix for the difference
-        rows = M[i : i + step]
-        D = M_new[i : i + step] - rows
-        change += float(np.vdot(D, D))
-        size += float(np.vdot(rows, rows))
-    return _ratio(change**0.5, size**0.5) if np.isfinite(change + size) else np.nan
-
-
-def _ratio(change: float, size: float) -> float:
-    """Return change / size; of a graph without edges (size 0): inf, or 0 if nothing changed."""
+    if norm is None:
+        change = size = 0.0
+        step = max(_CACHED_BYTES // M[0].nbytes, 1)
+        for i in range(0, len(M), step):  # no matrix for the difference
+            rows = M[i : i + step]
+            D = M_new[i : i + step] - rows
+            change += float(np.vdot(D, D))
+            size += float(np.vdot(rows, rows))
+        change, size = change**0.5, size**0.5
+    else:
+        change, size = norm(M_new - M), norm(M)
+    if not np.isfinite(change + size):
+        return np.nan
     if size == 0:
         return np.inf if change > 0 else 0.0
     return float(change / size)
