@@ -182,9 +182,13 @@ def _read_frame(thing: Any, name: str) -> Table:
         )
         raise InvalidInputError(msg)
     single = bool(schema) and all(kind == nw.Float32 for kind in schema.values())
-    values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
+    dtype = np.float32 if single else np.float64
+    if nw.dependencies.is_pandas_dataframe(thing):  # whose names may be numbers, which narwhals 1.31 does not find
+        values = thing.to_numpy(dtype, na_value=np.nan)
+    else:
+        values = frame.with_columns(nw.all().cast(nw.Float32 if single else nw.Float64)).to_numpy()
     return Table(
-        np.ascontiguousarray(values, dtype=np.float32 if single else np.float64),
+        np.ascontiguousarray(values, dtype=dtype),
         nw.maybe_get_index(frame),
         tuple(map(str, frame.columns)),
     )
