@@ -170,10 +170,10 @@ class Reporter:
     name: str
     verbose: int
 
-    def __call__(self, text: str) -> None:
-        """Write a line."""
+    def __call__(self, text: str, *more: object) -> None:
+        """Write a line; what follows the text is put into words only if the line is written."""
         if self.verbose:
-            sys.stderr.write(f"[{self.name}] {text}\n")
+            sys.stderr.write(f"[{self.name}] {' '.join(map(str, (text, *more)))}\n")
 
 
 @dataclass

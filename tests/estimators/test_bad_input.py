@@ -108,7 +108,7 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
         (SMKLClustering(21), r"n_clusters=21 is more than the n_samples=20"),
         (SMKLClustering(2, beta=1, relative_beta=1), "say the same thing twice"),
         (WeaveClassifier(class_mass=True, propagation="lgc"), 'class_mass=True .* propagation is "lgc"'),
-        (WeaveClassifier(graph="knn", gamma=0.1), 'gamma=0.1 is a ridge, which graph="knn" has not'),
+        (WeaveClassifier(graph="knn", gamma=0.1), 'gamma=0.1 sets the ridge, but graph="knn" has none'),
         (
             SMKLClustering(2, kernels="twelve"),
             "Unknown kernel recipe 'twelve': choose one of released-12.*, auto, .* 'mixed', .* 'precomputed', ",

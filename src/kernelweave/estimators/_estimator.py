@@ -160,7 +160,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             msg = 'class_mass=True scales harmonic scores, but propagation is "lgc": leave one of the two out.'
             raise InvalidInputError(msg)
         if given.get("graph") == "knn" and given.get("gamma", "auto") != "auto":
-            msg = f'gamma={given["gamma"]!r} is a ridge, which graph="knn" has not: leave one of the two out.'
+            msg = f'gamma={given["gamma"]!r} sets the ridge, but graph="knn" has none: leave one of the two out.'
             raise InvalidInputError(msg)
         if beta is not None and relative_beta is not None:
             msg = (

@@ -204,7 +204,7 @@ class WeaveClustering(GraphClusterer):
         self._check_parameters()
         samples = self._read(X)
         say = Reporter(type(self).__name__, self.verbose)
-        say(f"samples: {samples.n_samples or 'read in chunks'}")
+        say("samples:", samples)
         with threads(self.n_jobs, samples.n_samples):
             n_clusters = self.n_clusters if self.n_clusters == "auto" else int(self.n_clusters)  # np.int8 overflows
             n_groups = 50 if n_clusters == "auto" else n_clusters
@@ -361,7 +361,7 @@ class WeaveClassifier(GraphClassifier):
         else:
             classes, codes = read_labels(y, samples, X)
         say = Reporter(type(self).__name__, self.verbose)
-        say(f"samples: {samples.n_samples or 'read in chunks'}")
+        say("samples:", samples)
         with threads(self.n_jobs, samples.n_samples):
             given, free = vars(self), available_memory()  # a subclass may not take all parameters
             choice, plan = plan_fit(given, samples, free, say, n_groups=len(classes), graph="both")

@@ -27,7 +27,7 @@ __all__ = ["DIVIDE", "KernelStack", "read_cross_stack", "read_stack", "refuse_no
 DIVIDE = "divide it by its largest value"  # what to do with kernels that are too large or too small
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KernelStack:
     """Kernel matrices of m samples with n training samples; m = n in `fit`.
 
@@ -51,6 +51,9 @@ class KernelStack:
     by_name: bool = False
     counted: bool = False
     complete: ClassVar[Literal[True]] = True  # as of Views: every kernel has every sample
+
+    def __repr__(self) -> str:
+        return f"KernelStack({', '.join(self.names)}; {counted(self.n_samples, 'sample')})"
 
     @property
     def sample_names(self) -> Array | None:
