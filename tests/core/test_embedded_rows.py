@@ -11,7 +11,6 @@ from kernelweave.core.graphs import coordinates
 from kernelweave.core.graphs.coordinates import (
     bottom_eigenpairs,
     bottom_spectrum,
-    cluster_means,
     commute_rows,
     eigenvalue_gaps,
     embedded,
@@ -185,15 +184,6 @@ def test_a_sample_whose_edges_are_rounding_of_its_loop_is_alone():
     labels = np.array([0, 1])
     assert_array_equal(votes(np.array([[4.0, 4 * eps], [0.0, 1.0]]), labels, 2), np.eye(2))
     assert_array_equal(votes(np.array([[4.0, 16 * eps], [0.0, 1.0]]), labels, 2)[0], [0, 1])
-
-
-def test_means_and_sizes_of_clusters_are_those_of_their_members(rng):
-    P, labels = rng.normal(size=(7, 2)), np.array([0, 2, 2, 0, 0, 2, 0])
-    means, counts = cluster_means(P, labels, 4)
-    assert_array_equal(counts, [4, 0, 3, 0])
-    assert_allclose(means[0], P[labels == 0].mean(axis=0))
-    assert_allclose(means[2], P[labels == 2].mean(axis=0))
-    assert_array_equal(means[[1, 3]], 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

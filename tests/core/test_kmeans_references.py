@@ -9,6 +9,7 @@ from kernelweave.core.partitions import hartigan, kmeans
 from kernelweave.core.partitions.hartigan import best_partition, crossed, descend, sum_of_squares
 from kernelweave.core.partitions.kmeans import (
     best_start,
+    cluster_means,
     lift,
     nearer,
     nearest,
@@ -304,3 +305,12 @@ def test_costs_are_infinite_until_every_cluster_has_a_sample():
     assert_allclose(cost, 1.0)
     assert_array_equal(z, [[0, 0, 1, 1]])
     assert hartigan.sum_of_squares(X, z[0]) == 1.0
+
+
+def test_means_and_sizes_of_clusters_are_those_of_their_members(rng):
+    P, labels = rng.normal(size=(7, 2)), np.array([0, 2, 2, 0, 0, 2, 0])
+    (means,), (counts,) = cluster_means(P, labels[None], 4)
+    assert_array_equal(counts, [4, 0, 3, 0])
+    assert_allclose(means[0], P[labels == 0].mean(axis=0))
+    assert_allclose(means[2], P[labels == 2].mean(axis=0))
+    assert_array_equal(means[[1, 3]], 0)

@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs
 
 from kernelweave import KGLClustering, PMKLClustering, SMKLClustering, WeaveClustering
-from kernelweave.core.graphs.coordinates import cluster_means, nearness, votes
+from kernelweave.core.graphs.coordinates import nearness, votes
+from kernelweave.core.partitions.kmeans import cluster_means
 
 EVERY = [SMKLClustering(3), KGLClustering(3), PMKLClustering(3), WeaveClustering(3)]
 
@@ -45,7 +46,8 @@ def test_every_clusterer_says_how_sure_it_is_of_each_sample(estimator, between):
 @pytest.mark.parametrize("estimator", EVERY[:3], ids=repr)
 def test_memberships_are_the_mean_of_votes_and_nearness(estimator, between, dtype):
     model = clone(estimator).set_params(random_state=0, dtype=dtype).fit(between)
-    near = nearness(model.embedding_, *cluster_means(model.embedding_, model.labels_, 3))
+    (means,), (sizes,) = cluster_means(model.embedding_, model.labels_[None], 3)
+    near = nearness(model.embedding_, means, sizes)
     assert_allclose(model.membership_, (votes(model.graph_, model.labels_, 3) + near) / 2, rtol=1e-6)
     assert model.membership_.dtype == dtype
 

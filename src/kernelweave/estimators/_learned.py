@@ -18,8 +18,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Array, LabelsLike, RandomStateLike
-from kernelweave.core.graphs.coordinates import cluster_means, nearness, shrinkage, votes
+from kernelweave.core.graphs.coordinates import nearness, shrinkage, votes
 from kernelweave.core.graphs.propagation import one_hot, reached
+from kernelweave.core.partitions.kmeans import cluster_means
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
@@ -151,7 +152,7 @@ class LearnedClusterer(GraphClusterer):
         scheme, solution = _solve(self, given, rng, start)
         S, P, c = solution.state.S, solution.state.P, int(self.n_clusters)
         labels = (scheme.partition or kmeans)(P, c, n_init=self.n_init, rng=rng)
-        means, sizes = cluster_means(P, labels, c)
+        (means,), (sizes,) = cluster_means(P, labels[None], c)
         M = ((votes(S, labels, c) + nearness(P, means, sizes)) / 2).astype(P.dtype, copy=False)
         coordinates = P / shrinkage(S, P)
         found, kernels, joiner = _found(self, scheme, given, solution)

@@ -24,12 +24,11 @@ from kernelweave.core.graphs.coordinates import (
     TOL,
     EmbeddingKind,
     bottom_spectrum,
-    cluster_means,
     embedded,
     row_order,
 )
 from kernelweave.core.partitions.agreement import Partitions, mean_agreement
-from kernelweave.core.partitions.kmeans import partitions
+from kernelweave.core.partitions.kmeans import cluster_means, partitions
 from kernelweave.runtime import StageProgress
 
 __all__ = ["Read", "Spectra", "kmeans", "read_graph", "spectra", "spectrum", "unit_partitions"]
@@ -150,7 +149,7 @@ def _quick_partitions(
     known = partitions(parts, [np.arange(_COUNTED_ON)] * len(parts), n_clusters, n_init=n_init, rng=rng)
     found = np.empty((len(tables), n), dtype=np.int32)
     for P, part, z, labels in zip(tables, parts, known, found, strict=True):
-        centres, _ = cluster_means(part, z, n_clusters)
+        (centres,), _ = cluster_means(part, z[None], n_clusters)
         for i in range(0, n, _TOGETHER):
             labels[i : i + _TOGETHER] = vq(P[i : i + _TOGETHER], centres, check_finite=False)[0]
     return found

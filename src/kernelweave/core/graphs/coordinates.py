@@ -20,7 +20,6 @@ __all__ = [
     "EmbeddingKind",
     "bottom_eigenpairs",
     "bottom_spectrum",
-    "cluster_means",
     "commute_rows",
     "eigenvalue_gaps",
     "embedded",
@@ -183,12 +182,6 @@ def votes(S: Graph, labels: Labels, c: int) -> Matrix:
     d = F.sum(axis=1)
     alone = d <= np.finfo(F.dtype).eps * loops
     return np.asarray(np.where(alone[:, None], Y, F / np.where(alone, 1, d)[:, None]))
-
-
-def cluster_means(P: Matrix, labels: Labels, c: int) -> tuple[Matrix, Labels]:
-    """Return the mean of every cluster, (c, q), and its size."""
-    counts = np.bincount(labels, minlength=c)
-    return np.eye(c)[labels].T @ P / np.maximum(counts, 1)[:, None], counts
 
 
 def nearness(P: Matrix, means: Matrix, counts: Labels) -> Matrix:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
-from kernelweave.core.partitions.kmeans import best_start, lift, nearer, own_distances, refilled, seeded, to_centres
+from kernelweave.core.partitions.kmeans import (
+    best_start,
+    cluster_means,
+    lift,
+    nearer,
+    own_distances,
+    refilled,
+    seeded,
+    to_centres,
+)
 
 __all__ = ["best_partition", "crossed", "descend", "sum_of_squares"]
 
@@ -43,7 +51,7 @@ def best_partition(X: Matrix, c: int, *, n_init: int, rng: np.random.RandomState
         z, cost = z[different[:n_init]], cost[different[:n_init]]
         if len(z) == 1:
             break
-        born = crossed(_means(X, z, c)[0], min(n_init, _TOGETHER), generator)
+        born = crossed(cluster_means(X, z, c)[0], min(n_init, _TOGETHER), generator)
         crossings, costs = descend(X, to_centres(tables, born).argmin(axis=1), c)
         z, cost = np.vstack([z, crossings]), np.append(cost, costs)
     return np.asarray(z[best_start(cost, _TINY * float(np.vdot(X, X)))], dtype=np.int32)
@@ -73,7 +81,7 @@ def descend(X: Matrix, z: Labels, c: int, *, max_iter: int = 1000) -> tuple[Labe
     tables, tiny = lift(X[None]), _TINY * float(np.vdot(X, X))
     for _ in range(max_iter):
         now = z[running]
-        C, sizes = _means(X, now, c)
+        C, sizes = cluster_means(X, now, c)
         D = to_centres(tables, C)
         d = own_distances(D, now)
         if not sizes.all():
@@ -107,18 +115,8 @@ def _single_moves(D: Matrix, z: Labels, sizes: Labels, tiny: float) -> Labels:
     return z
 
 
-def _means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:
-    """C, and the sizes (R, c) of the clusters; the mean of an empty one is the origin."""
-    R, n = z.shape
-    where = (z + c * np.arange(R)[:, None]).T.ravel()
-    member = sparse.csc_array((np.ones(n * R), where, np.arange(0, n * R + 1, R)), shape=(R * c, n))
-    sizes = np.bincount(where, minlength=R * c)
-    C = (member @ X) / np.maximum(sizes, 1)[:, None]
-    return C.reshape(R, c, -1), sizes.reshape(R, c)
-
-
 def sum_of_squares(X: Matrix, z: Labels) -> float:
     """Σ_i ||x_i - mean of the cluster of i||²."""
-    C, _ = _means(X, z[None], int(z.max()) + 1)
+    C, _ = cluster_means(X, z[None], int(z.max()) + 1)
     E = X - C[0][z]
     return float(np.vdot(E, E))

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
 
 __all__ = [
     "LiftedTables",
     "best_start",
+    "cluster_means",
     "lift",
     "nearer",
     "nearest",
@@ -75,6 +77,16 @@ def reassigned(D: Matrix, z: Labels, slack: float | Vector) -> Labels:
     """z after every sample moved to a nearer centre, if there is one, and empty clusters were filled."""
     z = nearer(D, z, own_distances(D, z), slack)
     return refilled(z, own_distances(D, z), D.shape[1], slack)
+
+
+def cluster_means(X: Matrix, z: Labels, c: int) -> tuple[Matrix, Labels]:
+    """C, and the sizes (R, c) of the clusters; the mean of an empty one is the origin."""
+    R, n = z.shape
+    where = (z + c * np.arange(R)[:, None]).T.ravel()
+    member = sparse.csc_array((np.ones(n * R), where, np.arange(0, n * R + 1, R)), shape=(R * c, n))
+    sizes = np.bincount(where, minlength=R * c)
+    C = (member @ X) / np.maximum(sizes, 1)[:, None]
+    return C.reshape(R, c, -1), sizes.reshape(R, c)
 
 
 def refilled(z: Labels, d: Matrix, c: int, slack: float | Vector) -> Labels:
