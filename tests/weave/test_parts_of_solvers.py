@@ -427,13 +427,13 @@ def test_values_for_new_samples_are_the_scores_that_are_not_negative(class_mass)
 PLAN = Plan("auto", "self", "auto", GraphRule(), "auto", True, None, None, print)
 
 
-@pytest.mark.parametrize(("n", "c", "required"), [(16, 2, 2), (15, 2, None), (40, 9, 5), (100, 3, 3), (400, 50, 37)])
+@pytest.mark.parametrize(("n", "c", "required"), [(16, 2, 2), (15, 2, None), (40, 9, 5), (100, 3, 3), (300, 50, 37)])
 def test_clusters_of_fewer_than_eight_samples_are_not_asked_for(monkeypatch, n, c, required):
     numbers = []
 
-    def measured(clarity, views, rng):
-        numbers.append(clarity._n_clusters)
-        return [np.arange(clarity._n_clusters + 2.0)], 1.0
+    def measured(clarity, views, n_clusters, rng):
+        numbers.append(n_clusters)
+        return [np.arange(n_clusters + 2.0)], 1.0
 
     monkeypatch.setattr(Clarity, "_measured", measured)
     views = Views.of_table(np.random.default_rng(0).normal(size=(n, 3)))

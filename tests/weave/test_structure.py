@@ -1,14 +1,16 @@
 """Whether clusters stand out: separate blobs do, one cloud does not, and few samples cannot tell."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
 import kernelweave
-from kernelweave import Views, WeaveClustering
+from kernelweave import Chunks, Landmark, Views, WeaveClustering
 from kernelweave.core.graphs.affinity import GraphRule
 from kernelweave.core.graphs.coordinates import margins
 from kernelweave.core.partitions.agreement import rand_index
@@ -35,6 +37,30 @@ def test_the_clusters_of_one_cloud_do_not_stand_out(seed):
     assert clarity(np.random.default_rng(seed).normal(size=(150, 5)), 3) < 0.5
 
 
+@pytest.mark.parametrize("solver", ["dense", "local", "landmark"])
+def test_every_solver_tells_blobs_from_a_cloud_by_at_most_300_samples(solver):
+    rng = np.random.default_rng(0)
+    cloud, centres = rng.normal(size=(700, 6)), 8 * rng.normal(size=(4, 6))
+    blobs = cloud + centres[rng.integers(4, size=700)]
+    apart, one = (WeaveClustering(4, solver=solver, random_state=0).fit(X) for X in (blobs, cloud))
+    assert apart._clarity.sample.n_samples == one._clarity.sample.n_samples == 300
+    assert apart.clarity_ == 1
+    assert one.clarity_ < 0.3
+    assert np.median(one.confidence_) < 0.4 < 0.9 < np.median(apart.confidence_)
+
+
+@pytest.mark.parametrize("as_chunks", [np.asarray, sparse.csr_array, lambda X: Chunks([X[:500], X[500:]])])
+def test_landmarks_measure_the_clarity_on_samples_that_differ(as_chunks):
+    rng = np.random.default_rng(0)
+    X = np.zeros((3000, 12))
+    X[:40] = rng.normal(size=(40, 12)) + 6 * rng.integers(0, 2, size=(40, 1))
+    order = rng.permutation(len(X))
+    model = WeaveClustering(3, solver=Landmark(n_landmarks=20), random_state=0).fit(as_chunks(X[order]))
+    assert model._clarity.sample.n_samples == 41
+    assert 0 <= model.clarity_ <= 1
+    assert np.isfinite(model.confidence_).all()
+
+
 def test_fewer_than_eight_samples_per_cluster_cannot_tell():
     X = np.random.default_rng(0).normal(size=(20, 5))
     assert clarity(X[:15], 2) == 1
@@ -51,14 +77,14 @@ def measured(monkeypatch):
     def given(own, *others):
         sizes, left = [], [own, *others]
 
-        def scripted(clarity, views, rng):
+        def scripted(clarity, views, n_clusters, rng):
             sizes.append(len(np.unique(views.tables[0], axis=0)))
             return left.pop(0)
 
         monkeypatch.setattr(Clarity, "_measured", scripted)
-        views, rng = Views.of_table(np.random.default_rng(0).normal(size=(400, 3))), np.random.RandomState(0)
+        views, rng = Views.of_table(np.random.default_rng(0).normal(size=(200, 3))), np.random.RandomState(0)
         found = Clarity(views, (), PLAN, 3, rng).value
-        assert set(sizes) == {300}
+        assert set(sizes) == {200}
         return found, len(sizes) - 1
 
     return given
@@ -165,10 +191,17 @@ def test_a_saved_model_has_the_clarity_without_the_samples_it_is_measured_on(tmp
         assert_array_equal(again.predict_proba(new), model.predict_proba(new))
 
 
+class Unmeasured(Landmark):
+    """A solver that cannot tell how far clusters stand out."""
+
+    def cluster(self, samples, plan, task, rng):
+        return replace(super().cluster(samples, plan, task, rng), clarity=None)
+
+
 def test_a_solver_that_does_not_measure_the_clarity_says_so(cloud):
     _, X, _ = cloud
-    model = WeaveClustering(3, solver="landmark", random_state=0).fit(X)
-    with pytest.raises(AttributeError, match='"landmark" does not measure clarity_: use "dense" or "local"'):
+    model = WeaveClustering(3, solver=Unmeasured(), random_state=0).fit(X)
+    with pytest.raises(AttributeError, match="does not measure clarity_: use one of dense, local, landmark"):
         model.clarity_  # noqa: B018
     assert model.confidence_.max() > 0.5
     assert not hasattr(WeaveClustering(3), "clarity_")

@@ -103,7 +103,7 @@ class WeaveClustering(GraphClusterer):
         How far the clusters stand out from those of samples without structure, from 0 to 1, measured on at most 300
         samples when it, a membership or a confidence is first read. Below 1, memberships are drawn towards equal
         shares. It is 0 for a single cluster, and 1 where it is not measured: with precomputed kernels, and with fewer
-        than 16 samples. Not with "landmark".
+        than 16 samples.
     n_clusters_ : int
         The number of clusters, as given or as chosen.
     cluster_evidence_ : ClusterEvidence
@@ -234,7 +234,7 @@ class WeaveClustering(GraphClusterer):
         """How far the clusters stand out from those of samples without structure, from 0 to 1."""
         check_is_fitted(self)
         if self._clarity is None:
-            msg = f'The solver "{self.solver_.solver.name}" does not measure clarity_: use "dense" or "local".'
+            msg = f'The solver "{self.solver_.solver.name}" does not measure clarity_: use one of {", ".join(SOLVERS)}.'
             raise AttributeError(msg)
         return self._clarity.value
 

@@ -318,11 +318,15 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 
 
 class Sample(NamedTuple):
-    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, as one view, and how."""
+    """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, as one view, and how.
+
+    `few` holds some of them as they are, None if none were asked for.
+    """
 
     rows: Rows
     views: Views
     version: Version
+    few: Views | None
 
 
 def sample_of(
@@ -334,19 +338,24 @@ def sample_of(
     *,
     view: str = "X",
     kind: str = "table",
+    n_few: int = 0,
 ) -> Sample:
     """Return these rows, ascending, of a source whose lengths are known, scaled for few landmarks.
 
-    `view` and `kind` are those of the view that the source holds.
+    `view` and `kind` are those of the view that the source holds. At most `n_few` of the rows that differ are returned
+    as they are too.
     """
     sample = _take(source, rows, run) if source.table is None else source.table[rows]
-    direction = np.random.default_rng(0).standard_normal(sample.shape[1])
-    order = np.argsort(np.asarray(sample @ direction), kind="stable")  # does not depend on that of the rows
+    place = np.asarray(sample @ np.random.default_rng(0).standard_normal(sample.shape[1]))
+    order = np.argsort(place, kind="stable")  # does not depend on that of the rows
     views = Views.of_table(sample[order], view, kind)
+    different = np.unique(place, return_index=True)[1]
+    steps = np.linspace(0, len(different) - 1, min(n_few, len(different))).astype(np.intp)
+    few = Views.of_table(sample[different[steps]], view, kind) if n_few else None
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))
-    return Sample(rows[order], views.scaled(version.scalings, precision), version)
+    return Sample(rows[order], views.scaled(version.scalings, precision), version, few)
 
 
 def _take(source: Source, rows: Rows, run: Run) -> Samples:

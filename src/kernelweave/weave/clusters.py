@@ -16,7 +16,7 @@ from kernelweave._plural import counted
 from kernelweave.core.graphs.affinity import weighted_sum
 from kernelweave.core.graphs.coordinates import embedded, shrinkage
 from kernelweave.core.partitions.agreement import merge, trusted
-from kernelweave.weave.clarity import Clarity
+from kernelweave.weave.clarity import SAMPLED, Clarity
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
 from kernelweave.weave.graph_partitions import read_graph, spectrum
@@ -63,7 +63,11 @@ def cluster_graphs(several: SeveralGraphs, task: ClusterTask, plan: Plan, rng: n
         undecided=np.zeros(len(M), dtype=bool),
         embedding=P,
     )
-    clarity = Clarity(several.samples, several.versions, plan, c, rng)
+    sample = None
+    if several.samples is not None and c > 1:
+        n = several.samples.n_samples
+        sample = several.samples.select(np.sort(rng.choice(n, min(n, SAMPLED), replace=False)))
+    clarity = Clarity(sample, several.versions, plan, c, deepcopy(rng))
     return Clusters(model, labels, M, P, values, evidence, clarity, woven.kernels, woven.attributes)
 
 

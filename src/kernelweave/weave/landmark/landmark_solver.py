@@ -19,6 +19,7 @@ from kernelweave.runtime import StageProgress
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.source import draw_rows, sample_of
 from kernelweave.samples.views import Views
+from kernelweave.weave.clarity import SAMPLED, Clarity
 from kernelweave.weave.graph_model import GraphModel, pass_over, running
 from kernelweave.weave.landmark.learning import (
     LandmarkRows,
@@ -108,7 +109,7 @@ class Landmark:
             m = self._number(source.n, source.width, c)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
             named = {"view": samples.names[0], "kind": samples.kinds[0]}
-            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named, n_few=SAMPLED)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model, values = run.call(learn_clusters, settings, m, sample, task)
             kernels, attributes = _described(model.joiner)
@@ -116,7 +117,8 @@ class Landmark:
             widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
             clusters = partial(_clusters, dtype=dtype)
             labels, M, P = pass_over(source, run, clusters, model, widths, StageProgress(plan.say))
-        return Clusters(model, labels.ravel(), M, P, values, None, None, kernels, attributes)
+        clarity = Clarity(sample.few, (sample.version,), plan, c, np.random.RandomState(settings.seed))
+        return Clusters(model, labels.ravel(), M, P, values, None, clarity, kernels, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
