@@ -146,9 +146,9 @@ def test_what_no_solver_takes_together_is_refused():
     ):
         WeaveClustering(3, gamma=0.5, solver="landmark").fit(chunks)
     with pytest.raises(
-        InvalidInputError, match=r'in memory, of which solver="dense" or "local" takes n_clusters="auto"'
+        InvalidInputError, match=r"in memory, of which .* takes embedding='unit' and n_clusters=\"auto\""
     ):
-        WeaveClustering("auto").fit(chunks)
+        WeaveClustering("auto", embedding="unit").fit(chunks)
 
 
 def test_an_unknown_solver_is_refused(far_blobs):
@@ -167,7 +167,7 @@ def test_a_class_as_solver_is_refused_with_what_an_object_is(far_blobs):
     [
         ({"solver": "local", "kernels": "precomputed"}, "does not take precomputed kernels"),
         ({"solver": "landmark", "embedding": "unit"}, "does not take embedding='unit'"),
-        ({"solver": "landmark", "n_clusters": "auto"}, 'does not take n_clusters="auto"'),
+        ({"solver": "landmark", "graph": "knn"}, "does not take graph='knn'"),
     ],
 )
 def test_what_a_solver_cannot_do_is_refused(far_blobs, options, match):

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from kernelweave import Chunks, Landmark, WeaveClassifier, WeaveClustering
@@ -59,11 +61,25 @@ def test_the_classifier_answers_for_all_samples_and_new_ones(groups):
     np.testing.assert_allclose(model.predict_proba(X[:9]).sum(axis=1), 1, atol=1e-6)
 
 
-def test_the_number_of_clusters_must_be_given(groups):
-    with pytest.raises(
-        InvalidInputError, match=r'solver="landmark" does not take n_clusters="auto": use solver="dense" or "local"'
-    ):
-        WeaveClustering("auto", solver="landmark").fit(groups[0])
+def test_the_number_of_clusters_is_counted_in_some_of_many_samples():
+    rng = np.random.default_rng(0)
+    which = rng.integers(4, size=2600)
+    X = rng.normal(size=(2600, 12)) + 8 * rng.normal(size=(4, 12))[which]
+    for samples in (X, sparse.csr_array(X), Chunks([X[:1000], X[1000:]])):
+        model = WeaveClustering("auto", solver="landmark", random_state=0).fit(samples)
+        assert model.n_clusters_ == model.cluster_evidence_.chosen == model.membership_.shape[1] == 4
+        assert model.cluster_evidence_.words.endswith("(counted in 2000 samples drawn at random)")
+        assert adjusted_rand_score(model.labels_, which) == 1
+        assert model._clarity.sample.n_samples == 300
+        assert model.clarity_ == 1
+    noise = WeaveClustering("auto", solver="landmark", random_state=0).fit(rng.normal(size=(400, 12)))
+    assert (noise.n_clusters_, noise.cluster_evidence_.n_counted) == (1, None)
+
+
+def test_copies_of_a_sample_are_counted_once():
+    X = np.repeat(make_blobs(60, n_features=12, centers=3, random_state=0)[0], 50, axis=0)
+    evidence = WeaveClustering("auto", solver="landmark", random_state=0).fit(X).cluster_evidence_
+    assert (evidence.chosen, evidence.n_distinct, evidence.n_counted) == (3, 60, None)
 
 
 def test_a_bad_chunk_leaves_no_labels(groups, clusterer):

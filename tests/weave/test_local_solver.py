@@ -249,7 +249,7 @@ def faint_blobs():
 
 @pytest.mark.parametrize("most", [600, 2000])
 def test_where_no_gap_decides_clusters_are_counted_in_some_samples_beside_noise(faint_blobs, monkeypatch, most):
-    monkeypatch.setattr(local_solver, "_COUNTED_ON", most)
+    monkeypatch.setattr(local_solver, "COUNTED_ON", most)
     blobs, noise = (WeaveClustering("auto", solver="local", random_state=0).fit(X) for X in faint_blobs)
     assert (blobs.n_clusters_, noise.n_clusters_) == (4, 1)
     assert (blobs.cluster_evidence_.found, noise.cluster_evidence_.found) == ("agreement", "nothing")

@@ -146,7 +146,7 @@ def test_memberships_are_mixed_with_chance_where_clusters_are_not_clear(cloud, m
     _, X, new = cloud
     model = WeaveClustering(3, random_state=0).fit(X)
     values = np.eye(3)[model.labels_]
-    monkeypatch.setattr(model._clarity, "value", clear)
+    monkeypatch.setitem(vars(model._clarity), "value", clear)
     joined = model._graph_model.joiner.rows(Views.of_table(new))
     shares = joined @ values / joined.sum(axis=1)[:, None]
     assert_allclose(model.predict_proba(new), clear * shares + (1 - clear) / 3)

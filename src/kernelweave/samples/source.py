@@ -320,13 +320,13 @@ def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = No
 class Sample(NamedTuple):
     """Rows to learn from, by the order of their coordinates: their numbers, the rows, scaled, as one view, and how.
 
-    `few` holds some of them as they are, None if none were asked for.
+    `few` holds some of them as they are.
     """
 
     rows: Rows
     views: Views
     version: Version
-    few: Views | None
+    few: Views
 
 
 def sample_of(
@@ -351,7 +351,7 @@ def sample_of(
     views = Views.of_table(sample[order], view, kind)
     different = np.unique(place, return_index=True)[1]
     steps = np.linspace(0, len(different) - 1, min(n_few, len(different))).astype(np.intp)
-    few = Views.of_table(sample[different[steps]], view, kind) if n_few else None
+    few = Views.of_table(sample[different[steps]], view, kind)
     version = shrunk(fit_by_view(views, scale))
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))

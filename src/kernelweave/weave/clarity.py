@@ -36,7 +36,7 @@ _STARTS = 5  # of k-means
 _KINDS: tuple[Kind, ...] = ("ridge", "tuned")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Clarity:
     """How far clusters stand out from those of samples without structure; measured when it is first read.
 

@@ -26,6 +26,7 @@ from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure
 from kernelweave.samples.scaling import Version
 from kernelweave.samples.views import Views
+from kernelweave.select import ClusterEvidence
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import Consensus, combine
@@ -34,7 +35,9 @@ from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.plan import Classes, Clusters, ClusterTask, KernelShares, LabelTask, Plan
 from kernelweave.weave.woven import PERTURBATIONS, SeveralGraphs, WovenGraph
 
-__all__ = ["Dense", "row_shares"]
+__all__ = ["COUNTED_ON", "Dense", "counted_in_some", "row_shares"]
+
+COUNTED_ON = 2000  # samples drawn at random, where there are too many to count clusters in all
 
 # of a sample that are compared, beside all with a label: with as many as a row of a graph has entries, a sample would
 # be joined to its copies only, and be a cluster of its own
@@ -109,6 +112,17 @@ class Dense:
         S = weighted_sum(tuple(one.graphs[0] for _, _, (one,) in built), weights)
         woven = _woven(prepared, built, weights, S, plan)
         return classify_graph(woven, task, prepared.copies, lgc=task.propagation == "lgc", say=plan.say)
+
+
+def counted_in_some(
+    some: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState, *, drawn: bool
+) -> ClusterEvidence | None:
+    """Return the evidence for each number of clusters in some samples, compared each with all others of them.
+
+    `drawn` is whether they were drawn from more.
+    """
+    found = Dense().cluster(some, plan.silent(), task, rng).evidence
+    return replace(found, n_counted=some.n_samples) if drawn and found is not None else found
 
 
 def _label_trust(K: Matrix, task: LabelTask) -> float:

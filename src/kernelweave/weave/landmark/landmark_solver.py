@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,9 @@ from kernelweave.runtime import StageProgress
 from kernelweave.samples.chunks import Chunks
 from kernelweave.samples.source import draw_rows, sample_of
 from kernelweave.samples.views import Views
+from kernelweave.select import candidate_numbers
 from kernelweave.weave.clarity import SAMPLED, Clarity
+from kernelweave.weave.dense import COUNTED_ON, counted_in_some
 from kernelweave.weave.graph_model import GraphModel, pass_over, running
 from kernelweave.weave.landmark.learning import (
     LandmarkRows,
@@ -62,7 +64,7 @@ class Landmark:
     """
 
     name: ClassVar[str] = "landmark"
-    supports: ClassVar[frozenset[str]] = frozenset({"chunks", "float64"})
+    supports: ClassVar[frozenset[str]] = frozenset({"chunks", "auto", "float64"})
 
     n_landmarks: int | None = None
     landmarks: LandmarksLike = "kmeans"
@@ -104,12 +106,20 @@ class Landmark:
         """Return the clusters of the samples."""
         settings = self._settings(plan, rng)
         with running(samples, plan.n_jobs, least=2) as (source, run):
-            c = int(task.n_clusters)  # "auto" is refused by what the solver supports
-            q = task.n_components or c
-            m = self._number(source.n, source.width, c)
+            auto = task.n_clusters == "auto"
+            most = candidate_numbers(source.n)[-1] if auto else int(task.n_clusters)
+            m = self._number(source.n, source.width, most)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
-            named = {"view": samples.names[0], "kind": samples.kinds[0]}
-            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named, n_few=SAMPLED)
+            view, kind = samples.names[0], samples.kinds[0]
+            n_few = COUNTED_ON if auto else SAMPLED
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind, n_few=n_few)
+            few, evidence, c = sample.few, None, most
+            if auto:
+                drawn = len(rows) < source.n or few.n_samples == n_few < source.n
+                evidence = counted_in_some(few, plan, task, rng, drawn=drawn)
+                c = most if evidence is None else evidence.chosen
+                few = few.select(np.linspace(0, few.n_samples - 1, min(few.n_samples, SAMPLED)).astype(np.intp))
+            task, q = replace(task, n_clusters=c), task.n_components or c
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model, values = run.call(learn_clusters, settings, m, sample, task)
             kernels, attributes = _described(model.joiner)
@@ -117,8 +127,8 @@ class Landmark:
             widths: list[tuple[int, DTypeLike]] = [(1, np.int32), (c, dtype), (q, dtype)]
             clusters = partial(_clusters, dtype=dtype)
             labels, M, P = pass_over(source, run, clusters, model, widths, StageProgress(plan.say))
-        clarity = Clarity(sample.few, (sample.version,), plan, c, np.random.RandomState(settings.seed))
-        return Clusters(model, labels.ravel(), M, P, values, None, clarity, kernels, attributes)
+        clarity = Clarity(few, (sample.version,), plan, c, np.random.RandomState(settings.seed))
+        return Clusters(model, labels.ravel(), M, P, values, evidence, clarity, kernels, attributes)
 
     def classify(self, samples: Views | Chunks, plan: Plan, task: LabelTask, rng: np.random.RandomState) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by local and global consistency."""
@@ -127,8 +137,8 @@ class Landmark:
             _check_labels(task, source.n)
             m = self._number(source.n, source.width, task.n_classes)
             rows, shares = _stratified(task.codes, sample_size(m), settings.seed)
-            named = {"view": samples.names[0], "kind": samples.kinds[0]}
-            sample = sample_of(source, rows, run, plan.scale, plan.dtype, **named)
+            view, kind = samples.names[0], samples.kinds[0]
+            sample = sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind)
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
             model = run.call(learn_classes, settings, m, sample, task.codes[sample.rows], shares, task)
             dtype = plan.dtype or np.float32  # of what is kept of every sample

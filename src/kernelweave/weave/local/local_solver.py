@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar, Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from kernelweave.select import ClusterEvidence, candidate_numbers
 from kernelweave.weave.classes import classify_graph
 from kernelweave.weave.clusters import cluster_graphs
 from kernelweave.weave.consensus_kernel import weigh
-from kernelweave.weave.dense import Dense
+from kernelweave.weave.dense import COUNTED_ON, counted_in_some
 from kernelweave.weave.density import few_columns_of
 from kernelweave.weave.local.inverted_lists import has_faiss
 from kernelweave.weave.local.local_graph import LocalRows, perturbed, weave_local
@@ -49,7 +49,6 @@ __all__ = ["Local"]
 # of a sample that are compared, beside all with a label: with more, few of its candidates would be other samples
 _MOST_COPIES = 2
 _WEIGHED_ON = 2000  # samples drawn at random
-_COUNTED_ON = 2000  # samples in which clusters are counted if no number stands out in the graph of all
 _BYTES_PER_NEIGHBOUR = 70  # search for candidates, kernels, graph, eigenvectors
 _BYTES_PER_SAMPLE = 400
 _FEW = 5000  # samples; up to here more candidates are affordable, and the graph is closer to the dense one
@@ -202,11 +201,10 @@ class _Woven(NamedTuple):
 
 
 def _counted(samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> ClusterEvidence | None:
-    """Return the evidence for each number of clusters in some of the samples, compared each with all others of them."""
+    """Return the evidence for each number of clusters in samples drawn at random."""
     n = samples.n_samples
-    drawn = np.sort(rng.choice(n, min(n, _COUNTED_ON), replace=False))
-    found = Dense().cluster(samples.select(drawn), plan.silent(), task, rng).evidence
-    return found if found is None or len(drawn) == n else replace(found, n_counted=len(drawn))
+    some = samples.select(np.sort(rng.choice(n, min(n, COUNTED_ON), replace=False)))
+    return counted_in_some(some, plan, task, rng, drawn=n > COUNTED_ON)
 
 
 def _weighed(plan: Plan, sample: Views, codes: Labels | None) -> tuple[ViewBank, Vector, LocalConsensus]:
