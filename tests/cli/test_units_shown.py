@@ -106,9 +106,20 @@ def test_in_python_units_are_given_by_name(people):
     table = people.drop(columns="id").assign(site=np.tile(["n", "s"], 30))
     plain = explain_clusters(groups, table).features
     assert "unit" not in plain
-    told = explain_clusters(groups, table, units={"weight": "kg", "no such": "m"})
+    told = explain_clusters(groups, table, units={"weight": "kg"})
     assert told.features.set_index("feature")["unit"].groupby(level=0).first().to_dict() == {
         "weight": "kg", "height [cm]": "", "income": ""
     }  # fmt: skip
     assert told.features.drop(columns="unit").equals(plain)
     assert type(told).from_json(told.to_json()).rows == told.rows
+
+
+def test_a_unit_of_the_labels_is_not_one_of_the_features(run, people, tmp_path):
+    labelled = people.assign(**{"stage [cm]": np.repeat([1, 2], 30)})
+    labelled.to_csv(tmp_path / "data.csv", index=False)
+    assert read_table(tmp_path / "data.csv").units["stage [cm]"] == "cm"
+    code, _, err = run("classify", "data.csv", "--labels", "stage [cm]", "--out", "out")
+    assert code == 0, err
+    features = pd.read_csv("out/features.csv").drop_duplicates("feature").set_index("feature")
+    assert features.loc["height [cm]", "unit"] == "cm"
+    assert "stage [cm]" not in features.index

@@ -52,6 +52,30 @@ def test_a_seed_that_is_none_is_refused(call, value):
         call(value)
 
 
+@pytest.mark.parametrize("units", [{"wieght": "kg"}, {"weight": "kg", "a: weight": "kg"}, {7: "kg"}])
+def test_units_of_columns_that_are_not_there_are_refused(units):
+    table = pd.DataFrame(X, columns=["weight", "height", "age"])
+    with pytest.raises(
+        InvalidInputError, match=r"units names the column '\S.*', which X does not have; its columns are"
+    ):
+        explain_clusters(KIND, table, units=units)
+
+
+@pytest.mark.parametrize("units", [["kg"], "kg", {"weight": None}, {"weight": 3}, {"weight": ["kg"]}, 0])
+def test_units_are_texts_by_columns(units):
+    table = pd.DataFrame(X, columns=["weight", "height", "age"])
+    with pytest.raises(InvalidInputError, match="units must be a dict of columns and texts"):
+        explain_clusters(KIND, table, units=units)
+
+
+def test_units_are_found_by_names_that_are_numbers_and_by_view():
+    rows = explain_clusters(KIND, X, units={1: "kg"}).features
+    assert set(rows.loc[rows["unit"] == "kg", "feature"]) == {"1"}
+    rows = explain_clusters(KIND, {"a": X, "b": X}, units={"0": "m", "b: 0": "cm"}).features
+    assert set(rows.loc[rows["unit"] == "cm", "view"]) == {"b"}
+    assert set(rows.loc[rows["unit"] == "m", "view"]) == {"a"}
+
+
 @pytest.mark.parametrize("names", [None, "ab", ("a",), ("a", 2), np.array([1, 2]), 3.0])
 def test_names_of_clusterings_are_two_texts(names):
     with pytest.raises(InvalidInputError, match="names must be two texts"):

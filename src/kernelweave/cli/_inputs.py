@@ -135,7 +135,7 @@ def inputs_of(
     inputs = _joined(tables, known, least=2 if fitted is None else 1, several=several)
     titles = {view.table.title for view in found.values()}
     title = titles.pop() if len(titles) == 1 else None
-    inputs = replace(inputs, title=title, units=_units(found, several=several), notes=notes)
+    inputs = replace(inputs, title=title, units=_units(found, tables, several=several), notes=notes)
     filled = [name for name in tables if fill and _is_filled(tables[name], str(found[name].path), several=several)]
     if not filled:
         return inputs
@@ -180,12 +180,13 @@ def _known_labels(
     return known
 
 
-def _units(found: Mapping[str, ViewFile], *, several: bool) -> dict[str, str]:
-    """Return the units of all tables, under the names that columns have in the results."""
+def _units(found: Mapping[str, ViewFile], tables: Mapping[str, pd.DataFrame], *, several: bool) -> dict[str, str]:
+    """Return the units of the columns of all tables, under the names that these have in the results."""
     return {
         f"{name}: {column}" if several else column: unit
         for name, view in found.items()
         for column, unit in view.table.units.items()
+        if column in tables[name]  # not that of the labels
     }
 
 

@@ -80,9 +80,23 @@ class Columns:
 
     def in_units(self, units: Mapping[str, str]) -> Columns:
         """Return the columns with their units, which are given by title or by name; durations are in days."""
-        found = [units.get(column.title, units.get(column.name, column.unit)) for column in self.columns]
+        given = self._checked_units(units)
+        found = [given.get(column.title, given.get(column.name, column.unit)) for column in self.columns]
         columns = (replace(column, unit=unit) for column, unit in zip(self.columns, found, strict=True))
         return replace(self, columns=tuple(columns))
+
+    def _checked_units(self, units: Mapping[str, str]) -> dict[str, str]:
+        """Return the units by the names of columns as texts; a name that no column has is an error."""
+        if not (isinstance(units, Mapping) and all(isinstance(unit, str) for unit in units.values())):
+            msg = f"units must be a dict of columns and texts, such as {{'weight': 'kg'}}; got {units!r}."
+            raise InvalidInputError(msg)
+        titles = [column.title for column in self.columns]
+        unknown = sorted({str(name) for name in units} - {*titles, *(column.name for column in self.columns)})
+        if unknown:
+            shown = ", ".join(map(repr, titles[:5])) + (" ..." if len(titles) > 5 else "")
+            msg = f"units names the column {unknown[0]!r}, which X does not have; its columns are {shown}."
+            raise InvalidInputError(msg)
+        return {str(name): unit for name, unit in units.items()}
 
     @property
     def has_units(self) -> bool:

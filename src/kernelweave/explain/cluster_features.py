@@ -201,8 +201,9 @@ def explain_clusters(
     Raises
     ------
     InvalidInputError
-        If X does not hold the samples of the model, or if the test is impossible: without an estimator, without the
-        labels of a classifier, with precomputed kernels, or if no view has two columns.
+        If X does not hold the samples of the model, if it does not have a column that `units` names, or if the test is
+        impossible: without an estimator, without the labels of a classifier, with precomputed kernels, or if no view
+        has two columns.
 
     Notes
     -----
@@ -241,7 +242,7 @@ def explain_clusters(
         raise InvalidInputError(msg)
     kind, names, codes = groups_of(model)
     X = split_views(model, X)
-    columns = read_columns(X, len(codes), model).in_units(units or {})
+    columns = read_columns(X, len(codes), model).in_units({} if units is None else units)
     effects = measure(columns, codes, len(names))
     tested = None
     if test:
