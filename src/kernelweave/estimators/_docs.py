@@ -25,7 +25,8 @@ kernels : str, KernelBank, list or dict of kernels, default="{default}"
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as
     ``{{"words": slice(0, 500), "links": slice(500, None)}}``; every view gets its own kernels. Whole numbers are
-    positions, also where columns have numbers as names. Not with several tables, which are views by themselves.
+    positions, also where columns have numbers as names; a mask that is a Series of pandas goes by its index. Not
+    with several tables, which are views by themselves.
 """,
     "kernel": """
 kernel : kernel, str or callable, default=None

@@ -16,6 +16,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain._groups import Grouped, sample_names
+from kernelweave.explain._units import checked_units
 from kernelweave.samples import Views
 from kernelweave.samples.column_kinds import Kind as FittedKind
 from kernelweave.samples.column_kinds import cells_of, tell_apart, values_of
@@ -80,23 +81,10 @@ class Columns:
 
     def in_units(self, units: Mapping[str, str]) -> Columns:
         """Return the columns with their units, which are given by title or by name; durations are in days."""
-        given = self._checked_units(units)
+        given = checked_units(units, self.columns)
         found = [given.get(column.title, given.get(column.name, column.unit)) for column in self.columns]
         columns = (replace(column, unit=unit) for column, unit in zip(self.columns, found, strict=True))
         return replace(self, columns=tuple(columns))
-
-    def _checked_units(self, units: Mapping[str, str]) -> dict[str, str]:
-        """Return the units by the names of columns as texts; a name that no column has is an error."""
-        if not (isinstance(units, Mapping) and all(isinstance(unit, str) for unit in units.values())):
-            msg = f"units must be a dict of columns and texts, such as {{'weight': 'kg'}}; got {units!r}."
-            raise InvalidInputError(msg)
-        titles = [column.title for column in self.columns]
-        unknown = sorted({str(name) for name in units} - {*titles, *(column.name for column in self.columns)})
-        if unknown:
-            shown = ", ".join(map(repr, titles[:5])) + (" ..." if len(titles) > 5 else "")
-            msg = f"units names the column {unknown[0]!r}, which X does not have; its columns are {shown}."
-            raise InvalidInputError(msg)
-        return {str(name): unit for name, unit in units.items()}
 
     @property
     def has_units(self) -> bool:
@@ -236,10 +224,12 @@ def split_views(model: Grouped, X: Tables) -> Tables:
     if views is None or _several(X):
         return X
     names = getattr(model, "feature_names_in_", None)
+    texts = getattr(model, "column_names_", names)  # also of names that are numbers
     table = in_columns_of_fit(model, X) if is_frame(X) else X if hasattr(X, "shape") else np.asarray(X)
     _check_table(table)
     return {
-        str(name): some_columns(table, view_columns(name, spec, table.shape[1], names)) for name, spec in views.items()
+        str(name): some_columns(table, view_columns(name, spec, table.shape[1], names, texts=texts))
+        for name, spec in views.items()
     }
 
 

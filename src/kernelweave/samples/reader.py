@@ -299,7 +299,7 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
     names, d = getattr(estimator, "feature_names_in_", None), table.shape[1]
     texts = getattr(estimator, "column_names_", names)  # also of names that are numbers
 
-    places = view_parts(columns, d, names, np.asarray)
+    places = view_parts(columns, d, names, np.asarray, texts=texts)
     own = {
         name: NamedColumns(None if texts is None else tuple(str(texts[i]) for i in where))
         for name, where in places.items()
@@ -375,7 +375,9 @@ def _mixed_table(estimator: BaseEstimator, X: Any, choices: Choices, readings: d
     if not reset:
         frame = as_frame(in_columns_of_fit(estimator, frame.to_native()), "X")
     names = np.asarray(frame.columns, dtype=object)
-    parts = view_parts(columns, frame.shape[1], names, lambda where: frame[:, where.tolist()].to_native())
+    parts = view_parts(
+        columns, len(names), names, lambda where: frame[:, where.tolist()].to_native(), texts=list(map(str, names))
+    )
     views = Views(parts, choices=choices, readings=readings)
     need_samples(views.present, views.names, views.sample_names, least=2 if reset else 0)
     return views

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kernelweave._plural import counted
-from kernelweave._types import Array
+from kernelweave._types import Array, Mask
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.table import counts_rows
 
 __all__ = ["ColumnsLike", "view_columns", "view_parts"]
 
@@ -18,21 +19,35 @@ ColumnsLike: TypeAlias = slice | ArrayLike  # columns of one table: a slice, pos
 
 
 def view_parts(
-    columns: object, n_columns: int, names: Array | None, take: Callable[[NDArray[np.intp]], Any]
+    columns: object,
+    n_columns: int,
+    names: Array | None,
+    take: Callable[[NDArray[np.intp]], Any],
+    *,
+    texts: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the columns of each view in one table by the parameter `views`; `take` returns some columns."""
+    """Return the columns of each view in one table by the parameter `views`; `take` returns some columns.
+
+    `names` and `texts` are those of `view_columns`.
+    """
     if not isinstance(columns, Mapping) or not columns:
         msg = f"views must be a dict of names and columns, such as {{'words': slice(0, 100)}}; got {columns!r}."
         raise InvalidInputError(msg)
-    parts = {str(name): take(view_columns(name, spec, n_columns, names)) for name, spec in columns.items()}
+    parts = {str(name): take(view_columns(name, spec, n_columns, names, texts=texts)) for name, spec in columns.items()}
     if len(parts) < len(columns):
         msg = f"The names of views must differ; got {', '.join(map(repr, columns))}."
         raise InvalidInputError(msg)
     return parts
 
 
-def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> NDArray[np.intp]:
-    """Return the positions of a view's columns, from a slice, positions, names or a mask."""
+def view_columns(
+    view: str, spec: Any, n_columns: int, names: Array | None, *, texts: Sequence[str] | None
+) -> NDArray[np.intp]:
+    """Return the positions of a view's columns, from a slice, positions, names or a mask.
+
+    `names` are those of the columns of X, None unless all are texts; `texts` are their names as texts, whatever they
+    are, None if X has none.
+    """
     if isinstance(spec, slice):
         where = np.arange(n_columns)[spec] if _whole(spec) else np.empty(0, dtype=np.intp)
         return _some(view, spec, where)
@@ -43,7 +58,7 @@ def view_columns(view: str, spec: Any, n_columns: int, names: Array | None) -> N
         if wanted.shape != (n_columns,):
             msg = f"views[{view!r}] is a mask of shape {wanted.shape}, but X has {counted(n_columns, 'column')}."
             raise InvalidInputError(msg)
-        return _some(view, spec, np.flatnonzero(wanted))
+        return _some(view, spec, np.flatnonzero(_mask_in_order(view, spec, wanted, texts)))
     if wanted.dtype.kind in "iu":
         wrong = wanted[(wanted < -n_columns) | (wanted >= n_columns)]
         if len(wrong):
@@ -63,6 +78,24 @@ def _listed(view: str, spec: Any) -> Array:
         msg = f"views[{view!r}] must be a slice, one column, a list of columns or a mask; got {spec!r}."
         raise InvalidInputError(msg)
     return wanted
+
+
+def _mask_in_order(view: str, spec: Any, mask: Mask, texts: Sequence[str] | None) -> Mask:
+    """Return a mask in the order of the columns: a Series of pandas is aligned by its index, unless it only counts."""
+    index = getattr(spec, "index", None) if hasattr(spec, "reindex") else None
+    if index is None or counts_rows(index):
+        return mask
+    names = list(map(str, range(len(mask)) if texts is None else texts))
+    place = {str(name): i for i, name in enumerate(index)}
+    if len(place) == len(index) and place.keys() == set(names):
+        return mask[[place[name] for name in names]]
+    if texts is None:  # an array made of the table whose columns the index names
+        return mask
+    msg = (
+        f"views[{view!r}] is a mask whose index does not hold every column of X once: make it of X.columns, or pass "
+        "its values, in the order of the columns."
+    )
+    raise InvalidInputError(msg)
 
 
 def _named_columns(view: str, spec: Any, wanted: Array, names: Array | None) -> NDArray[np.intp]:
