@@ -467,3 +467,18 @@ def test_the_words_tell_the_versions_of_a_mixed_table_apart():
         r"\(\d+% of the weight\) and the first of these with numbers and categories together \(\d+% of the weight\)\.",
         said,
     )
+
+
+@pytest.mark.parametrize("model", [WeaveClassifier(), SMKLClassifier(), PMKLClassifier()], ids=str)
+def test_the_warning_says_which_kernels_numbers_have_once_the_table_is_meant_to_be_mixed(model):
+    table, species = penguins()
+    with pytest.warns(ColumnsWarning, match='kernels="mixed" says that this is meant, and takes the recipe "auto" for'):
+        found = clone(model).fit(table, species)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ColumnsWarning)  # of columns that are left out
+        names = {
+            kernels: clone(model).set_params(kernels=kernels).fit(table, species).kernel_names_
+            for kernels in ("mixed", "auto", Mixed(numbers=model.kernels))
+        }
+    assert names["mixed"] == names["auto"]
+    assert names[Mixed(numbers=model.kernels)] == found.kernel_names_

@@ -20,7 +20,8 @@ kernels : str, KernelBank, list or dict of kernels, default="{default}"
     "precomputed": then `fit` takes kernel matrices. "auto" is "released-12", or "gaussian-4" where there are
     numbers only and every table has fewer than ten columns, whose directions say little. "mixed", or `Mixed(...)`
     with choices, reads data frames as mixed tables of numbers and categories; those with columns that are not
-    numbers are always read so. With several views a dict may give each its own, by the names of the views:
+    numbers are always read so. "mixed" takes the kernels of "auto" for the numbers, `Mixed(numbers="released-7")`
+    others. With several views a dict may give each its own, by the names of the views:
     ``{{"words": Cosine(), "links": "released-7"}}``; anything else is used for every view.
 views : dict of columns, default=None
     The columns of each view in one X, by name: slices, positions, names of columns or masks, such as

@@ -205,7 +205,7 @@ def _say(table: MixedTable, view: str, kinds: Mapping[str, KindLike], *, told: b
         missing = sum(table.missing.values())
         cells = f", {counted(missing, 'cell')} missing" if missing else ""
         said.append(f"{view!r} has columns that are not numbers, so it is read as a mixed table: {blocks}{cells}.")
-        advice.append('kernels="mixed" says that this is meant.')
+        advice.append('kernels="mixed" says that this is meant, and takes the recipe "auto" for numbers.')
     left = {name: reason for name, reason in table.left_out.items() if kinds.get(name) != "left out"}
     if left:
         shown = "; ".join(f"{name!r}: {reason}" for name, reason in left.items())
