@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from kernelweave._shares import percent
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.runtime import check_memory
+from kernelweave.samples.column_sizes import FEW_COLUMNS, THIN, Size, evenness, in_unit, size_of
 from kernelweave.samples.directions import directions
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views
@@ -56,10 +57,7 @@ _IN_WORDS = {
     _SCALED_ALREADY["numbers"]: "standardised when read",
     _SCALED_ALREADY["categories"]: "compared by match",
 }
-FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
-_THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
-_LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
 _BLOCK = 65_536  # rows that are scaled at once
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
@@ -98,7 +96,7 @@ class Scaling:
         if dtype is not None and X.dtype != dtype:
             return self._converted(X, np.dtype(dtype))
         if self.unit is not None:
-            X = _in_unit(X, self.unit)
+            X = in_unit(X, self.unit)
         if self.method == "unit":
             return directions(X)
         if self.method == "zscore":
@@ -146,7 +144,7 @@ class Version:
         """Return this version with the same methods and the constants of other samples."""
         tables = dict(zip(views.names, views.tables, strict=True))
         scalings = {
-            name: Scaling("none", one.reason, unit=_size_of(tables[name]).unit)
+            name: Scaling("none", one.reason, unit=size_of(tables[name]).unit)
             if one.method == "none" and one.unit is not None
             else fit_scaling(tables[name], one.method)
             for name, one in self.scalings.items()
@@ -166,7 +164,7 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     given = {} if open_to_all else _given(views, scale)
     tables = dict(zip(views.names, views.tables, strict=True))
     sizes = {
-        name: _size_of(tables[name]) for name, kind in zip(views.names, views.kinds, strict=True) if kind == "table"
+        name: size_of(tables[name]) for name, kind in zip(views.names, views.kinds, strict=True) if kind == "table"
     }
     few = any(size.columns < FEW_COLUMNS for size in sizes.values())
     sizes = {name: size for name, size in sizes.items() if name not in given}
@@ -174,9 +172,9 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
         return (Version("given", given, few_columns=few),)
     reason = "no scaling is known to be the right one"
     direction = {name: _direction(size, reason) for name, size in sizes.items()}
-    even = float(np.mean([_evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
+    even = float(np.mean([evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
-    full = {name: size.full**4 for name, size in sizes.items() if size.full >= _THIN}
+    full = {name: size.full**4 for name, size in sizes.items() if size.full >= THIN}
     if not full:
         return (first,)
     z = {name: replace(fit_scaling(tables[name], "zscore"), reason=reason) for name in full}
@@ -199,8 +197,8 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
         if name in given:
             scalings[name] = given[name]
             continue
-        size = _size_of(X)
-        if size.full < _THIN or _evenness(X, size) >= size.full:
+        size = size_of(X)
+        if size.full < THIN or evenness(X, size) >= size.full:
             scalings[name] = _direction(size, "its columns are of similar size, or mostly zero")
         else:
             reason = "few columns have most of the size of the rows"
@@ -231,7 +229,7 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
         if method != "auto" and kind in ("table", "numbers"):
             found[name] = fit_scaling(X, method)
         elif kind != "table":
-            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=_size_of(X).unit if kind == "distances" else None)
+            found[name] = Scaling("none", _SCALED_ALREADY[kind], unit=size_of(X).unit if kind == "distances" else None)
         elif as_they_are is not None:
             found[name] = Scaling("none", as_they_are)
     return found
@@ -239,53 +237,10 @@ def _given(views: Views, scale: Scale | Mapping[str, Scale], as_they_are: str | 
 
 def is_thin(X: Samples) -> bool:
     """Return whether a table is mostly zero, like counts of words: its z-scores mean nothing."""
-    return _size_of(X).full < _THIN
+    return size_of(X).full < THIN
 
 
-class _Size(NamedTuple):
-    """How full a table is, and how large its values are.
-
-    With f_j the share of entries of column j that are not zero: `full` is how full the column of a mean entry is, from
-    0 to 1, Σ f² / Σ f, and `columns` the number of columns that are filled at all, (Σ f)² / Σ f². `unit` is that in
-    which the largest absolute value is 6, or 1 if most are 0; None if all are.
-    """
-
-    full: float
-    columns: float
-    unit: float | None
-
-
-def _size_of(X: Samples) -> _Size:
-    values = X.data if sparse.issparse(X) else X
-    counts = np.bincount(X.tocsr().indices, weights=values != 0, minlength=X.shape[1]) if sparse.issparse(X) else None
-    f = (np.count_nonzero(X, axis=0) if counts is None else counts) / X.shape[0]
-    total, squares = float(f.sum()), float(f @ f)
-    if total == 0:
-        return _Size(0.0, 0.0, None)
-    full = squares / total
-    largest = float(max(values.max(initial=0), -values.min(initial=0)))
-    unit = largest / (_LARGEST_THIN if full < _THIN else _LARGEST) or largest  # the smallest number has no sixth
-    return _Size(full, total**2 / squares, unit)
-
-
-def _evenness(X: Samples, size: _Size) -> float:
-    """Return min(1, 2 e / min(columns, 10)), e = (Σ m)² / Σ m² and m_j the mean square of column j.
-
-    e is the number of columns that have most of the size of the rows: all of them if their sizes are equal. With two to
-    nine columns it is at most 4 (e - 1), which is near 0 where one of them has nearly all of the size.
-    """
-    if size.unit is None:
-        return 1.0
-    table = _in_unit(X, size.unit)
-    m = np.asarray(table.multiply(table).sum(axis=0) if sparse.issparse(X) else np.einsum("ij,ij->j", table, table))
-    m = m.ravel().astype(np.float64) / X.shape[0]
-    e = m.sum() ** 2 / (m @ m)
-    if 2 <= X.shape[1] < FEW_COLUMNS:
-        return float(min(1.0, 4 * (e - 1)))
-    return float(min(1.0, 2 * e / min(max(size.columns, 1.0), FEW_COLUMNS)))
-
-
-def _direction(size: _Size, reason: str) -> Scaling:
+def _direction(size: Size, reason: str) -> Scaling:
     """Return the scaling to unit length, or to one unit for all where there are few columns."""
     if size.columns < FEW_COLUMNS:
         n = round(size.columns)
@@ -311,9 +266,9 @@ def fit_scaling(X: Samples, method: str) -> Scaling:
     """
     if method != "zscore":
         return Scaling(method, "it was asked for")
-    unit = _size_of(X).unit
+    unit = size_of(X).unit
     extreme = unit is not None and not 1 / _EXTREME < unit < _EXTREME
-    table = _in_unit(X, unit) if unit is not None and extreme else X
+    table = in_unit(X, unit) if unit is not None and extreme else X
     if sparse.issparse(table):
         table = table.astype(np.float64)
         mean = np.asarray(table.mean(axis=0)).ravel()
@@ -379,19 +334,3 @@ def _dense(X: Samples) -> npt.NDArray[Any]:
     what = f"The z-scores of a sparse matrix of shape {X.shape}"
     check_memory(8 * X.shape[0] * X.shape[1], what=what, advice='use scale="unit"')
     return np.asarray(X.toarray())
-
-
-@np.errstate(over="ignore")
-def _in_unit(X: Samples, unit: float) -> Samples:
-    """Return a table in this unit, in its own precision, in which the unit itself may be too small to be written.
-
-    New samples that are too large for the unit become infinite, which kernels refuse.
-    """
-    values = X.data if sparse.issparse(X) else X
-    wide = values.astype(np.float64) if unit < np.finfo(values.dtype).tiny else values
-    found = (wide / unit).astype(values.dtype, copy=False)
-    if not sparse.issparse(X):
-        return found
-    X = X.copy()
-    X.data = found
-    return X
