@@ -229,6 +229,48 @@ def test_a_scale_that_is_given_or_a_reason_to_leave_samples_alone_is_followed():
     assert_array_equal(version.scalings["b"].transform(views["b"]), views["b"])
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, np.float32], ids=["dense", "sparse", "single"])
+@pytest.mark.parametrize("factor", [1.0, 1e-6, -3.0])
+def test_rows_of_one_direction_are_compared_by_their_zscores_alone(rng, make, factor):
+    rows = rng.uniform(1, 9, (60, 1)) * np.r_[np.arange(1.0, 12), -3, 0] * factor
+    (version,) = versions(make(rows))
+    assert (version.name, version.share, methods([version])) == ("zscore", 1, ["zscore"])
+    assert version.scalings["X"].reason == "all rows are equal once they have unit length"
+    assert by_view(make(rows))[0].scalings["X"].reason == version.scalings["X"].reason
+    Z = version.scalings["X"].transform(make(rows))
+    assert np.ptp(Z, axis=0).min(where=np.arange(13) < 12, initial=1) == 1  # no column is constant but the last
+
+
+def test_one_other_direction_suffices_for_directions_wherever_it_is(rng):
+    rows = rng.uniform(1, 9, (10_000, 1)) * np.arange(1.0, 13)
+    rows[-1, 0] *= 1.001
+    assert methods(versions(rows)) == ["unit", "zscore"]
+    assert by_view(rows)[1] == ["unit"]
+
+
+def test_rows_that_differ_too_little_for_their_size_are_standardised(rng):
+    few, many = rng.normal(size=(50, 3)) + 1e9, rng.normal(size=(50, 12)) + 1e9
+    for X, method in ((few, "none"), (many, "unit")):
+        assert by_view(X)[1] == by_view(X - 1e9 + 1e4, precision=np.float32)[1] == [method]
+        assert by_view(X, precision=np.float32)[1] == ["zscore"]
+    version, _ = by_view(few, precision=np.float32)
+    assert version.scalings["X"].reason == "the rows differ too little for numbers of their size"
+
+
+def test_equal_rows_stay_as_they_are(rng):
+    for X, first in ((np.ones((20, 12)), "unit"), (np.zeros((20, 12)), "none"), (np.full((20, 3), 1e9), "none")):
+        assert methods(versions(X))[0] == first
+        assert by_view(X)[1] == [first]
+
+
+def test_only_the_view_whose_rows_have_one_direction_is_standardised(rng):
+    rows = {"ray": rng.uniform(1, 9, (60, 1)) * np.arange(1.0, 13), "other": rng.normal(size=(60, 12))}
+    first, second = fit_versions(Views(rows), "auto")
+    assert [one.method for one in first.scalings.values()] == ["zscore", "unit"]
+    assert [one.method for one in second.scalings.values()] == ["zscore", "zscore"]
+    assert by_view(rows)[1] == ["zscore", "unit"]
+
+
 @pytest.mark.parametrize("method", ["z", None, 3])
 def test_an_unknown_scale_is_refused(method):
     with pytest.raises(InvalidInputError, match="scale must be one of 'auto', 'unit', 'zscore', 'none'; got"):

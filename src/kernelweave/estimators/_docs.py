@@ -167,7 +167,8 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     samples in two versions, their directions and their z-scores, {versions} The solvers "local" and "landmark"
     take directions, or z-scores where few columns have most of the size of the rows. Rows keep their length where
     a table has fewer than ten columns, and tables that are mostly zero, such as counts of words, have no z-scores.
-    `scaling_` says what was used. Every view is scaled for itself; a dict gives each its method.
+    Where all rows have one direction, z-scores are taken alone. `scaling_` says what was used. Every view is scaled
+    for itself; a dict gives each its method.
 weights : {{"self", "uniform"}} or array of shape (n_kernels,), default="self"
     The shares of the kernels in the consensus: large for kernels near it and next to nothing for kernels that
     correlate with no other ("self"), equal, or your own.

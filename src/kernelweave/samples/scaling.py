@@ -58,6 +58,12 @@ _IN_WORDS = {
     _SCALED_ALREADY["categories"]: "compared by match",
 }
 _CLIPPED = 3.0  # deviations: a column that is nearly constant would make an outlier of every sample that differs
+_EQUAL = 64  # spacings of numbers: rows that differ by less are told apart by rounding alone
+_EQUAL_WORDS = {  # of what would make all rows equal, and is replaced by z-scores
+    "unit": "all rows are equal once they have unit length",
+    "none": "the rows differ too little for numbers of their size",
+}
+_COMPARED = 2**16  # numbers at once
 _BLOCK = 65_536  # rows that are scaled at once
 _EXTREME = 1e100  # squares of larger values, or of the inverses of smaller ones, come near what numbers can hold
 
@@ -100,7 +106,7 @@ class Scaling:
         if self.method == "unit":
             return directions(X)
         if self.method == "zscore":
-            Z = (_dense(X) if sparse.issparse(X) else X) - self.mean
+            Z = _as_array(X) - self.mean
             Z /= self.deviation
             Z = np.clip(Z, -_CLIPPED, _CLIPPED, out=Z) if clipped else Z
             return Z.astype(X.dtype, copy=False)
@@ -158,7 +164,8 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     The first has the directions of the rows, or rows as they are where a table has fewer than ten columns. It counts
     less where few columns have most of the size of the rows: columns in different units, whose directions mean little.
     The second has z-scores. They count less where columns are mostly zero, such as words, which have no use for means
-    and deviations; where columns are filled to less than 0.18 their view stays the same.
+    and deviations; where columns are filled to less than 0.18 their view stays the same. It is the only one where the
+    rows of every view have one direction.
     """
     open_to_all = scale == "auto" and set(views.kinds) == {"table"}
     given = {} if open_to_all else _given(views, scale)
@@ -171,7 +178,9 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     if not sizes:
         return (Version("given", given, few_columns=few),)
     reason = "no scaling is known to be the right one"
-    direction = {name: _direction(size, reason) for name, size in sizes.items()}
+    direction = {name: _direction(tables[name], size, reason) for name, size in sizes.items()}
+    if all(one.method == "zscore" for one in direction.values()):
+        return (Version("zscore", {name: given.get(name) or direction[name] for name in views.names}, few_columns=few),)
     even = float(np.mean([evenness(tables[name], size) ** 4 for name, size in sizes.items()]))
     first = Version("direction", {name: given.get(name) or direction[name] for name in views.names}, even, few)
     full = {name: size.full**4 for name, size in sizes.items() if size.full >= THIN}
@@ -183,12 +192,19 @@ def fit_versions(views: Views, scale: Scale | Mapping[str, Scale]) -> tuple[Vers
     return first, second
 
 
-def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are: str | None = None) -> Version:
+def fit_by_view(
+    views: Views,
+    scale: Scale | Mapping[str, Scale],
+    *,
+    as_they_are: str | None = None,
+    precision: npt.DTypeLike | None = None,
+) -> Version:
     """Return one version of the samples, in which "auto" scales every view as its columns suggest.
 
     The directions of the rows, or rows as they are where a table has fewer than ten columns. Where few columns have
     most of the size of the rows, such as columns in different units, it is z-scores, unless columns are mostly zero:
-    the two are compared as the versions of `fit_versions`. With `as_they_are`, a reason, "auto" scales nothing.
+    the two are compared as the versions of `fit_versions`. With `as_they_are`, a reason, "auto" scales nothing. Samples
+    are compared in `precision`, by default their own.
     """
     open_to_all = scale == "auto" and set(views.kinds) == {"table"} and as_they_are is None
     given = {} if open_to_all else _given(views, scale, as_they_are)
@@ -199,7 +215,7 @@ def fit_by_view(views: Views, scale: Scale | Mapping[str, Scale], *, as_they_are
             continue
         size = size_of(X)
         if size.full < THIN or evenness(X, size) >= size.full:
-            scalings[name] = _direction(size, "its columns are of similar size, or mostly zero")
+            scalings[name] = _direction(X, size, "its columns are of similar size, or mostly zero", precision)
         else:
             reason = "few columns have most of the size of the rows"
             scalings[name] = replace(fit_scaling(X, "zscore"), reason=reason)
@@ -240,13 +256,33 @@ def is_thin(X: Samples) -> bool:
     return size_of(X).full < THIN
 
 
-def _direction(size: Size, reason: str) -> Scaling:
-    """Return the scaling to unit length, or to one unit for all where there are few columns."""
+def _direction(X: Samples, size: Size, reason: str, precision: npt.DTypeLike | None = None) -> Scaling:
+    """Return the scaling to unit length, or to one unit for all where there are few columns.
+
+    Where all rows would be equal in this precision, it is z-scores, unless these are equal too.
+    """
+    found = Scaling("unit", reason)
     if size.columns < FEW_COLUMNS:
         n = round(size.columns)
         what = "1 column is" if n == 1 else f"{n} columns are"
-        return Scaling("none", f"{what} few, so that the lengths of the rows matter", unit=size.unit)
-    return Scaling("unit", reason)
+        found = Scaling("none", f"{what} few, so that the lengths of the rows matter", unit=size.unit)
+    dtype = np.dtype(precision or X.dtype)
+    if not _makes_equal(found, X, dtype):
+        return found
+    z = replace(fit_scaling(X, "zscore"), reason=_EQUAL_WORDS[found.method])
+    return found if _makes_equal(z, X, dtype) else z
+
+
+def _makes_equal(scaling: Scaling, X: Samples, dtype: np.dtype[Any]) -> bool:
+    """Return whether scaled rows differ from the first by less than can be told apart in this precision.
+
+    They are compared in blocks: of most tables, the first rows differ.
+    """
+    block = max(1, _COMPARED // X.shape[1])
+    first = _as_array(scaling.transform(X[:1])).astype(np.float64)
+    least = _EQUAL * np.finfo(dtype).eps * np.abs(first).max()
+    starts = range(0, X.shape[0], block)
+    return all(np.abs(_as_array(scaling.transform(X[i : i + block])) - first).max() <= least for i in starts)
 
 
 def fit_scaling(X: Samples, method: str) -> Scaling:
@@ -329,8 +365,10 @@ def _methods_in_words(version: Version) -> str:
     return ", ".join(each)
 
 
-def _dense(X: Samples) -> npt.NDArray[Any]:
-    """Return a sparse table as an array, if that fits into memory."""
+def _as_array(X: Samples) -> npt.NDArray[Any]:
+    """Return a table as an array; a sparse one if that fits into memory."""
+    if not sparse.issparse(X):
+        return X
     what = f"The z-scores of a sparse matrix of shape {X.shape}"
     check_memory(8 * X.shape[0] * X.shape[1], what=what, advice='use scale="unit"')
     return np.asarray(X.toarray())

@@ -352,7 +352,7 @@ def sample_of(
     different = np.unique(place, return_index=True)[1]
     steps = np.linspace(0, len(different) - 1, min(n_few, len(different))).astype(np.intp)
     few = Views.of_table(sample[different[steps]], view, kind)
-    version = shrunk(fit_by_view(views, scale))
+    version = shrunk(fit_by_view(views, scale, precision=np.float32))  # in which landmarks are found
     # single precision is enough for samples of unit length or deviation, and twice as fast; others may have large means
     precision = np.dtype(dtype or (views.dtype if version.scalings[view].method == "none" else np.float32))
     return Sample(rows[order], views.scaled(version.scalings, precision), version, few)

@@ -148,7 +148,7 @@ class Local:
                 f"n_neighbors={n_neighbors} that it is to be joined to: raise n_candidates, or lower n_neighbors."
             )
             raise InvalidInputError(msg)
-        version = fit_by_view(samples, plan.scale)
+        version = fit_by_view(samples, plan.scale, precision=np.float32)
         scalings = version.scalings
         for name, one in scalings.items():
             plan.say(f"scale of {name}: {one.method}, since {one.reason}")
