@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from kernelweave import (
+    Chunks,
     Dense,
     KGLClustering,
     Landmark,
@@ -18,6 +20,7 @@ from kernelweave import (
 from kernelweave.baselines import LaplaceLearning, PoissonLearning
 from kernelweave.errors import KernelweaveError, NotEnoughMemoryError
 from kernelweave.kernels import Gaussian
+from kernelweave.metrics import normalized_mutual_information
 from kernelweave.runtime import available_memory, check_memory, gib
 
 X = np.random.default_rng(0).normal(size=(100, 3))
@@ -49,6 +52,63 @@ def test_the_local_solver_takes_memory_for_candidates_and_a_copy_of_the_samples(
     assert Local(16).memory(views(1000), 10, 3) > Local(15).memory(views(1000), 10, 3)
     wide, narrow = (Local(15).memory(views(1000, d), 10, 3) for d in (7, 5))
     assert wide - narrow == 1000 * 2 * 2 * 4
+
+
+@pytest.mark.parametrize("solver", [Local(), Landmark(100)], ids=lambda one: one.name)
+def test_of_a_sparse_table_only_what_it_stores_takes_memory(solver):
+    text = sparse.random_array((2000, 50_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    stored, full = (solver.memory(Views.of_table(X), 10, 3) for X in (text, np.broadcast_to(0.0, text.shape)))
+    assert stored < full / 4
+    half = Views.of_table(text[:, :25_000])
+    assert solver.memory(half, 10, 3) < stored
+
+
+def test_a_table_of_words_is_not_refused_as_if_it_were_dense(monkeypatch):
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e9")
+    topic = np.repeat([0, 1], 3000)
+    words = 400 * np.random.default_rng(0).integers(0, 200, (6000, 20)) + topic[:, None]
+    text = sparse.csr_array((np.ones(120_000), words.ravel(), np.arange(0, 120_001, 20)), shape=(6000, 80_000))
+    model = WeaveClustering(2, random_state=0).fit(text)
+    assert model.solver_.name == "local"
+    assert normalized_mutual_information(topic, model.labels_) > 0.9
+
+
+CHUNKED = {
+    "list": lambda X: Chunks([X[:2000], X[2000:]]),
+    "function": lambda X: lambda: iter([X[:2000], X[2000:]]),
+    "iterator": lambda X: iter([X[:2000], X[2000:]]),
+    "table": Chunks,
+}
+
+
+@pytest.mark.parametrize("form", CHUNKED)
+def test_chunks_that_do_not_fit_are_refused_once_their_rows_are_counted(form, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(3000, 4))
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e8")
+    words = (
+        r"^The landmark graph of 3000 samples needs about .* of memory, more than the 95\.4 MiB available: take fewer "
+    )
+    with pytest.raises(
+        NotEnoughMemoryError, match=rf"{words}than 750 landmarks by solver=Landmark\(n_landmarks=\.\.\."
+    ):
+        WeaveClustering(2, random_state=0).fit(CHUNKED[form](rows))
+    with pytest.raises(NotEnoughMemoryError, match=words):
+        WeaveClassifier().fit(CHUNKED[form](rows), np.where(np.arange(3000) % 9, -1, np.arange(3000) % 2))
+    monkeypatch.setenv("KERNELWEAVE_MEMORY", "1e9")
+    assert WeaveClustering(2, random_state=0).fit(CHUNKED[form](rows)).solver_.name == "landmark"
+
+
+@pytest.mark.parametrize("form", CHUNKED)
+def test_sparse_chunks_take_memory_for_what_they_store(form, monkeypatch):
+    rows = sparse.random_array((4000, 20_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    needs = []
+    monkeypatch.setattr(
+        "kernelweave.weave.landmark.landmark_solver.check_memory", lambda need, **words: needs.append(need)
+    )
+    monkeypatch.setattr("kernelweave.weave.landmark.landmark_solver.sample_of", lambda *given, **names: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        WeaveClustering(2, solver=Landmark(50), random_state=0).fit(CHUNKED[form](rows))
+    assert needs == [Landmark(50).memory(Views.of_table(rows), 10, 2)]
 
 
 def test_single_precision_takes_half_of_the_dense_memory():

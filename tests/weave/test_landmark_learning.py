@@ -79,11 +79,12 @@ def test_there_are_a_thousand_landmarks_twenty_per_cluster_or_a_quarter_of_few_s
 def test_the_memory_counts_the_sample_the_kernels_the_sums_the_chunks_and_the_results():
     chunks = 96 * 2**20
     few = landmark_memory(10, 100, 12, 8, n=1000, c=3)
-    assert few == 1000 * 10 * 20 + (20 * 1000**2 + 3 * 12 * 512**2 * 4) + 100 * 10 * 8 + chunks + 1000 * 28
+    assert few == 1000 * 10 * 20 + (20 * 1000**2 + 3 * 12 * 512**2 * 4) + 100 * 10 * 16 + chunks + 1000 * 28
     many = landmark_memory(10, 5000, 12, 4, n=10**6, c=2)
-    assert many == 100_000 * 10 * 12 + 32 * 5000**2 + 5000 * 10 * 4 + chunks + 10**6 * 20
+    assert many == 100_000 * 10 * 12 + 32 * 5000**2 + 5000 * 10 * 16 + chunks + 10**6 * 20
     wide = landmark_memory(10, 100, 12, 4, n=10**6, c=2)
-    assert wide == 10_000 * 10 * 12 + (12 * 2000**2 + 3 * 12 * 512**2 * 4) + 100 * 10 * 4 + chunks + 10**6 * 20
+    assert wide == 10_000 * 10 * 12 + (12 * 2000**2 + 3 * 12 * 512**2 * 4) + 100 * 10 * 16 + chunks + 10**6 * 20
+    assert landmark_memory(10, 100, 12, 4, n=10**6, c=2, n_numbers=10**6) == wide - 10_000 * 9 * 12
 
 
 @pytest.mark.parametrize("tile", [1, 2**20])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernelweave._plural import counted
@@ -46,7 +47,8 @@ def dask_source(X: Any) -> Source:
         parts = [(f"block {i}", block) for i, block in enumerate(X.to_delayed()[:, 0])]
         return Source(_Blocks(tuple(parts)), width=width, distributed=True)
     parts, lengths = _pieces(X, max(1, _PART_BYTES // max(width * X.dtype.itemsize, 1)))
-    return Source(_Blocks(tuple(parts)), lengths=lengths, width=width, distributed=True)
+    held = 0 if sparse.issparse(getattr(X, "_meta", None)) else None  # how full sparse blocks are is not known
+    return Source(_Blocks(tuple(parts)), lengths=lengths, width=width, distributed=True, n_numbers=held)
 
 
 def _pieces(X: Any, size: int) -> tuple[list[tuple[str, Any]], list[int]]:

@@ -11,7 +11,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Array, Samples
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["as_samples", "as_writable", "canonical", "equal_samples", "unmasked"]
+__all__ = ["as_samples", "as_writable", "canonical", "equal_samples", "n_numbers", "unmasked"]
 
 
 def as_samples(X: Samples) -> Samples:
@@ -45,6 +45,11 @@ def equal_samples(X: Samples, Y: Samples) -> bool:
     if not sparse.issparse(X):
         return np.array_equal(X, Y)
     return all(np.array_equal(getattr(X, part), getattr(Y, part)) for part in ("indptr", "indices", "data"))
+
+
+def n_numbers(X: Samples) -> int:
+    """Return how many numbers a table holds: its values, and of a sparse one those that it stores and their columns."""
+    return 2 * int(X.nnz) if sparse.issparse(X) else int(X.shape[0]) * int(X.shape[1])
 
 
 def canonical(X: Samples) -> Samples:

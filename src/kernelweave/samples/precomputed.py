@@ -87,6 +87,11 @@ class KernelStack:
         """The numbers of samples and training samples."""
         return self.n_samples, int(self.matrices.shape[2])
 
+    @property
+    def n_numbers(self) -> int:
+        """The number of numbers that the matrices hold."""
+        return int(self.matrices.size)
+
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> KernelStack:
         """Return the matrices in another precision."""
         return replace(self, matrices=cast(self.matrices, dtype, "A kernel matrix", copy=copy))

@@ -368,7 +368,7 @@ def _methods_in_words(version: Version) -> str:
 def _as_array(X: Samples) -> npt.NDArray[Any]:
     """Return a table as an array; a sparse one if that fits into memory."""
     if not sparse.issparse(X):
-        return X
+        return np.asarray(X)
     what = f"The z-scores of a sparse matrix of shape {X.shape}"
     check_memory(8 * X.shape[0] * X.shape[1], what=what, advice='use scale="unit"')
     return np.asarray(X.toarray())

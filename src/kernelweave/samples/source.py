@@ -24,7 +24,7 @@ from kernelweave._plural import counted
 from kernelweave._types import Dtype, Samples, Table
 from kernelweave.errors import DataUnavailableError, InvalidInputError
 from kernelweave.runtime import threads
-from kernelweave.samples.numbers import as_samples
+from kernelweave.samples.numbers import as_samples, n_numbers
 from kernelweave.samples.scaling import Scale, Version, fit_by_view, shrunk
 from kernelweave.samples.table import read_table
 from kernelweave.samples.views import Views
@@ -176,7 +176,8 @@ def _where_not_finite(rows: Any) -> str:
 class Source:
     """The parts in order, the numbers of rows of each part and of columns, and the names of these.
 
-    None is what is not known yet, and names that there are not.
+    None is what is not known yet, and names that there are not. `n_numbers` is how many numbers all rows hold, None if
+    there is one for every column.
     """
 
     parts: Callable[[], Iterator[Part]]
@@ -185,6 +186,7 @@ class Source:
     distributed: bool = False  # whether the parts are held by dask
     columns: tuple[Any, ...] | None = None
     table: Samples | None = None  # all rows, where these are in memory and checked
+    n_numbers: int | None = None
 
     @property
     def n(self) -> int:
@@ -198,7 +200,8 @@ def sliced(X: Samples, *, checked: bool, columns: tuple[Any, ...] | None = None)
     size = max(1, _CHUNK_BYTES // max(d * X.dtype.itemsize, 1))
     lengths = [min(size, n - i) for i in range(0, n, size)]
     table = X if checked else None
-    return Source(_Sliced(X, size, checked, columns), lengths=lengths, width=d, columns=columns, table=table)
+    rows = _Sliced(X, size, checked, columns)
+    return Source(rows, lengths=lengths, width=d, columns=columns, table=table, n_numbers=n_numbers(X))
 
 
 @dataclass(frozen=True)
@@ -283,7 +286,8 @@ def in_process(n_jobs: int | None) -> Iterator[Run]:
 def read_lengths(source: Source, run: Run) -> None:
     """Count the rows of every part of a source, and check them all; the first names of columns give their order."""
     lengths: list[int] = []
-    for i, (name, n, d, own) in enumerate(run.over(_size, None, source)):
+    source.n_numbers = 0
+    for i, (name, (n, d), own, held) in enumerate(run.over(_size, None, source)):
         source.width = d if i == 0 else source.width
         if d != source.width:
             msg = f"{name} has {counted(d, 'column')}, but those before it have {source.width}: all must have the same."
@@ -292,13 +296,14 @@ def read_lengths(source: Source, run: Run) -> None:
         if own is not None and source.columns is not None:
             _places(own, source.columns, name)
         lengths.append(n)
+        source.n_numbers += held
     source.lengths = lengths
 
 
-def _size(state: Any, part: Part) -> tuple[str, int, int, tuple[Any, ...] | None]:
+def _size(state: Any, part: Part) -> tuple[str, tuple[int, int], tuple[Any, ...] | None, int]:
     rows = _loaded(part)
     found = as_rows(rows, part.name, None, part.columns)
-    return part.name, found.shape[0], found.shape[1], names_in(rows)
+    return part.name, found.shape, names_in(rows), n_numbers(found)
 
 
 def draw_rows(n: int, size: int, seed: int, among: NDArray[np.bool_] | None = None) -> Rows:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave.errors import InvalidInputError
+from kernelweave.samples.numbers import n_numbers
 from kernelweave.samples.source import NamedRows, Part, Source, as_rows, names_in
 
 __all__ = ["spooled"]
@@ -23,6 +24,7 @@ def spooled(chunks: Iterator[Any]) -> Source:
     """Check chunks, copy them to disk and return a source of the copies; the folder is removed with them."""
     folder = Path(mkdtemp(prefix="kernelweave-"))
     lengths: list[int] = []
+    held = 0
     width: int | None = None
     columns: tuple[Any, ...] | None = None
     try:
@@ -30,6 +32,7 @@ def spooled(chunks: Iterator[Any]) -> Source:
             rows = as_rows(chunk, f"chunk {i}", width, columns)
             width, columns = rows.shape[1], names_in(chunk) if columns is None else columns
             lengths.append(rows.shape[0])
+            held += n_numbers(rows)
             _write(folder / str(i), rows)
         if not lengths:
             msg = "The iterator gave no chunk: it is empty, or was exhausted before. Pass a new one."
@@ -39,7 +42,7 @@ def spooled(chunks: Iterator[Any]) -> Source:
         raise
     copies = _Copies(folder, len(lengths), columns)
     finalize(copies, rmtree, folder, ignore_errors=True)
-    return Source(copies, lengths=lengths, width=width, columns=columns)
+    return Source(copies, lengths=lengths, width=width, columns=columns, n_numbers=held)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from kernelweave.samples.digests import joined_digests, row_digests
 from kernelweave.samples.given_gaps import mark_missing
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, fit_mixed, is_mixed
+from kernelweave.samples.numbers import n_numbers
 from kernelweave.samples.table import NamedColumns, Table, counts_rows, is_frame, is_table, read_table
 
 if TYPE_CHECKING:
@@ -207,6 +208,11 @@ class Views:
             views.readings = dict(readings)
         views.counted = counted
         return views
+
+    @property
+    def n_numbers(self) -> int:
+        """The number of numbers that the tables hold."""
+        return sum(map(n_numbers, self.tables))
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> Views:
         """Return the views in another precision; without `copy`, views that have it already are returned."""

@@ -221,7 +221,8 @@ def _advice(solver: Solver, samples: SampleSet, required: Mapping[str, str], siz
     single = False
     lowered = "float64" in solver.supports and "float64" not in required
     if lowered and not isinstance(samples, Chunks) and samples.dtype == np.float64:
-        half = SimpleNamespace(n_samples=samples.n_samples, shape=samples.shape, dtype=np.dtype(np.float32))
+        same = {name: getattr(samples, name) for name in ("n_samples", "shape", "n_numbers")}
+        half = SimpleNamespace(**same, dtype=np.dtype(np.float32))
         single = solver.memory(half, *size) <= free
     precision = ', or dtype="float32"' if single else ""
     needs = [(one.memory(samples, *size), one) for one in SOLVERS.values()]

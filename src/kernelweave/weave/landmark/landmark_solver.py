@@ -15,9 +15,9 @@ from kernelweave._types import HasShape, Labels
 from kernelweave.core.graphs.new_rows import level_ties
 from kernelweave.core.graphs.propagation import one_hot
 from kernelweave.errors import InvalidInputError
-from kernelweave.runtime import StageProgress
+from kernelweave.runtime import StageProgress, check_memory
 from kernelweave.samples.chunks import Chunks
-from kernelweave.samples.source import draw_rows, sample_of
+from kernelweave.samples.source import Source, draw_rows, sample_of
 from kernelweave.samples.views import Views
 from kernelweave.select import candidate_numbers
 from kernelweave.weave.clarity import SAMPLED, Clarity
@@ -100,7 +100,8 @@ class Landmark:
             return 0
         n, n_features = samples.shape
         m = self._number(n, n_features, n_groups)
-        return landmark_memory(n_features, m, _N_KERNELS, samples.dtype.itemsize, n=n, c=n_groups)
+        sizes = {"n": n, "c": n_groups, "n_numbers": samples.n_numbers}
+        return landmark_memory(n_features, m, _N_KERNELS, samples.dtype.itemsize, **sizes)
 
     def cluster(self, samples: Views | Chunks, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
@@ -109,6 +110,8 @@ class Landmark:
             auto = task.n_clusters == "auto"
             most = candidate_numbers(source.n)[-1] if auto else int(task.n_clusters)
             m = self._number(source.n, source.width, most)
+            if isinstance(samples, Chunks):
+                _check_memory(source, m, most, plan)
             rows = draw_rows(source.n, sample_size(m), settings.seed)
             view, kind = samples.names[0], samples.kinds[0]
             n_few = COUNTED_ON if auto else SAMPLED
@@ -136,6 +139,8 @@ class Landmark:
         with running(samples, plan.n_jobs, least=2) as (source, run):
             _check_labels(task, source.n)
             m = self._number(source.n, source.width, task.n_classes)
+            if isinstance(samples, Chunks):
+                _check_memory(source, m, task.n_classes, plan)
             rows, shares = _stratified(task.codes, sample_size(m), settings.seed)
             view, kind = samples.names[0], samples.kinds[0]
             sample = sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind)
@@ -164,6 +169,16 @@ class Landmark:
             msg = f"n_landmarks={m} is more than the n_samples={n} given: choose fewer landmarks."
             raise InvalidInputError(msg)
         return m
+
+
+def _check_memory(source: Source, m: int, n_groups: int, plan: Plan) -> None:
+    """Refuse chunks whose fit does not fit in memory, once their rows are counted."""
+    itemsize, d = np.dtype(plan.dtype or np.float64).itemsize, int(source.width or 0)
+    check_memory(
+        landmark_memory(d, m, _N_KERNELS, itemsize, n=source.n, c=n_groups, n_numbers=source.n_numbers),
+        what=f"The landmark graph of {source.n} samples",
+        advice=f"take fewer than {m} landmarks by solver=Landmark(n_landmarks=...), or fewer samples",
+    )
 
 
 def _clusters(model: GraphModel, views: Views, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:

@@ -65,6 +65,7 @@ _WEIGHED = 2000  # rows on which the kernels are weighed
 _TILE = 512
 _TILE_BYTES = 2**20  # of one kernel with all landmarks, so that several of them fit in the processor's cache
 _COMPARED = (16, 32, 64)  # landmarks nearest to a sample, of which the nearest in the kernel are found
+_CENTRES = 4  # arrays of single precision that k-means holds for the centres at once
 _BLOCK = 4096  # rows of the sample that are summed together
 _KMEANS_STEPS = 10  # k-means need not converge: landmarks only have to cover the samples
 
@@ -178,11 +179,17 @@ def sample_size(m: int) -> int:
     return max(_PER_LANDMARK * m, _LEAST_SAMPLE)
 
 
-def landmark_memory(n_features: int, m: int, r: int, itemsize: int, *, n: int, c: int) -> int:
-    """Return about how many bytes a fit needs in addition to X: sample, kernels, m x m sums, chunks, results."""
-    sample = min(n, sample_size(m)) * n_features * (2 * itemsize + 4)
+def landmark_memory(
+    n_features: int, m: int, r: int, itemsize: int, *, n: int, c: int, n_numbers: int | None = None
+) -> int:
+    """Return about how many bytes a fit needs in addition to X: sample, kernels, m x m sums, chunks, results.
+
+    `n_numbers` is how many numbers the n samples hold, None if there is one for every feature.
+    """
+    n_numbers = n * n_features if n_numbers is None else n_numbers
+    sample = min(n, sample_size(m)) * n_numbers * (2 * itemsize + 4) // max(n, 1)
     weighing = (2 * itemsize + 4) * min(n, _WEIGHED) ** 2 + 3 * r * _TILE**2 * 4
-    learning = sample + max(weighing, 4 * 8 * m**2) + m * n_features * itemsize
+    learning = sample + max(weighing, 4 * 8 * m**2) + _CENTRES * m * n_features * 4
     return learning + 6 * 16 * 2**20 + n * (4 + 8 * c)
 
 

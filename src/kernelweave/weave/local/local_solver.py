@@ -88,9 +88,9 @@ class Local:
 
     def memory(self, samples: Views, n_neighbors: int, n_groups: int) -> int:
         """Return about how many bytes a fit needs beyond its samples: a little more than a million of them took."""
-        n, n_features = samples.shape
-        candidates = self.candidates(n, n_neighbors)
-        return n * (_BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * candidates + 2 * 4 * n_features)
+        n = samples.shape[0]
+        per_sample = _BYTES_PER_SAMPLE + _BYTES_PER_NEIGHBOUR * self.candidates(n, n_neighbors)
+        return n * per_sample + 2 * 4 * samples.n_numbers  # two copies of the samples in single precision
 
     def cluster(self, samples: Views, plan: Plan, task: ClusterTask, rng: np.random.RandomState) -> Clusters:
         """Return the clusters of the samples."""
