@@ -1,4 +1,4 @@
-"""How large and how full the columns of a table are."""
+"""How large and how full the columns of a table are, and whether the lengths of its rows fall into groups."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kernelweave._types import Samples
+from kernelweave._types import Samples, Vector
 
-__all__ = ["FEW_COLUMNS", "THIN", "Size", "evenness", "in_unit", "size_of"]
+__all__ = ["FEW_COLUMNS", "THIN", "Size", "evenness", "grouped_lengths", "in_unit", "size_of", "spread_in_groups"]
 
 FEW_COLUMNS = 10  # with fewer, the length of a row holds too much of its information
 THIN = 0.18  # how full columns are: below it the share of z-scores would be less than a thousandth
 _LARGEST, _LARGEST_THIN = 6.0, 1.0  # what the largest entry of a table is brought to; indicators stay 1
+# spread in groups, relative to even values, below which lengths and their logarithms are in groups that are apart: a
+# few long rows are apart by their lengths, but not by the logarithms
+_GROUPED, _GROUPED_LOGARITHMS = 0.5, 0.75
+_SHORT = 1e-3  # of the longest row: shorter ones have the same logarithm
+_ROUNDED = 1e-5  # of their mean: lengths that differ by less may have been made equal before
+_MOST_GROUPS, _MEAN_SIZE = 10, 15
+_LEAST_SIZE, _LEAST_SHARE = 5, 0.05  # of a group: a few outliers are none
+_QUANTILES = 300  # by which lengths are divided, whatever the number of rows
 
 
 class Size(NamedTuple):
@@ -58,6 +66,43 @@ def evenness(X: Samples, size: Size) -> float:
     if 2 <= X.shape[1] < FEW_COLUMNS:
         return float(min(1.0, 4 * (e - 1)))
     return float(min(1.0, 2 * e / min(max(size.columns, 1.0), FEW_COLUMNS)))
+
+
+def grouped_lengths(X: Samples, size: Size) -> bool:
+    """Return whether the lengths of the rows fall into groups that are apart, which directions would merge."""
+    if size.unit is None or X.shape[0] < 2 * _MEAN_SIZE:
+        return False
+    table = in_unit(X, size.unit)
+    squares = table.multiply(table).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", table, table)
+    lengths = np.sort(np.sqrt(np.asarray(squares, dtype=np.float64).ravel()))
+    if lengths.std() <= _ROUNDED * lengths.mean():
+        return False
+    most = min(_MOST_GROUPS, len(lengths) // _MEAN_SIZE)
+    if len(lengths) > _QUANTILES:
+        lengths = lengths[np.linspace(0, len(lengths) - 1, _QUANTILES).round().astype(np.intp)]
+    if spread_in_groups(lengths, most) >= _GROUPED:
+        return False
+    return spread_in_groups(np.log(np.maximum(lengths, _SHORT * lengths[-1])), most) < _GROUPED_LOGARITHMS
+
+
+def spread_in_groups(values: Vector, most: int) -> float:
+    """Return min_K K² W_K / V of ascending values that differ, K = 2 to `most`.
+
+    W_K is the least variance within K groups, and V = W_1. It is 1 for values that are evenly spread, and near 0 for
+    groups that are apart. A group has at least five values, and 5 % of all. As counts repeat, every value stands for an
+    interval of the width of the median difference.
+    """
+    n, values = len(values), values - values.mean()
+    width = float(np.median(np.diff(np.unique(values))))
+    first, second = (np.concatenate([[0.0], np.cumsum(powers)]) for powers in (values, values**2))
+    count = np.arange(n + 1) - np.arange(n + 1)[:, None]
+    inside = second - second[:, None] - (first - first[:, None]) ** 2 / np.maximum(count, 1)
+    inside[count < max(_LEAST_SIZE, _LEAST_SHARE * n)] = np.inf  # of the values i to j - 1, if these are a group
+    total, within, least = second[-1] / n + width**2 / 12, inside[0], np.inf
+    for k in range(2, most + 1):
+        within = (within[:, None] + inside).min(axis=0)
+        least = min(least, k**2 * (within[-1] / n + width**2 / 12) / total)
+    return float(least)
 
 
 @np.errstate(over="ignore")

@@ -19,7 +19,7 @@ from kernelweave._shares import percent
 from kernelweave._types import Samples
 from kernelweave.errors import InvalidInputError
 from kernelweave.runtime import check_memory
-from kernelweave.samples.column_sizes import FEW_COLUMNS, THIN, Size, evenness, in_unit, size_of
+from kernelweave.samples.column_sizes import FEW_COLUMNS, THIN, Size, evenness, grouped_lengths, in_unit, size_of
 from kernelweave.samples.directions import directions
 from kernelweave.samples.magnitudes import cast
 from kernelweave.samples.views import Views
@@ -202,9 +202,9 @@ def fit_by_view(
     """Return one version of the samples, in which "auto" scales every view as its columns suggest.
 
     The directions of the rows, or rows as they are where a table has fewer than ten columns. Where few columns have
-    most of the size of the rows, such as columns in different units, it is z-scores, unless columns are mostly zero:
-    the two are compared as the versions of `fit_versions`. With `as_they_are`, a reason, "auto" scales nothing. Samples
-    are compared in `precision`, by default their own.
+    most of the size of the rows, such as columns in different units, or where the lengths of the rows fall into groups,
+    it is z-scores, unless columns are mostly zero. The sizes of columns are compared as the versions of `fit_versions`.
+    With `as_they_are`, a reason, "auto" scales nothing. Samples are compared in `precision`, by default their own.
     """
     open_to_all = scale == "auto" and set(views.kinds) == {"table"} and as_they_are is None
     given = {} if open_to_all else _given(views, scale, as_they_are)
@@ -213,12 +213,15 @@ def fit_by_view(
         if name in given:
             scalings[name] = given[name]
             continue
-        size = size_of(X)
-        if size.full < THIN or evenness(X, size) >= size.full:
-            scalings[name] = _direction(X, size, "its columns are of similar size, or mostly zero", precision)
-        else:
+        size, reason = size_of(X), ""
+        if size.full >= THIN and evenness(X, size) < size.full:
             reason = "few columns have most of the size of the rows"
+        elif size.full >= THIN and size.columns >= FEW_COLUMNS and grouped_lengths(X, size):
+            reason = "the lengths of the rows fall into groups, which directions would merge"
+        if reason:
             scalings[name] = replace(fit_scaling(X, "zscore"), reason=reason)
+        else:
+            scalings[name] = _direction(X, size, "its columns are of similar size, or mostly zero", precision)
     return Version("given" if len(given) == len(scalings) else "by view", scalings)
 
 
