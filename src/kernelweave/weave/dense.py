@@ -121,6 +121,7 @@ def counted_in_some(
 
     `drawn` is whether they were drawn from more.
     """
+    plan.say(f"number of clusters: tried in {some.n_samples} samples")
     found = Dense().cluster(some, plan.silent(), task, rng).evidence
     return replace(found, n_counted=some.n_samples) if drawn and found is not None else found
 

@@ -121,6 +121,7 @@ class Landmark:
                 drawn = len(rows) < source.n or few.n_samples == n_few < source.n
                 evidence = counted_in_some(few, plan, task, rng, drawn=drawn)
                 c = most if evidence is None else evidence.chosen
+                plan.say(f"number of clusters: {c if evidence is None else evidence.words}")
                 few = few.select(np.linspace(0, few.n_samples - 1, min(few.n_samples, SAMPLED)).astype(np.intp))
             task, q = replace(task, n_clusters=c), task.n_components or c
             plan.say(f"landmarks: learned on {len(rows)} of {source.n} samples")
