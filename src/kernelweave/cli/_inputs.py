@@ -18,10 +18,8 @@ from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples.mixed_table import is_mixed
 from kernelweave.tabular import Problem, ReadOptions, TableError, TableFile, read_tables
-from kernelweave.tabular.missing_codes import codes_of
-from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.table_parts import table_parts
-from kernelweave.tabular.table_reader import CELLS, need_annotated, stem_of, type_of
+from kernelweave.tabular.table_reader import CELLS, columns_of, need_annotated, need_columns, stem_of, type_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,32 +218,12 @@ def _say_like_labels(found: Mapping[str, ViewFile], read_options: ReadOptions, *
 
 def _need_columns(found: Mapping[str, ViewFile], read_options: ReadOptions, *, new: bool) -> None:
     """Refuse options that name a column which no file has; the codes of a fit may be those of columns that lack."""
-    files = ", ".join(dict.fromkeys(str(view.path) for view in found.values()))
-    if read_options.labels is not None:
-        names = [[*view.table.columns, *map(str, view.table.frame)] for view in found.values()]
-        if Path(read_options.labels).is_file() and not any(read_options.labels in one for one in names):
-            msg = f"{read_options.labels} is a file, but --labels names a column: pass it with --labels-file."
-            raise InvalidInputError(msg)
-        _need_one(names, read_options.labels, files)
-    coded = [column for column, _ in codes_of(read_options.missing) if column is not None] if new else []
-    if coded or read_options.drop:
-        held = [names for view in found.values() for names in _columns_in_file(view, read_options)]
-        for column in (*sorted(read_options.drop), *coded):
-            _need_one(held, column, files)
-
-
-def _need_one(held: Sequence[Sequence[str]], column: str, files: str) -> None:
-    if not any(column in names for names in held):
-        need_column(list(dict.fromkeys(held[0])), column, files)
-
-
-def _columns_in_file(view: ViewFile, read_options: ReadOptions) -> list[list[str]]:
-    """Return the columns of the tables in a file: --drop and --missing name those, not the ones after transposing."""
-    tables = [view.table]
-    if read_options.transpose is not None and read_options.transpose != (type_of(view.path) == ".gct"):
-        whole = replace(read_options, transpose=None, drop=frozenset(), usual_drop=frozenset())
-        tables = list(read_tables(view.path, whole).values())
-    return [[*table.columns, *map(str, table.frame)] for table in tables]
+    labels = read_options.labels
+    named = labels is None or any(labels in columns_of(view.table) for view in found.values())
+    if labels is not None and not named and Path(labels).is_file():
+        msg = f"{labels} is a file, but --labels names a column: pass it with --labels-file."
+        raise InvalidInputError(msg)
+    need_columns([(view.path, view.table) for view in found.values()], read_options, coded=new)
 
 
 def _indexed(table: TableFile) -> pd.DataFrame:

@@ -68,6 +68,10 @@ class ReadOptions:
                     f"{name} must be '.' or ','{' or a space or an apostrophe' * (name == 'thousands')}; got {mark!r}."
                 )
                 raise InvalidInputError(msg)
+        for name in ("header", "transpose"):
+            if not isinstance(getattr(self, name), bool | None):
+                msg = f"{name} must be True, False or None; got {getattr(self, name)!r}."
+                raise InvalidInputError(msg)
         if not all(code.rpartition("=")[2].strip() for code in self.missing):
             msg = f"missing must be codes such as 999 or age=999; got {', '.join(map(repr, self.missing))}."
             raise InvalidInputError(msg)

@@ -19,7 +19,9 @@ from kernelweave.tabular.excel_files import read_excel
 from kernelweave.tabular.frame_files import read_feather, read_parquet
 from kernelweave.tabular.gct_files import read_gct
 from kernelweave.tabular.json_files import read_json, read_json_lines
+from kernelweave.tabular.missing_codes import codes_of
 from kernelweave.tabular.orientation import hint, transposed
+from kernelweave.tabular.problems import need_column
 from kernelweave.tabular.read_options import ReadOptions
 from kernelweave.tabular.summary_rows import without_summaries
 from kernelweave.tabular.table_file import TableFile
@@ -30,7 +32,9 @@ __all__ = [
     "FORMATS",
     "HONOURED",
     "TEXTS",
+    "columns_of",
     "need_annotated",
+    "need_columns",
     "read_table",
     "read_tables",
     "readable",
@@ -94,6 +98,9 @@ HONOURED = {  # options that say something of some types of files only
 }
 
 
+_EXAMPLES = {"asked": ["age"], "drop": ["age"], "missing": ["age=999"]}
+
+
 def read_table(
     path: str | PathLike[str],
     *,
@@ -130,9 +137,9 @@ def read_table(
     labels : str, optional
         A column that is read as text; it stays in the frame. In files of arrays and annotated data, vectors and
         columns of `obs` are read only if `id` or `labels` names them.
-    asked : collection of str
+    asked : list of str, default=()
         Further columns that must stay in the frame, even if they look like ids or are empty.
-    drop : collection of str
+    drop : list of str, default=()
         Columns to leave out, before the table is transposed.
     header : bool, optional
         Whether the first row names the columns. Columns without names are called "0", "1", ...
@@ -148,7 +155,7 @@ def read_table(
         The layer, or the matrix of obsm, that is read of a .h5ad or .h5mu file instead of X.
     transpose : bool, optional
         Whether the columns are the samples; if it is not said, they are in .gct files only.
-    missing : collection of str
+    missing : list of str, default=()
         Codes for missing values: "999" in all columns, "age=999" in one.
     limits : {"limit", "half", "missing", "refuse"}, default="limit"
         How a limit of detection among numbers, such as <0.5 or >1000, is read: as the limit itself, as half of it if
@@ -168,7 +175,8 @@ def read_table(
     TableError
         If the file can be read in two ways, or its rows and units do not fit together.
     InvalidInputError
-        If the file cannot be read, or holds several tables and `table` names none of them.
+        If the file cannot be read, has no column that is named here, or holds several tables and `table` names none
+        of them.
     MissingPackageError
         If a package is not installed; the message names the extra that has it.
     NotEnoughMemoryError
@@ -177,8 +185,8 @@ def read_table(
     options = ReadOptions(
         id=id,
         labels=labels,
-        asked=frozenset(asked),
-        drop=frozenset(drop),
+        asked=frozenset(_texts("asked", asked)),
+        drop=frozenset(_texts("drop", drop)),
         header=header,
         sep=sep,
         decimal=decimal,
@@ -188,7 +196,7 @@ def read_table(
         obsm=obsm,
         sheet=sheet,
         transpose=transpose,
-        missing=tuple(missing),
+        missing=_texts("missing", missing),
         limits=limits,
         long=long,
         wide=wide,
@@ -196,12 +204,56 @@ def read_table(
     need_annotated([Path(path)], options)
     refuse_unused(options, [Path(path)])
     tables = read_tables(path, options)
+    need_columns([(Path(path), one) for one in tables.values()], options)
+    for column in sorted(options.asked):
+        _need_one([columns_of(one) for one in tables.values()], column, str(path))
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
     if table is None or table not in tables:
-        msg = f"{path} holds the tables {', '.join(tables)}: pass one of them as table; got {table!r}."
+        several = "tables" if len(tables) > 1 else "table"
+        msg = f"{path} holds the {several} {', '.join(tables)}: pass one of them as table; got {table!r}."
         raise InvalidInputError(msg)
     return tables[table]
+
+
+def _texts(name: str, given: Collection[str]) -> tuple[str, ...]:
+    """Return a parameter that is a list of texts; a single text would be taken for a list of letters."""
+    if isinstance(given, str) or not isinstance(given, Collection) or not all(isinstance(one, str) for one in given):
+        msg = f"{name} must be a list of texts, such as {name}={_EXAMPLES[name]!r}; got {given!r}."
+        raise InvalidInputError(msg)
+    return tuple(given)
+
+
+def columns_of(table: TableFile) -> list[str]:
+    """Return the names of all columns that a table has, those of ids and labels too."""
+    return [*table.columns, *map(str, table.frame)]
+
+
+def need_columns(files: Sequence[tuple[Path, TableFile]], options: ReadOptions, *, coded: bool = True) -> None:
+    """Refuse options that name a column which no file has; if `coded`, also those of codes for missing values."""
+    sources = ", ".join(dict.fromkeys(str(path) for path, _ in files))
+    if options.labels is not None:
+        _need_one([columns_of(table) for _, table in files], options.labels, sources)
+    codes = [column for column, _ in codes_of(options.missing) if column is not None] if coded else []
+    if codes or options.drop:
+        held = [names for path, table in files for names in _columns_in_file(path, table, options)]
+        for column in (*sorted(options.drop), *codes):
+            _need_one(held, column, sources)
+
+
+def _need_one(held: Sequence[Sequence[str]], column: str, sources: str) -> None:
+    if not any(column in names for names in held):
+        need_column(list(dict.fromkeys(held[0])), column, sources)
+
+
+def _columns_in_file(path: Path, table: TableFile, options: ReadOptions) -> list[list[str]]:
+    """Return the columns of the tables in a file: `drop` and `missing` name those, not the ones after transposing."""
+    tables = [table]
+    if options.transpose is not None and options.transpose != (type_of(path) == ".gct"):
+        tables = list(
+            read_tables(path, replace(options, transpose=None, drop=frozenset(), usual_drop=frozenset())).values()
+        )
+    return [columns_of(one) for one in tables]
 
 
 def need_annotated(paths: Sequence[Path], options: ReadOptions) -> None:
