@@ -99,6 +99,14 @@ def test_every_estimator_has_a_report(kind, solver, models, samples):
     assert "60 samples with 2 features were compared" in page
 
 
+@pytest.mark.parametrize(("solver", "shown"), [("dense", True), ("local", True), ("landmark", False)])
+def test_the_page_shows_a_spectrum_with_a_gap_after_the_number_of_clusters_only(solver, shown, models):
+    model = models(estimators.WeaveClustering, solver)
+    assert (np.diff(model.eigenvalues_) >= 0).all()
+    assert (len(model.eigenvalues_) > model.n_clusters_) == shown
+    assert ('id="h-spectrum"' in model_report(model)) == shown
+
+
 @every_model
 def test_the_code_of_every_report_imports_the_estimator_from_a_package(kind, solver, models):
     model = models(kind, solver)

@@ -112,7 +112,8 @@ class WeaveClustering(GraphClusterer):
     embedding_ : array of shape (n_samples, n_components)
         Eigenvectors of `graph_`, as `embedding` says; as they are if several embeddings were merged.
     eigenvalues_ : array
-        The smallest eigenvalues of the Laplacian of `graph_`, in units of the mean degree.
+        The smallest eigenvalues of the Laplacian of `graph_`, in units of the mean degree, ascending; with "landmark",
+        those of the graph that joins samples by their landmarks.
 
     See Also
     --------

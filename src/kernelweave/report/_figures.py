@@ -67,13 +67,13 @@ def _graph(model: BaseEstimator, facts: Facts) -> Figure | None:
 
 
 def _spectrum(model: BaseEstimator, facts: Facts) -> Figure | None:
-    if not fits(model, "plot_spectrum") or len(model.eigenvalues_) < 2:
+    c = len(facts.names)
+    if not fits(model, "plot_spectrum") or len(model.eigenvalues_) <= c:  # without a gap there is nothing to read
         return None
     values = model.eigenvalues_
-    c = len(facts.names)
     count = counted(len(values), "smallest eigenvalue")
     alt = f"The {count} of the graph's Laplacian, from {values[0]:.3g} to {values[-1]:.3g}"
-    alt += f", with a gap of {values[c] - values[c - 1]:.2g} after number {c}." if 0 < c < len(values) else "."
+    alt += f", with a gap of {values[c] - values[c - 1]:.2g} after number {c}."
     rows = tuple((str(i + 1), f"{value:.4g}") for i, value in enumerate(values))
     groups = counted(c, facts.kind)
     reading = f"The larger the gap after number {c}, the more clearly the graph separates into {groups}."

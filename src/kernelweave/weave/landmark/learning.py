@@ -194,9 +194,10 @@ def landmark_memory(
 
 
 def learn_clusters(settings: Settings, m: int, sample: Sample, task: ClusterTask) -> tuple[GraphModel, Vector]:
-    """Return the graph with the landmarks' coordinates Q and the centres of clusters, and the eigenvalues.
+    """Return the graph with the landmarks' coordinates Q and the centres of clusters, and eigenvalues of its Laplacian.
 
-    The centres are those of k-means on the sample's rows of BQ.
+    The centres are those of k-means on the sample's rows of BQ. The eigenvalues are those of I - B diag(e)^-1 B',
+    ascending: all degrees are 1.
     """
     from sklearn.cluster import KMeans
 
@@ -216,7 +217,7 @@ def learn_clusters(settings: Settings, m: int, sample: Sample, task: ClusterTask
     kmeans = KMeans(c, n_init=task.n_init, random_state=np.random.RandomState(settings.seed))
     kmeans.fit(unit_rows(graph.joined(X) @ Q))
     centres = Centres(kmeans.cluster_centers_, np.ones(c, dtype=np.intp), unit=True)
-    return GraphModel(graph, Q, centres=centres), values
+    return GraphModel(graph, Q, centres=centres), 1 - values
 
 
 def learn_classes(
