@@ -16,7 +16,7 @@ import pandas as pd
 from kernelweave.leaderboard.leaderboard_page import leaderboard_html
 from kernelweave.leaderboard.leaderboard_tables import leaderboard_markdown, read_rows
 from kernelweave.leaderboard.protocol import Protocol
-from kernelweave.leaderboard.standings import TIE, standings
+from kernelweave.leaderboard.standings import TIE, Standings, standings
 from kernelweave.leaderboard.verdicts import better_elsewhere
 
 ROOT = Path(__file__).parents[1]
@@ -66,16 +66,20 @@ def _better() -> str:
     found, held_out = standings(rows), standings(rows, datasets=HELD_OUT)
     quickest = min(found.rows, key=lambda row: row.seconds)
     lines = [
-        f"On {len(found.datasets)} data sets, {found.rows[0].method} has the best mean rank; on the "
-        f"{len(held_out.datasets)} of them that chose no default, {held_out.rows[0].method} has it, and "
-        f"{held_out.reference} is number {held_out.place}. These methods score better than {found.reference} by more "
-        f"than {TIE:g} on some data sets (ACC):",
+        f"By mean rank of ACC, {found.reference} is {_place(found)} of {len(found.rows)} methods on "
+        f"{len(found.datasets)} data sets, and {_place(held_out)} of {len(held_out.rows)} on the "
+        f"{len(held_out.datasets)} of them that chose no default. These methods score better than {found.reference} by "
+        f"more than {TIE:g} on some data sets (ACC):",
         "",
         *(f"- {sentence}" for sentence in better_elsewhere(found)),
         "",
         f"The quickest is {quickest.method}.",
     ]
     return "\n".join(lines)
+
+
+def _place(found: Standings) -> str:
+    return f"number {found.place}" + (f" (after {found.rows[0].method})" if found.place > 1 else "")
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Parameters that no model can use are refused by name, before X is looked at."""
 
+import re
 from numbers import Integral
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -88,6 +89,15 @@ def test_the_types_name_the_words_that_are_allowed(cls):
         for name, kinds in constrained(cls, object).items()
     }
     assert {name: words_of(types[name]) for name in allowed} == allowed
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_the_docstring_names_the_words_that_are_allowed(cls):
+    described = dict(re.findall(r"^ *(\w+) : (.*)$", cls.__doc__.split("Attributes\n")[0], flags=re.MULTILINE))
+    for name, kinds in constrained(cls, object).items():
+        words = {word for one in kinds if isinstance(one, StrOptions) for word in one.options}
+        told = described[name].split(", default=")[0]
+        assert set(re.findall(r'"([^"]+)"', told)) == words, name
 
 
 @pytest.mark.parametrize("value", ["2", 1.5, True, 0, 10**30])

@@ -187,7 +187,7 @@ n_neighbors : int or "auto", default="auto"
     "solver": """
 solver : {{"auto", "dense", "local", "landmark"}} or solver, default="auto"
     How the graph is built. "dense": from n x n kernels, up to some thousand samples. "local": every
-    sample is compared with its nearest neighbours only, up to about a million samples. "landmark": through a few
+    sample is compared with its nearest neighbours only, up to two million samples. "landmark": through a few
     landmarks, linear in n and in one pass over the data. "auto" takes the first of these that fits the samples,
     the other parameters and the memory; `solver_` says which, and why. A solver object sets parameters of its own:
     ``Local(n_candidates=30)``, ``Landmark(n_landmarks=500)`` from `kernelweave`. What a solver does not support
@@ -240,7 +240,7 @@ _TASKS = {
         "graph": '"ridge", and neighbours as well in z-scores and where columns are few',
         "versions": "and gives more weight to the one whose clusters are more stable.",
         "neighbors": '10 and 15, and 10 and 30 with weights by shared neighbours; 5 and 15 for "knn", and 10 and\n'
-        '    20 with such weights for two or three columns; 10 for "both" and for the solver "local".',
+        '    20 with such weights for at most three columns; 10 for "both" and for the solver "local".',
     },
     "classes": {"graph": '"both"', "versions": "and adds up the graphs of both.", "neighbors": "10."},
 }

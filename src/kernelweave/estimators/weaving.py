@@ -69,7 +69,8 @@ class WeaveClustering(GraphClusterer):
     scaling of the samples, which number of neighbours and which embedding is right, so none of them is chosen. Two
     versions of the samples are compared, with four to eight graphs each, and every graph is clustered in five ways. The
     weight of a graph is the share of its version times the eighth power of the mean adjusted Rand index of its five
-    partitions. All partitions are merged by average linkage of their weighted co-association.
+    partitions, the sixteenth where a table has fewer than ten columns. All partitions are merged by average linkage of
+    their weighted co-association.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Landmark:
     Parameters
     ----------
     n_landmarks : int or None, default=None
-        The number of landmarks; None for 1000, or fewer if there are few samples.
+        The number of landmarks; None for 1000, or 20 per cluster if that is more, and at most a quarter of the samples.
     landmarks : {"kmeans", "random"} or array of shape (n_landmarks, n_features), default="kmeans"
         Centres of k-means, samples drawn at random, or your own.
     """

@@ -58,7 +58,7 @@ _FEW_LABELS = 0.02  # of the samples; with fewer, harmonic scores are nearly equ
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """The solver that compares every sample with its nearest neighbours only, for up to some million samples.
+    """The solver that compares every sample with its nearest neighbours only, for up to two million samples.
 
     It supports several views without gaps, and every graph and embedding. It works in single precision.
 
