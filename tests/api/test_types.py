@@ -39,12 +39,17 @@ from kernelweave import (
     view_importance,
 )
 from kernelweave.baselines import AASC, GFHF, SSR, KernelSpectralClustering
-from kernelweave.datasets import list_datasets
-from kernelweave.kernels import Cosine, Gaussian, Kernel, KernelBank, Linear
+from kernelweave.datasets import label_split, list_datasets, mask_labels
+from kernelweave.errors import KernelweaveError
+from kernelweave.explain import associate, check_labels, compare_clusterings, explain_clusters, explain_sample
+from kernelweave.experiments import load_spec, run_experiment
+from kernelweave.kernels import Cosine, Gaussian, Kernel, KernelBank, Linear, Mixed, Overlap, RareOverlap
+from kernelweave.leaderboard import Protocol, run_benchmark, standings
 from kernelweave.metrics import clustering_accuracy
-from kernelweave.plots import plot_embedding, plot_graph, plot_weights
-from kernelweave.report import write_report
+from kernelweave.plots import plot_contingency, plot_embedding, plot_feature, plot_graph, plot_weights
+from kernelweave.report import model_report, write_report
 from kernelweave.samples import Distances, Graph
+from kernelweave.tabular import TableError, read_table
 
 X: npt.NDArray[np.float64] = np.random.default_rng(0).normal(size=(30, 4))
 y: npt.NDArray[np.int64] = np.arange(30) % 3
@@ -134,6 +139,33 @@ KernelSpectralClustering(3, kernel=Gaussian(t=0.1), laplacian="njw").fit(X).grap
 gap: float = SSR(3).fit(X).certificate_
 GFHF("rbf").fit(X, y).predict_proba(X)
 
+# explanations
+found = explain_clusters(model, frame, units={"a": "kg"})
+first: str = str(found.of("0")[0]["feature"])
+nearest = explain_sample(model, frame, model.confidence_.argmin()).neighbors
+related = associate(model, frame[["a"]], n_permutations=99)
+compared = compare_clusterings(model, ["x", "y", "z"] * 10, names=("ours", "theirs"))
+given = mask_labels(y, label_split(y, 0.2, random_state=0))
+check = check_labels(WeaveClassifier(), frame, given, n_splits=3)
+low, high = check.interval
+page: str = model_report(model, features=found, metadata=related, check=check, comparison=compared, names={"0": "big"})
+plot_feature(found, "a")
+plot_contingency(compared)
+
+# tables
+Mixed(numbers="released-7", categories=[Overlap(), RareOverlap()], kinds={"tag": "left out", "sex": ["f", "m"]})
+try:
+    notes: tuple[str, ...] = read_table("people.csv", id="name", drop=["x"], missing=["999"], limits="half").notes
+except TableError as error:
+    print([way.meaning for problem in error.problems for way in problem.ways])
+except KernelweaveError as refused:
+    print(refused)
+
+# experiments
+trials = run_benchmark("out", ["iris"], ["KMeans"], conditions=("plain", "unknown"), protocol=Protocol(seeds=2))
+place: int = standings(trials, "plain", "nmi").place
+run_experiment(load_spec("table2", preset="quick"), "out", datasets=["yale"])
+
 # files, pictures and the report
 model.save(Path("model.kw"))
 load("model.kw").predict(X)
@@ -185,6 +217,8 @@ KernelSpectralClustering(init="x")
 WeaveClustering().fit([[0.0, 1.0]]).label_  # mypy takes attributes of a class of scikit-learn's for Any
 WeaveClustering().fit(None)
 WeaveClassifier().fit([[0.0, 1.0]])
+kernelweave.tabular.read_table("people.csv", limits="third")
+kernelweave.explain.explain_sample(cells, [[0.0, 1.0]], 1.5)
 """
 
 COMMANDS = {

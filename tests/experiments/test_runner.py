@@ -25,7 +25,7 @@ def figures(rows):
 
 
 def test_an_experiment_gives_a_row_per_setting_and_repeat_with_its_provenance(write, tmp_path):
-    rows = run_experiment(load_spec(str(write())), tmp_path / "out", datasets=["iris"])
+    rows = run_experiment(load_spec(str(write())), str(tmp_path / "out"), datasets=["iris"])
     assert len(rows) == 7 * 2 + 2 + 2 + 6
     assert list(rows.columns) == list(COLUMNS)
     assert (rows["acc"] > 0.3).all()

@@ -196,7 +196,7 @@ def test_finished_trials_are_not_run_again_and_more_are_added(tmp_path, monkeypa
     limits = Protocol(seeds=1, max_samples=60)
     first = run_benchmark(tmp_path / "out", ["iris"], ["KMeans"], protocol=limits)
     monkeypatch.setattr(trial_runs, "run_trial", lambda *a, **k: pytest.fail("a finished trial was run again"))
-    again = run_benchmark(tmp_path / "out", ["iris"], ["KMeans"], protocol=limits)
+    again = run_benchmark(str(tmp_path / "out"), ["iris"], ["KMeans"], protocol=limits)
     assert first.equals(again)
     monkeypatch.undo()
     more = run_benchmark(tmp_path / "out", ["wine"], ["Ward"], protocol=Protocol(seeds=3, max_samples=60))

@@ -48,7 +48,7 @@ class Watch(Protocol):
 
 def run_experiment(
     spec: Spec,
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     datasets: list[str] | None = None,
     methods: list[str] | None = None,
@@ -64,7 +64,7 @@ def run_experiment(
     ----------
     spec : Spec
         The experiment, from `load_spec`.
-    out : Path
+    out : str or path
         Folder for the results. Finished tasks of this experiment in it are kept and not run again.
     datasets, methods : list of str, optional
         Run only these of the experiment.
@@ -91,7 +91,7 @@ def run_experiment(
         If the folder cannot be written, holds other results, or has a corrupt file.
     """
     check_jobs(jobs)
-    results = Results(out)
+    results = Results(Path(out))
     wanted = spec.narrowed(datasets, methods)
     first = expand(wanted)
     results.open(spec, resume=resume)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,7 @@ _PULLS = ("similarity", "runner_up_similarity", "pull")
 
 
 def explain_sample(
-    model: BaseEstimator, X: Tables, sample: int | str, *, n_neighbors: int = 10, n_features: int | None = 20
+    model: BaseEstimator, X: Tables, sample: SupportsIndex | str, *, n_neighbors: int = 10, n_features: int | None = 20
 ) -> SampleExplanation:
     """Return why a training sample is in its cluster, and what would have to change to put it into another one.
 
@@ -200,7 +200,7 @@ def explain_sample(
     )
 
 
-def _position(model: BaseEstimator, sample: int | str, n_samples: int) -> int:
+def _position(model: BaseEstimator, sample: SupportsIndex | str, n_samples: int) -> int:
     """Return the position of a sample that is given by its position or its name."""
     names = sample_names(model)
     if isinstance(sample, str) and names is not None:
@@ -209,6 +209,10 @@ def _position(model: BaseEstimator, sample: int | str, n_samples: int) -> int:
             msg = f"There is no sample {sample!r}: model.sample_names_ holds {', '.join(map(repr, names[:2]))} ..."
             raise InvalidInputError(msg)
         return int(found[0])
+    if isinstance(sample, str):
+        where = f"pass a position from 0 to {n_samples - 1}"
+        msg = f"sample={sample!r} is a name, but the model has no sample_names_: {where}."
+        raise InvalidInputError(msg)
     check_whole(sample, "sample", 0)
     if int(sample) >= n_samples:
         msg = f"sample must be a position from 0 to {n_samples - 1}; got {sample!r}."

@@ -49,7 +49,7 @@ _NO_FIGURES: Row = {"acc": None, "nmi": None, "ari": None, "purity": None, "n_fo
 
 
 def run_benchmark(
-    out: Path,
+    out: str | os.PathLike[str],
     datasets: Sequence[str],
     methods: Sequence[str] | None = None,
     *,
@@ -64,7 +64,7 @@ def run_benchmark(
 
     Parameters
     ----------
-    out : Path
+    out : str or path
         Folder for the results. Finished trials in it are kept; more data sets, methods, conditions and seeds add to
         it.
     datasets : sequence of str
@@ -97,7 +97,7 @@ def run_benchmark(
     chosen = protocol or Protocol()
     entrants = default_entrants() if methods is None else tuple(find_entrant(name) for name in methods)
     trials = plan([dataset_info(name) for name in datasets], entrants, conditions, chosen)
-    results = Results(out, TRIAL_COLUMNS)
+    results = Results(Path(out), TRIAL_COLUMNS)
     results.open(chosen, resume=resume)
     finished = results.finished(trials)
     todo = [trial for trial in trials if trial.name not in finished]
