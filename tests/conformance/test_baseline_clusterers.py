@@ -3,6 +3,8 @@
 import inspect
 import pickle
 import warnings
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from kernelweave.baselines import (
     SimpleMKKM,
 )
 from kernelweave.errors import InvalidInputError
+from kernelweave.estimators._estimator import KernelModel
 from kernelweave.kernels import CosineNormalized, Gaussian, KernelBank, Linear, bank_of
 from kernelweave.metrics import clustering_accuracy
 
@@ -57,6 +60,14 @@ def test_every_public_clusterer_is_in_both_lists():
     public = {getattr(baselines, name) for name in baselines.__all__}
     assert {type(estimator) for estimator in EVERY} == {model for model in public if is_clusterer(model())}
     assert {type(estimator) for estimator in CHECKED} == {type(estimator) for estimator in EVERY}
+
+
+def test_every_baseline_of_the_package_is_public():
+    modules = [import_module(f"{baselines.__name__}.{found.name}") for found in iter_modules(baselines.__path__)]
+    classes = {thing for module in modules for thing in vars(module).values() if inspect.isclass(thing)}
+    models = {cls for cls in classes if issubclass(cls, KernelModel) and cls.__module__.startswith(baselines.__name__)}
+    bases = {base for cls in models for base in cls.__mro__[1:]}
+    assert {cls.__name__ for cls in models - bases} == set(baselines.__all__)
 
 
 def test_every_public_baseline_is_a_clusterer_or_a_classifier():
