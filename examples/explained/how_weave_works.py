@@ -73,7 +73,7 @@ plt.show()
 # %%
 # 3. Graphs
 # ---------
-# Eight graphs of each version, as of all tables of two or three columns: the affinities of the ridge representation
+# Eight graphs of each version, as of all tables of at most three columns: the affinities of the ridge representation
 # with 10 and 15 neighbours, and with 10 and 30 and weights by shared neighbours; self-tuned similarities of 5 and 15
 # neighbours, and of 10 and 20 with weights by shared neighbours. Three of each are shown, all drawn at the z-scores,
 # whatever they were built from.

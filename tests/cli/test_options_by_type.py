@@ -165,6 +165,8 @@ def test_inspect_shows_columns_as_the_model_reads_them(run, table):
     assert columns["when"]["content"] == "2024-01-01 to 2024-01-28"
     assert columns["day"]["missing"] == 1
     assert columns["one"]["use"] == "left out"
+    assert columns["one"]["reason"] == "it is constant"
+    assert columns["kind"]["reason"] is None
     assert columns["kind"]["kind"] == "category"
 
 
@@ -211,6 +213,9 @@ def test_categories_of_noise_are_left_out_and_shown_so(run, table, tmp_path):
     assert code == 0, err
     (view,) = json.loads(out)["views"].values()
     assert [column["name"] for column in view["columns"] if column["use"] == "left out"] == ["coin"]
+    assert view["columns"][-1]["reason"] == "it is related to no other column"
+    _, out, _ = run("inspect", "data.csv")
+    assert "left out: it is related to no other column" in out
     code, _, err = run("cluster", "data.csv", "-k", 3)
     assert code == 0, err
     assert "1 column of the table is left out, since it is related to no other column: 'coin'." in " ".join(err.split())

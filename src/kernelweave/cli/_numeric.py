@@ -100,13 +100,13 @@ def mixed_reading(table: pd.DataFrame) -> MixedTable | None:
             return MixedTable(tuple(Column(name, "left out", why) for name, why in reasons_left_out(table).items()))
 
 
-def unrelated_columns(table: pd.DataFrame) -> set[str]:
-    """Return the columns of a mixed table that a model without labels leaves out, since no other is related to them."""
+def unrelated_columns(table: pd.DataFrame) -> dict[str, str]:
+    """Return the columns of a mixed table that a model without labels leaves out, and why: as no other is related."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the model says it
         views = Views({"X": table.reset_index(drop=True)}, choices=ColumnChoices(gaps=False))
         reading = without_unrelated(views).readings["X"]
-    return set(reading.left_out) if isinstance(reading, MixedTable) else set()
+    return reading.left_out if isinstance(reading, MixedTable) else {}
 
 
 def without_data(table: pd.DataFrame, reading: MixedTable | None) -> list[Problem]:

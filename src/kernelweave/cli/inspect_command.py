@@ -99,8 +99,8 @@ def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) 
 
     table = view.table
     frame = table.frame.drop(columns=[name for name in (*unsettled, labels) if name in table.frame])
-    uses, read = _as_read(frame)
-    uses |= dict.fromkeys(unsettled, "to be settled")
+    reasons, read = _as_read(frame)
+    uses = dict.fromkeys(reasons, "left out") | dict.fromkeys(unsettled, "to be settled")
     uses |= {} if labels is None else {labels: "labels"}
     columns = [
         {
@@ -110,6 +110,7 @@ def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) 
             "content": column.content,
             "unit": table.units.get(column.name),
             "use": uses.get(column.name, "feature"),
+            "reason": reasons.get(column.name),
         }
         for column in summarise(table.frame.assign(**read))
     ]
@@ -124,7 +125,7 @@ def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) 
 
 
 def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the columns that a model would leave out, and those of texts that it would read as numbers or dates."""
+    """Return why a model would leave columns out, and those of texts that it would read as numbers or dates."""
     import pandas as pd
 
     from kernelweave.cli._numeric import mixed_reading, unrelated_columns
@@ -141,8 +142,11 @@ def _as_read(frame: pd.DataFrame) -> tuple[dict[str, str], dict[str, Any]]:
             read[column.name] = pd.to_numeric(frame[column.name])
         elif column.kind == "date":
             read[column.name] = pd.to_datetime(frame[column.name], format="ISO8601", utc=True)
-    left_out = set(reading.left_out) | (unrelated_columns(frame) if reading.blocks else set())
-    return dict.fromkeys(left_out, "left out"), read
+    return reading.left_out | (unrelated_columns(frame) if reading.blocks else {}), read
+
+
+def _use_of(column: dict[str, Any]) -> str:
+    return f"{column['use']}: {column['reason']}" if column["reason"] else str(column["use"])
 
 
 def _tell(name: str, understood: dict[str, Any]) -> None:
@@ -159,10 +163,10 @@ def _tell(name: str, understood: dict[str, Any]) -> None:
         typer.echo(f"  {note.removeprefix(understood['file'] + ': ')}")
     rows = [("column", "kind", "missing", "holds", "use")]
     rows += [
-        (c["name"], c["kind"], str(c["missing"]), f"{c['content']} {c['unit'] or ''}".strip(), c["use"])
+        (c["name"], c["kind"], str(c["missing"]), f"{c['content']} {c['unit'] or ''}".strip(), _use_of(c))
         for c in columns[:_SHOWN]
     ]
-    lines = [[cell if len(cell) <= _WIDTH else f"{cell[: _WIDTH - 3]}..." for cell in row] for row in rows]
+    lines = [[*(c if len(c) <= _WIDTH else f"{c[: _WIDTH - 3]}..." for c in row[:-1]), row[-1]] for row in rows]
     widths = [max(len(row[i]) for row in lines) for i in range(5)]
     for row in lines:
         typer.echo("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
