@@ -129,7 +129,7 @@ def test_runners_up_by_gap_are_other_gaps_at_least_half_as_clear():
     values[8:] *= 1.3
     found = weighed(flat(0.4), [values], [spectrum(0, 0.01)])
     assert found.runners_up == (6,)
-    assert found.words.endswith("; 6 would be nearly as good")
+    assert found.words.endswith("; 6 is worth a look too")
 
 
 def test_runners_up_by_agreement_are_other_peaks_near_the_best():
@@ -182,7 +182,7 @@ def test_in_few_columns_the_largest_number_with_valleys_is_chosen():
     assert (found.chosen, found.found) == (5, "valleys")
     assert found.runners_up == (3, 2)
     assert found.words.startswith("5 clusters stand out: samples are 1.1 times denser within them")
-    assert found.words.endswith("; 3 or 2 would be nearly as good")
+    assert found.words.endswith("; 3 and 2 are worth a look too")
 
 
 def test_valleys_in_graphs_show_no_structure_without_peaks_that_stand_out():

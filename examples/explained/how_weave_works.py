@@ -130,7 +130,7 @@ for first, row, g in zip((True, False), axes, (np.argmax(agreement), np.argmin(a
         ax.set(xticks=[], yticks=[])
         if first:
             ax.set_title(form, size=9)
-    row[0].set_ylabel(f"{titles[g]}\nagreement {agreement[g]:.2f}", size=9)
+    row[0].set_ylabel(titles[g].replace(": ", ":\n") + f"\nagreement {agreement[g]:.2f}", size=9)
 plt.show()
 
 # %%
@@ -188,7 +188,7 @@ plt.show()
 # 8. Samples without structure
 # ----------------------------
 # The same for 400 uniform numbers in a square. Where three clusters are asked for, three are returned, but their
-# clarity and the confidence are low.
+# clarity and the confidence are lower.
 square = np.random.default_rng(0).uniform(size=(400, 2))
 given = WeaveClustering(3, random_state=0).fit(square)
 free = WeaveClustering("auto", random_state=0).fit(square)

@@ -61,7 +61,7 @@ shell("kernelweave inspect lots.csv")
 # Cluster
 # -------
 # Nothing is chosen by hand, neither a scaling, a kernel nor the number of clusters. The command says why it took this
-# number, and which others are nearly as good.
+# number, and which others are worth a look.
 shell("kernelweave cluster lots.csv --out kinds --quiet")
 
 # %%

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kernelweave._plural import counted
+from kernelweave._plural import counted, listed
 from kernelweave.core.graphs.coordinates import eigenvalue_gaps
 from kernelweave.core.partitions.valleys import APART
 
@@ -114,7 +114,7 @@ class ClusterEvidence:
 
     @property
     def runners_up(self) -> tuple[int, ...]:
-        """The other numbers that are nearly as good, the best first, at most three.
+        """The other numbers that are worth a look, the best first, at most three.
 
         These are peaks of the gap at least half as clear as needed if a gap decided, other numbers with valleys between
         the clusters, the largest first, if valleys decided, numbers with log odds at most 5 below the largest
@@ -164,9 +164,17 @@ class ClusterEvidence:
         counted_in = "" if self.n_counted is None else f" (counted in {self.n_counted} samples drawn at random)"
         return self._why() + counted_in
 
+    def _also(self) -> str:
+        """Return what is said of the runners-up; those with a smaller gap, or with valleys, may be far from as good."""
+        others = [str(k) for k in self.runners_up]
+        if not others:
+            return ""
+        if self.found in ("gap", "valleys"):
+            return f"; {listed(others)} {'is' if len(others) == 1 else 'are'} worth a look too"
+        return f"; {listed(others, 'or')} would be nearly as good"
+
     def _why(self) -> str:
-        others = " or ".join(map(str, self.runners_up))
-        also = f"; {others} would be nearly as good" if others else ""
+        also = self._also()
         if self.found == "too few" and self.n_distinct is not None:
             distinct = counted(self.n_distinct, "distinct sample")
             return f"no structure was found: {distinct} are too few to tell clusters apart"
