@@ -2,10 +2,12 @@
 
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import kernelweave
 from kernelweave import SMKLClustering
@@ -63,6 +65,25 @@ def test_every_page_of_the_documentation_is_in_its_table_of_contents():
 def test_the_reference_lists_every_public_name():
     listed = set(re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.md").read_text(), flags=re.M))
     assert set(kernelweave.__all__) <= listed
+
+
+def classes_in(hint):
+    """Return the classes that a type is made of."""
+    return {hint} if isinstance(hint, type) else {cls for part in get_args(hint) for cls in classes_in(part)}
+
+
+def test_the_reference_lists_every_class_that_an_attribute_of_a_model_holds():
+    single, modules = (ROOT / "docs" / "api.md").read_text().split("## Modules")
+    listed = set(re.findall(r"^   (?:\w+\.)?(\w+)$", single, flags=re.M))
+    for name in re.findall(r"^   ([\w.]+)$", modules, flags=re.M):
+        listed |= set(import_module(f"kernelweave.{name}").__all__)
+    models = [getattr(kernelweave, name) for name in kernelweave.__all__]
+    models = [model for model in models if isinstance(model, type) and issubclass(model, BaseEstimator)]
+    hints = [(name, hint) for model in models for name, hint in get_type_hints(model).items()]
+    held = {cls for name, hint in hints if re.fullmatch(r"[a-z]\w*_", name) for cls in classes_in(hint)}
+    ours = {cls.__name__ for cls in held if cls.__module__.startswith("kernelweave")}
+    assert {"Version", "SolverChoice", "ClusterEvidence"} <= ours
+    assert ours <= listed
 
 
 def rows(text):
