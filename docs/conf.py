@@ -42,7 +42,7 @@ html_css_files = ["formulas.css", "tables.css"]
 html_title = f"kernelweave {version}"
 
 autosummary_generate = True
-autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_default_options = {"members": True}
 autodoc_typehints = "none"  # the docstrings name the types; a signature with all of them cannot be read
 numpydoc_show_class_members = False
 
@@ -63,9 +63,9 @@ sphinx_gallery_conf = {
 
 def _skip(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
     """Leave out the methods of scikit-learn, whose docstrings link to pages of its own documentation."""
-    if name.endswith("_request") or name in ("score", "get_metadata_routing", "set_params", "get_params", "set_output"):
+    if name.endswith("_request") or name in ("get_metadata_routing", "set_params", "get_params", "set_output"):
         return True
-    return None
+    return True if name == "score" and getattr(obj, "__module__", "").startswith("sklearn") else None
 
 
 def setup(app: object) -> None:
