@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from kernelweave import SMKLClustering, WeaveClassifier, WeaveClustering
 from kernelweave.errors import InvalidInputError
 from kernelweave.explain import explain_sample
+from kernelweave.weave.local import local_solver, locality
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,33 @@ def test_views_that_tell_the_clusters_apart_pull_most():
 def test_every_kernel_is_listed_with_every_solver_that_compares_samples(solver, samples):
     model = WeaveClustering(2, solver=solver, random_state=0).fit(samples)
     assert set(explain_sample(model, samples, 1).kernels["kernel"]) == set(model.kernel_names_)
+
+
+@pytest.mark.parametrize("solver", ["dense", "local"])
+def test_kernels_pull_a_copy_as_they_pull_the_sample(solver, samples):
+    table = pd.concat([samples.iloc[[0] * 9], samples], ignore_index=True)  # of ten copies few are compared
+    model = WeaveClustering(2, solver=solver, random_state=0).fit(table)
+    first, copy = (explain_sample(model, table, i).kernels.set_index("kernel")["pull"] for i in (0, 9))
+    assert_allclose(copy, first[copy.index])
+
+
+def test_pulls_add_up_to_that_of_the_consensus_where_copies_were_left_out(samples):
+    table = pd.concat([samples.iloc[[0] * 9], samples], ignore_index=True)
+    model = WeaveClustering(2, random_state=0).fit(table)
+    K, own = model.consensus_kernel_[40], model.labels_ == model.labels_[40]
+    other = ~own
+    own[40] = False
+    assert explain_sample(model, table, 40).kernels["pull"].sum() == pytest.approx(K[own].mean() - K[other].mean())
+
+
+def test_kernels_pull_a_sample_alike_where_many_samples_were_reordered(samples, monkeypatch):
+    pulls = []
+    monkeypatch.setattr(locality, "_LEAF", 10)
+    for least in (10_000, 10):
+        monkeypatch.setattr(local_solver, "_ORDERED_FROM", least)
+        model = WeaveClustering(2, solver="local", random_state=0).fit(samples)
+        pulls.append(explain_sample(model, samples, 7).kernels.set_index("kernel")["pull"])
+    assert_allclose(pulls[1][pulls[0].index], pulls[0], rtol=1e-4)
 
 
 def test_a_landmark_model_keeps_no_neighbours_but_has_features(samples):

@@ -281,6 +281,12 @@ def test_a_loaded_model_without_values_and_centres_is_refused():
         GraphModel(ByHand(), COORDINATES).check_loaded()
 
 
+@pytest.mark.parametrize("node", [-1, 3])
+def test_a_loaded_model_with_a_sample_at_no_node_is_refused(node):
+    with pytest.raises(ValueError, match="none of its 3 nodes"):
+        GraphModel(ByHand(), COORDINATES, VALUES, nodes=np.array([0, node])).check_loaded()
+
+
 def test_training_samples_without_kept_answers_are_answered_as_new_ones():
     new = Views.of_table(JOINED)
     model = GraphModel(ByHand(), COORDINATES, VALUES, seen=Seen(new.digests()))

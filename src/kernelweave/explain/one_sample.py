@@ -299,25 +299,33 @@ def _by_pull(rows: list[dict[str, Any]]) -> Rows:
 
 def _similarities(model: BaseEstimator, sample: int, n_samples: int) -> Matrix | None:
     """Return the kernels times their weights (r, n) between a sample and all samples; None if they are not kept."""
-    joiner = getattr(getattr(model, "_graph_model", None), "joiner", None)
+    graph = getattr(model, "_graph_model", None)
+    nodes = getattr(graph, "nodes", None)
+    nodes = np.arange(n_samples) if nodes is None else nodes
+    joiner = getattr(graph, "joiner", None)
     consensus = getattr(joiner, "consensus", None)
-    if isinstance(consensus, Consensus):
-        kept = consensus.training is not None and consensus.training.n_samples == n_samples
-        return np.sum([_weighted(version, sample) for version in consensus.versions], axis=0) if kept else None
-    if not isinstance(joiner, LocalRows):
+    if isinstance(consensus, Consensus) and consensus.training is not None:
+        H = np.sum([_weighted(version, nodes[sample]) for version in consensus.versions], axis=0)
+    elif isinstance(joiner, LocalRows):
+        H = _local(joiner, nodes[sample])
+    else:
         return None
+    return np.asarray(H[:, nodes])
+
+
+def _weighted(version: VersionKernels, node: int) -> Matrix:
+    training: Any = version.bank.training
+    H = version.bank.grams(training.select([node]), training)[:, 0]
+    return np.asarray(H * np.asarray(version.weights)[:, None], dtype=np.float64)
+
+
+def _local(joiner: LocalRows, node: int) -> Matrix:
     parts = [
-        share * kernel.gram(table[[sample]], table)[0]
+        share * kernel.gram(table[[node]], table)[0]
         for table, part in zip(joiner.training.tables, joiner.woven.consensus.kernels, strict=True)
         for share, kernel in zip(part.shares, part.kernels, strict=True)
     ]
     return np.asarray(parts, dtype=np.float64)
-
-
-def _weighted(version: VersionKernels, sample: int) -> Matrix:
-    training: Any = version.bank.training
-    H = version.bank.grams(training.select([sample]), training)[:, 0]
-    return np.asarray(H * np.asarray(version.weights)[:, None], dtype=np.float64)
 
 
 def _features(columns: Columns, sample: int, own: Mask, other: Mask, n_features: int | None) -> Rows:

@@ -59,6 +59,6 @@ def classify_graph(
         scores = np.where(labelled[:, None], F, values)
     undecided = ~near | (scores.sum(axis=1) <= 0)  # scores may underflow far from all labels
     values = np.where(undecided[:, None], 0, values)
-    model = GraphModel(woven.joiner, values, values, seen=woven.seen, power=power)
+    model = GraphModel(woven.joiner, values, values, seen=woven.seen, power=power, nodes=copies)
     scores, _ = distributions(np.maximum(scores, 0), power)
     return Classes(model, F[copies], scores[copies], undecided[copies], woven.kernels, woven.attributes)

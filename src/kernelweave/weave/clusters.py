@@ -62,6 +62,7 @@ def cluster_graphs(several: SeveralGraphs, task: ClusterTask, plan: Plan, rng: n
         distributions=M,
         undecided=np.zeros(len(M), dtype=bool),
         embedding=P,
+        nodes=several.copies,
     )
     sample = None
     if several.samples is not None and c > 1:

@@ -109,6 +109,8 @@ class GraphModel:
         These results: the distribution, whether it is undecided, and the coordinates of every training sample.
     power : float
         Of the scores of new samples, before they are scaled to sum to one.
+    nodes : array of shape (n_samples,) or None
+        The node of every training sample, which copies share; None where the samples are the nodes, or have none.
     """
 
     joiner: Joiner
@@ -120,6 +122,7 @@ class GraphModel:
     undecided: Mask | None = None
     embedding: Matrix | None = None
     power: float = 1.0
+    nodes: NDArray[np.intp] | None = None
 
     def check_loaded(self) -> None:
         """Refuse a model file without what predictions need."""
@@ -128,6 +131,9 @@ class GraphModel:
             raise TypeError(msg)
         if not 0 < self.power < np.inf:
             msg = f"The power of the scores of a GraphModel is {self.power}: it must be positive."
+            raise ValueError(msg)
+        if self.nodes is not None and not ((self.nodes >= 0) & (self.nodes < len(self.coordinates))).all():
+            msg = f"A sample of a GraphModel is none of its {len(self.coordinates)} nodes."
             raise ValueError(msg)
 
     def rows(self, new: Views | KernelStack) -> Graph:
