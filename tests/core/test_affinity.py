@@ -156,6 +156,19 @@ def test_a_piece_without_candidates_outside_is_tied_to_the_largest_by_a_weak_edg
     assert joined[3, 0] == pytest.approx(0.04)
 
 
+def test_the_order_of_the_samples_does_not_choose_between_equal_edges_out_of_a_piece(rng):
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [5, 0], [5, 1], [0, 6]])  # two pairs and single samples at equal distances
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    Z = np.exp(-D) - np.eye(6)
+    S = sparse.csr_array((np.exp(-1.5) < Z) * Z)
+    expected = join_pieces(S, Affinity(Z).preferring()).toarray()
+    for _ in range(20):
+        order = rng.permutation(6)
+        moved = np.ix_(order, order)
+        found = join_pieces(sparse.csr_array(S.toarray()[moved]), Affinity(Z[moved]).preferring())
+        assert_array_equal(found.toarray(), expected[moved])
+
+
 def test_a_graph_in_one_piece_is_left_alone(rng):
     Z = rng.uniform(size=(20, 20))
     S = cut(Z, 10)

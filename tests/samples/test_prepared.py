@@ -44,6 +44,30 @@ def test_copies_may_be_left_out_among_some_samples_only(X):
     assert few_copies(views, 1, among=np.zeros(7, dtype=bool)).samples is views
 
 
+def test_first_copies_are_those_of_a_given_order(X):
+    views = Views.of_table(X[[0, 1, 0, 0, 2, 0, 1]])
+    found = few_copies(views, 2, order=np.array([6, 5, 4, 3, 2, 1, 0]))
+    assert_array_equal(found.kept, [6, 5, 4, 3, 1])
+    assert_array_equal(found.copies, [1, 0, 1, 1, 2, 1, 0])
+    assert_array_equal(found.samples.tables[0], views.tables[0][found.kept])
+    assert_array_equal(found.seen.digests, views.digests())
+
+
+@pytest.mark.parametrize("most", [2, 9])
+def test_by_value_the_order_of_the_input_does_not_matter(X, most):
+    rng = np.random.default_rng(1)
+    table, codes = X[rng.integers(12, size=60)], rng.integers(-1, 2, size=60)
+    first = prepare(Views.of_table(table), "zscore", most_copies=most, codes=codes, by_value=True)
+    order = rng.permutation(60)
+    other = prepare(Views.of_table(table[order]), "zscore", most_copies=most, codes=codes[order], by_value=True)
+    assert_array_equal(other.compared[0].samples.tables[0], first.compared[0].samples.tables[0])
+    assert_array_equal(codes[order][other.rows], codes[first.rows])
+    for found, given in ((first, table), (other, table[order])):
+        assert_array_equal(found.kept.tables[0], given[found.rows])
+        assert_array_equal(found.kept.tables[0][found.copies], given)
+        assert_array_equal(found.seen.find(Views.of_table(given)), np.arange(60))
+
+
 @pytest.mark.parametrize("copies", [1, 12])
 def test_samples_that_are_all_equal_or_all_different_are_kept(X, copies):
     table = np.repeat(X[: 12 // copies], copies, axis=0)

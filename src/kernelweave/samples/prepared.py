@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Labels, Mask, Matrix, Samples
+from kernelweave._types import Labels, Mask, Matrix, Samples, Vector
 from kernelweave.samples.digests import Seen
 from kernelweave.samples.mixed_table import CATEGORIES, MixedTable
 from kernelweave.samples.precomputed import KernelStack
@@ -57,11 +57,13 @@ class Compared(NamedTuple):
 class Prepared(NamedTuple):
     """The samples that are compared, in every version, and where all samples are among them.
 
-    `kept` are the samples with few copies of each, not scaled, or None for kernel matrices; `copies` (n,) is the
-    position of every sample among them, and `seen` has the digests of all samples.
+    `kept` are the samples with few copies of each, not scaled, or None for kernel matrices; `rows` (m,) are their
+    positions among all n, `copies` (n,) is the position of every sample among them, and `seen` has the digests of all
+    samples.
     """
 
     kept: Views | None
+    rows: NDArray[np.intp]
     compared: tuple[Compared, ...]
     copies: Labels
     seen: Seen
@@ -72,42 +74,52 @@ def prepare(
     scale: Scale | Mapping[str, Scale],
     *,
     most_copies: int,
-    among: Mask | None = None,
+    codes: Labels | None = None,
+    by_value: bool = False,
 ) -> Prepared:
     """Return at most `most_copies` copies of every sample, as `few_copies`, in the versions that `scale` asks for.
 
-    Numbers and categories of a mixed table are compared together in one more. Kernel matrices stay whole, and are their
-    only version.
+    With `codes` (-1 where unlabelled), all copies with a label are kept. If `by_value`, the values of the samples
+    decide their order. Numbers and categories of a mixed table are compared together in one more version. Kernel
+    matrices stay whole, and are their only version.
     """
     if isinstance(samples, KernelStack):
-        only = Compared(Version("given", {}), samples)
-        return Prepared(None, (only,), np.arange(samples.n_samples), Seen(samples.digests()))
-    kept, _, copies, seen = few_copies(samples, most_copies, among)
+        rows, only = np.arange(samples.n_samples), Compared(Version("given", {}), samples)
+        return Prepared(None, rows, (only,), rows, Seen(samples.digests()))
+    among = None if codes is None else codes < 0
+    order = _value_order(samples, codes) if by_value else None
+    kept, rows, copies, seen = few_copies(samples, most_copies, among, order)
     versions = fit_versions(kept, scale)
     if kept.blocks:
         versions = (*versions, replace(versions[0], name=TOGETHER))
     compared = tuple(Compared(one, kept.scaled(one.scalings)) for one in versions)
-    return Prepared(kept, compared, copies, seen)
+    return Prepared(kept, rows, compared, copies, seen)
 
 
-def few_copies(samples: Views, most: int, among: Mask | None = None) -> FewCopies:
+def few_copies(
+    samples: Views, most: int, among: Mask | None = None, order: NDArray[np.intp] | None = None
+) -> FewCopies:
     """Return at most `most` copies of every sample; of those that are not `among`, if it is given, all.
 
-    Where all samples are equal, or all differ, all are kept, each as its own first copy.
+    They are the first copies in this order, and stay in it; by default it is that of the samples. Where all samples are
+    equal, or all differ, all are kept, each as its own first copy.
     """
     n, digests = samples.n_samples, samples.digests()
-    rows = np.arange(n) if among is None else np.flatnonzero(among)
+    every = np.arange(n) if order is None else order
+    rows = every if among is None else every[among[every]]
     words = np.ascontiguousarray(digests[rows]).view("S16").ravel()
     _, first, group, counts = np.unique(words, return_index=True, return_inverse=True, return_counts=True)
     own, keep = np.arange(n), np.ones(n, dtype=bool)  # own: the first copy of every sample
     if 1 < len(counts) < len(rows):
-        order = np.argsort(group, kind="stable")
+        grouped = np.argsort(group, kind="stable")
         rank = np.empty(len(rows), dtype=np.intp)  # of every sample among its copies
-        rank[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rank[grouped] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         keep[rows], own[rows] = rank < most, rows[first[group]]
-    kept = np.flatnonzero(keep)
-    found = samples if len(kept) == n else samples.select(kept)
-    return FewCopies(found, kept, np.searchsorted(kept, own), Seen(digests))
+    kept = every[keep[every]]
+    place = np.empty(n, dtype=np.intp)
+    place[kept] = np.arange(len(kept))
+    found = samples if order is None and len(kept) == n else samples.select(kept)
+    return FewCopies(found, kept, place[own], Seen(digests))
 
 
 def compared_again(versions: Iterable[Version], views: Views) -> list[Compared]:
@@ -136,11 +148,24 @@ def without_structure(views: Views, rng: np.random.RandomState, kind: NullKind, 
             functions[name] = partial(_permuted, seed=seed)
         else:
             functions[name] = partial(_normal, seed=seed, signs=signs)
-    fixed, place = np.random.RandomState(0), np.zeros(views.n_samples)
-    for known, table in zip(views.present, views.tables, strict=True):
-        place[known] += table @ fixed.standard_normal(table.shape[1])
-    order = np.argsort(place, kind="stable")  # by a projection of the views, since entries are drawn by row
+    order = np.argsort(_places(views), kind="stable")  # since entries are drawn by row
     return views.select(order).map(functions).select(np.argsort(order))
+
+
+def _value_order(views: Views, codes: Labels | None) -> NDArray[np.intp]:
+    """Return an order of the samples by their values, and of copies by their labels."""
+    words = np.ascontiguousarray(views.digests()).view("S16").ravel()
+    _, first, group = np.unique(words, return_index=True, return_inverse=True)
+    places = _places(views)[first][group]  # rounding may differ between copies
+    return np.lexsort((np.zeros(len(places)) if codes is None else codes, places))
+
+
+def _places(views: Views) -> Vector:
+    """Return a random projection of the views, the same for every order of the samples."""
+    fixed, places = np.random.RandomState(0), np.zeros(views.n_samples)
+    for known, table in zip(views.present, views.tables, strict=True):
+        places[known] += table @ fixed.standard_normal(table.shape[1])
+    return places
 
 
 def _normal(X: Samples, seed: int, *, signs: bool) -> Samples:

@@ -8,9 +8,10 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from kernelweave._types import Matrix, Vector
+from kernelweave._types import Labels, Matrix, Vector
 from kernelweave.core.consensus.label_agreement import nearest_agreement
 from kernelweave.core.graphs.affinity import (
     Family,
@@ -21,6 +22,7 @@ from kernelweave.core.graphs.affinity import (
     several_cuts,
     weighted_sum,
 )
+from kernelweave.core.graphs.alike import has_alike_rows
 from kernelweave.kernels.recipes import take_negatives
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure
@@ -76,8 +78,8 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: ClusterTask, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES)
-        views, built = prepared.kept, _built(prepared.compared, plan)
+        prepared, combined = _combined(samples, plan)
+        views, built = prepared.kept, _built(prepared.compared, combined, plan)
         versions = [version for version, _, _ in built]
         priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
         several = SeveralGraphs(
@@ -99,14 +101,12 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, among=task.codes < 0)
-        codes = np.full(prepared.compared[0].samples.n_samples, -1, dtype=np.intp)
-        codes[prepared.copies] = task.codes
-        task = task._replace(codes=codes)
-        built: list[_Built] = []
-        for compared in prepared.compared:
-            consensus = combine(compared, plan.kernels, plan.weights, plan.say, codes=task.codes)
-            built.append((compared.version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)]))
+        prepared, combined = _combined(samples, plan, task.codes)
+        task = task._replace(codes=_codes_of(prepared, task.codes))
+        built: list[_Built] = [
+            (compared.version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)])
+            for compared, consensus in zip(prepared.compared, combined, strict=True)
+        ]
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         weights = shares / shares.sum()
         S = weighted_sum(tuple(one.graphs[0] for _, _, (one,) in built), weights)
@@ -126,6 +126,37 @@ def counted_in_some(
     return replace(found, n_counted=some.n_samples) if drawn and found is not None else found
 
 
+def _combined(
+    samples: Views | KernelStack, plan: Plan, codes: Labels | None = None
+) -> tuple[Prepared, list[Consensus]]:
+    """Return the samples that are compared, and the consensus kernel of every version.
+
+    Where there are many copies, or kernels do not tell some samples apart, as in tables of all combinations of some
+    values, there are ties. The values of the samples decide their order then, so that of the input does not matter.
+    """
+    prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes)
+    if len(prepared.rows) == len(prepared.copies):
+        found = _each_combined(prepared, plan, codes)
+        distinct = prepared.copies[prepared.seen.firsts]
+        if prepared.kept is None or not any(has_alike_rows(one.matrix, distinct) for one in found):
+            return prepared, found
+        plan = plan.silent()
+    prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes, by_value=True)
+    return prepared, _each_combined(prepared, plan, codes)
+
+
+def _each_combined(prepared: Prepared, plan: Plan, codes: Labels | None) -> list[Consensus]:
+    known = None if codes is None else _codes_of(prepared, codes)
+    return [combine(one, plan.kernels, plan.weights, plan.say, codes=known) for one in prepared.compared]
+
+
+def _codes_of(prepared: Prepared, codes: Labels) -> NDArray[np.intp]:
+    """Return the codes of the labels of the samples that are compared."""
+    known = np.full(prepared.compared[0].samples.n_samples, -1, dtype=np.intp)
+    known[prepared.copies] = codes
+    return known
+
+
 def _label_trust(K: Matrix, task: LabelTask) -> float:
     """Return a power of the share of labelled samples whose nearest labelled one by the kernel K has their class."""
     known = np.flatnonzero(task.codes >= 0)
@@ -138,7 +169,8 @@ def _null(
 ) -> tuple[sparse.csr_array, ...]:
     """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
     drawn = without_structure(views, rng, kind, signs=not take_negatives(plan.kernels))
-    found = _built(compared_again(versions, drawn), plan.silent())
+    silent, compared = plan.silent(), compared_again(versions, drawn)
+    found = _built(compared, [combine(one, plan.kernels, plan.weights) for one in compared], silent)
     graphs = tuple(S for _, _, families in found for one in families for S in one.graphs)
     return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
@@ -149,16 +181,14 @@ def _perturbed(built: Sequence[_Built], plan: Plan) -> list[sparse.csr_array]:
     return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
 
-def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
+def _built(compared: Sequence[Compared], combined: Sequence[Consensus], plan: Plan) -> list[_Built]:
     """Return every version of the samples, its consensus kernel and its graphs."""
     built: list[_Built] = []
-    for one in compared:
-        version, samples = one
+    for (version, samples), consensus in zip(compared, combined, strict=True):
         # neighbours are looked for in z-scores, and where columns are few
         both = version.few_columns or version.name == "zscore"
         kinds = _KINDS.get(plan.graph, ("ridge", "tuned") if both else ("ridge",))
         any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
-        consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
             families = several_cuts(consensus.matrix, kinds, plan.rule.gamma, any_shape=any_shape)
         else:
@@ -179,11 +209,11 @@ def _woven(prepared: Prepared, built: Sequence[_Built], weights: Vector, S: spar
     plan.say(f"graph: {edges} edge{'s' * (edges != 1)} between {S.shape[0]} samples")
     for version in versions if len(built) > 1 else ():
         plan.say(f"scale: {version.name}, share {version.share:.0%}")
-    copies = prepared.copies
-    whole = len(copies) == S.shape[0]
+    nodes = np.argsort(prepared.rows) if len(prepared.rows) == len(prepared.copies) else prepared.copies
+    same = np.array_equal(nodes, np.arange(S.shape[0]))
     attributes = {
-        "graph_": S if whole else sparse.csr_array(S[copies][:, copies]),
-        "consensus_kernel_": K if whole else K[np.ix_(copies, copies)],
+        "graph_": S if same else sparse.csr_array(S[nodes][:, nodes]),
+        "consensus_kernel_": K if same else K[np.ix_(nodes, nodes)],
     }
     scalings = [one for version in versions for one in version.scalings.values()]
     scaled = bool(scalings) and all(one.method != "none" or one.unit is not None for one in scalings)

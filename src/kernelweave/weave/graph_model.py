@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._plural import counted
-from kernelweave._types import Array, Graph, HasShape, Mask, Matrix, Progress
+from kernelweave._types import Array, Graph, HasShape, Labels, Mask, Matrix, Progress
 from kernelweave.core.graphs.coordinates import nearness, unit_rows
 from kernelweave.core.graphs.new_rows import distributions, harmonic_rows
 from kernelweave.errors import InvalidInputError, NotFiniteError
@@ -122,7 +122,7 @@ class GraphModel:
     undecided: Mask | None = None
     embedding: Matrix | None = None
     power: float = 1.0
-    nodes: NDArray[np.intp] | None = None
+    nodes: Labels | None = None
 
     def check_loaded(self) -> None:
         """Refuse a model file without what predictions need."""

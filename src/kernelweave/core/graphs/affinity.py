@@ -12,6 +12,7 @@ from math import ceil
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from kernelweave._types import Labels, Matrix, Vector
@@ -55,10 +56,22 @@ _BLOCK = 256  # rows at a time, so that no temporary array has the size of all a
 
 
 class Affinity(NamedTuple):
-    """Affinities of samples to candidates: one row of values per sample, at these columns, or at all n if None."""
+    """Affinities of samples to candidates: one row of values per sample, at these columns, or at all n if None.
+
+    To compare affinities of all pairs, each is multiplied by the `preference` of its samples, if it is given.
+    """
 
     values: Matrix
     columns: Labels | None = None
+    preference: Vector | None = None
+
+    def preferring(self) -> Affinity:
+        """Return affinities of all pairs with the preferences that break ties; others as they are."""
+        return self if self.columns is not None else self._replace(preference=_column_preference(self.values))
+
+    def compared(self, rows: slice | NDArray[np.intp]) -> Matrix:
+        """Return the values of some rows as they are compared with each other."""
+        return self.values[rows] if self.preference is None else self.values[rows] * self.preference
 
     def edges_out(self, S: sparse.csr_array, piece: Labels) -> Edges:
         """Return one edge out of every piece of S but the largest: the largest affinity to a candidate outside.
@@ -72,17 +85,18 @@ class Affinity(NamedTuple):
         for block in row_blocks(len(rows)):
             some = rows[block]
             columns = np.arange(len(piece))[None] if self.columns is None else self.columns[some]
-            values = np.where(piece[columns] == piece[some][:, None], -np.inf, self.values[some])
+            values = np.where(piece[columns] == piece[some][:, None], -np.inf, self.compared(some))
             place = values.argmax(axis=1)[:, None]
             best[block] = np.take_along_axis(values, place, axis=1)[:, 0]
             to[block] = place[:, 0] if self.columns is None else np.take_along_axis(columns, place, axis=1)[:, 0]
+        reached = np.isfinite(best)
+        best = best if self.preference is None else best * self.preference[rows]
         # the last of each piece is its best; ties go to the first sample
         order = np.lexsort((-rows, best, piece[rows]))
         last = order[np.flatnonzero(np.diff(piece[rows][order], append=-1))]
-        reached = np.isfinite(best[last])
         hub = int(np.flatnonzero(piece == largest)[0])
-        edges = median_edges(S, rows[last], np.where(reached, to[last], hub)[:, None])
-        return edges._replace(weights=np.where(reached, edges.weights, edges.weights / 100).astype(S.dtype))
+        edges = median_edges(S, rows[last], np.where(reached[last], to[last], hub)[:, None])
+        return edges._replace(weights=np.where(reached[last], edges.weights, edges.weights / 100).astype(S.dtype))
 
 
 class Woven(NamedTuple):
@@ -128,9 +142,8 @@ class GraphRule:
         """Return the graph of n samples: S = (C + C')/2 for each kind, C the largest positive entries of each row."""
         parts = []
         for kind, k in self.kept.items():
-            last = affinity(kind)
-            preference = _column_preference(last.values) if last.columns is None else None
-            parts.append(_symmetric(top_rows(last, k, n, preference)))
+            last = affinity(kind).preferring()
+            parts.append(_symmetric(top_rows(last, k, n)))
         degrees = tuple(float(S.sum(dtype=np.float64)) / n or 1.0 for S in parts)
         return Woven(_added(parts, degrees), degrees, last)
 
@@ -165,7 +178,8 @@ class Cut(NamedTuple):
 
 def cut_graphs(affinity: Affinity, cuts: Sequence[Cut], n: int) -> list[sparse.csr_array]:
     """Return the graph (C + C')/2 of n samples for each cut, in one piece; the rows are sorted once."""
-    values, columns = _largest(affinity, max(cut.k for cut in cuts), _column_preference(affinity.values))
+    affinity = affinity.preferring()
+    values, columns = _largest(affinity, max(cut.k for cut in cuts))
     graphs = []
     for cut in cuts:
         S = _symmetric(_as_rows(values[:, : cut.k], columns[:, : cut.k], n))
@@ -185,21 +199,20 @@ def shared_neighbours(S: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array((S.data * (both.data / union).astype(S.dtype), S.indices, S.indptr), shape=S.shape)
 
 
-def top_rows(affinity: Affinity, k: int, n: int, preference: Vector | None = None) -> sparse.csr_array:
-    """C, the k largest positive entries of every row, in n columns; to compare, each is multiplied by `preference`."""
-    return _as_rows(*_largest(affinity, k, preference), n)
+def top_rows(affinity: Affinity, k: int, n: int) -> sparse.csr_array:
+    """C, the k largest positive entries of every row, in n columns."""
+    return _as_rows(*_largest(affinity, k), n)
 
 
-def _largest(affinity: Affinity, k: int, preference: Vector | None) -> tuple[Matrix, Labels]:
+def _largest(affinity: Affinity, k: int) -> tuple[Matrix, Labels]:
     """Return the k largest entries of every row and their columns, from large to small."""
-    values, of = affinity
+    values, of = affinity.values, affinity.columns
     n_rows, width = values.shape
     k = min(k, width)
     columns, kept = np.empty((n_rows, k), dtype=np.intp), np.empty((n_rows, k), dtype=values.dtype)
     for rows in row_blocks(n_rows):
-        block = values[rows]
-        top = largest_columns(block if preference is None else block * preference, k)
-        kept[rows] = np.take_along_axis(block, top, axis=1)
+        top = largest_columns(affinity.compared(rows), k)
+        kept[rows] = np.take_along_axis(values[rows], top, axis=1)
         columns[rows] = top if of is None else np.take_along_axis(of[rows], top, axis=1)
     return kept, columns
 
