@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kernelweave import SMKLClassifier, SMKLClustering, WeaveClassifier, WeaveClustering
-from kernelweave.baselines import LGC
+from kernelweave.baselines import LGC, MKKM, RMKKM, SSR, KernelKMeans, LateFusion, SimpleMKKM
 from kernelweave.errors import InvalidInputError
 from kernelweave.samples import KernelStack
 
@@ -42,6 +42,25 @@ def test_distances_in_place_of_a_kernel_are_refused(kind):
         InvalidInputError, match="'measured' has a zero diagonal and no negative values, so it is a matrix"
     ):
         kind(kernels="precomputed").fit({"good": np.exp(-(D**2)), "measured": D}, y)
+
+
+@pytest.mark.parametrize("kind", [KernelKMeans, SSR])
+def test_distances_in_place_of_the_only_kernel_are_refused(kind):
+    D = np.abs(np.arange(20.0)[:, None] - np.arange(20))
+    with pytest.raises(InvalidInputError, match="has a zero diagonal and no negative values, so it is a matrix of"):
+        kind(2, kernel="precomputed").fit(D)
+    with pytest.raises(InvalidInputError, match=r"a matrix with trace -20, but k.x, x. is positive: pass kernels with"):
+        kind(2, kernel="precomputed").fit(-np.exp(-D))
+
+
+@pytest.mark.parametrize("kind", [MKKM, RMKKM, SimpleMKKM, LateFusion])
+def test_k_means_of_several_kernels_refuses_distances_and_negative_kernels(kind):
+    D = np.abs(np.arange(20.0)[:, None] - np.arange(20))
+    good = np.exp(-D)
+    with pytest.raises(InvalidInputError, match="'far' has a zero diagonal and no negative values, so it is a matrix"):
+        kind(2, kernels="precomputed").fit({"good": good, "far": D})
+    with pytest.raises(InvalidInputError, match=r"'minus' is a matrix with trace -20, but k.x, x. is positive"):
+        kind(2, kernels="precomputed").fit({"good": good, "minus": -good})
 
 
 def test_graph_methods_take_affinities_without_a_diagonal():

@@ -68,6 +68,8 @@ class KernelKMeans(KernelClusterer):
     78.85
     """
 
+    _only_kernels = True
+
     objective_: float
     objective_history_: Vector
     n_iter_: int

@@ -97,6 +97,7 @@ class MKKM(KernelClusterer):
     (1.0, (150,))
     """
 
+    _only_kernels = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClusterer._parameter_constraints,
         "empty": [StrOptions({"refill", "released"})],

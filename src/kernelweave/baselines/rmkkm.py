@@ -98,6 +98,7 @@ class RMKKM(KernelClusterer):
     (1.0, (150,))
     """
 
+    _only_kernels = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClusterer._parameter_constraints,
         "gamma": [Number(Real, 0, 1, closed="neither")],  # at 1 all weight is one kernel's

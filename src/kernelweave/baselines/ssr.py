@@ -95,6 +95,7 @@ class SSR(SpectralClusterer):
     """
 
     _default_kernel = Linear()
+    _only_kernels = True
 
     representation_: Matrix
     certificate_: float

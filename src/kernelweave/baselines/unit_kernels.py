@@ -19,6 +19,8 @@ __all__ = ["UnitKernelClusterer", "partition_matrix", "unit_kernel"]
 class UnitKernelClusterer(KernelClusterer):
     """Clusters the samples through kernels that are centred and scaled to a unit diagonal."""
 
+    _only_kernels = True
+
     def _build_kernels(self, samples: Views | KernelStack) -> tuple[Bank, Matrix]:
         """Return the bank fixed on the samples, and the scaled kernel matrices H (r, n, n)."""
         bank, H = super()._build_kernels(samples)

@@ -67,6 +67,7 @@ def _score(self: Any, X: SamplesLike, y: LabelsLike, sample_weight: ArrayLike | 
 class GraphClassifier(ClassifierMixin, KernelModel):  # type: ignore[misc]
     """Classifies the samples that it is fitted on, and new ones by the scores of their neighbours on the graph."""
 
+    _only_kernels = True
     _fitted_always = (*KernelModel._fitted_always, *_CLASSES, "kernel_names_", "_graph_model")
 
     classes_: Array

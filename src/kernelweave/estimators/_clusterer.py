@@ -25,6 +25,7 @@ __all__ = ["GraphClusterer"]
 class GraphClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelModel):  # type: ignore[misc]
     """Clusters samples by a graph, says how sure it is, and where new samples belong."""
 
+    _only_kernels = True
     _fitted_always = (*KernelModel._fitted_always, "labels_", "kernel_names_", "_membership", "_graph_model")
 
     labels_: NDArray[np.int32]

@@ -91,6 +91,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         ],
     }
     _of_matrices: ClassVar[tuple[str, ...]] = ("precomputed",)  # the words for kernels that X holds the matrices of
+    _only_kernels: ClassVar[bool] = False  # whether these must be kernels: some baselines take graphs or distances
     _default_kernel: ClassVar[Kernel] = Gaussian(t=1)
     _fitted_always: ClassVar[
         tuple[str, ...]

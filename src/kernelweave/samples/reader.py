@@ -91,7 +91,7 @@ def read_samples(estimator: BaseEstimator, X: SamplesLike, *, precomputed: bool,
     if precomputed:
         _no_columns(estimator, "kernels are 'precomputed'")
         stack = read_stack(_matrices(X, form))
-        if hasattr(estimator, "scale"):  # Weave and the SMKL family; some baselines take graphs or distances
+        if getattr(estimator, "_only_kernels", False):
             refuse_non_kernels(stack)
         return stack if dtype is None else stack.astype(dtype, copy=False)
     if form == "chunks":
