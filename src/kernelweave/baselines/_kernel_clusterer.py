@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kernelweave._types import Matrix, Vector
+from kernelweave.estimators._copies import warn_of_split_copies
 from kernelweave.estimators._estimator import KernelModel
 from kernelweave.runtime import threads
 from kernelweave.samples.chunks import Chunks
@@ -60,6 +61,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             found = self._cluster(H, bank.names, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep(found, samples, KernelShares.equal(bank))
+        warn_of_split_copies(self, samples.digests(), stacklevel=2)
         return self
 
     @abstractmethod

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._types import Matrix, Vector
 from kernelweave.baselines.view_distances import need_every_sample
+from kernelweave.estimators._copies import warn_of_split_copies
 from kernelweave.estimators._estimator import KernelModel
 from kernelweave.runtime import check_memory, threads
 from kernelweave.samples.reader import SamplesLike
@@ -59,6 +60,7 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep(found, samples)
+        warn_of_split_copies(self, samples.digests(), stacklevel=2)
         return self
 
     @property

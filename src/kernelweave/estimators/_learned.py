@@ -24,6 +24,7 @@ from kernelweave.core.partitions.kmeans import cluster_means
 from kernelweave.errors import InvalidInputError, NotFiniteError
 from kernelweave.estimators._classifier import GraphClassifier, class_attributes
 from kernelweave.estimators._clusterer import GraphClusterer
+from kernelweave.estimators._copies import warn_of_split_copies
 from kernelweave.estimators._estimator import AT_LEAST_ONE, RIDGE, KernelModel, Number
 from kernelweave.kernels.view_bank import Bank
 from kernelweave.runtime import Reporter, threads
@@ -120,6 +121,7 @@ class LearnedClusterer(GraphClusterer):
         given = learnable(self, X)
         with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
+        warn_of_split_copies(self, given.seen.digests, stacklevel=2)
         return self
 
     def labels_for(self, random_state: RandomStateLike) -> NDArray[np.int32]:
