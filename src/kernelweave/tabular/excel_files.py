@@ -13,8 +13,9 @@ import numpy as np
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular.delimited import distinct_names, trimmed
+from kernelweave.tabular.first_row import has_header
 from kernelweave.tabular.frame_files import table_of_columns
-from kernelweave.tabular.heading import Heading, find_heading, has_header, key_rows
+from kernelweave.tabular.heading import Heading, find_heading, key_rows
 from kernelweave.tabular.number_text import MISSING, may_be_number
 from kernelweave.tabular.packages import need, pandas
 from kernelweave.tabular.problems import Problem, TableError, shown_names

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelweave.tabular.number_text import is_blank, is_number, is_unit, may_be_number
-from kernelweave.tabular.problems import Problem, TableError, Way, shown, shown_names
+from kernelweave.tabular.number_text import is_blank, is_unit, may_be_number
+from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.row_labels import names_ids
 
-__all__ = ["Heading", "find_heading", "has_header", "key_rows", "level_names", "written_alike"]
+__all__ = ["Heading", "find_heading", "key_rows", "level_names", "written_alike"]
 
 _LEAST_COLUMNS = 3  # columns of a table below rows of keys
-_WHOLE = re.compile(r"[+-]?\d+")
-_NUMBERED = 4  # columns that are numbered in order: fewer may be so by chance
 _LEAST = 2  # samples with a number that a column of numbers must have
 # what a row of units has in columns without a unit
 _NO_UNIT = frozenset(("", "-", "--", "–", "—", "/", "none", "n/a", "na", "id", "name", "text", "string", "str", "code",
@@ -63,48 +61,6 @@ def _names_columns(head: Sequence[str], samples: Sequence[Sequence[str]]) -> boo
     ):
         return False
     return any(_is_numeric(samples, j) for j in range(1, len(head)))
-
-
-def has_header(rows: Sequence[Sequence[str]], source: str, notes: list[str]) -> bool:
-    """Return whether the first row names the columns; what is not usual is added to `notes`.
-
-    It does unless it has numbers where all other rows have numbers. Then the first row is a header if it counts the
-    columns, and is not one if it has fractions or says a number twice. Raise `TableError` if both are plausible.
-    """
-    head, *body = rows
-    if not body or len(head) != max(map(len, body)):
-        return True
-    numeric = [j for j in range(len(head)) if _holds_numbers(body, j)]
-    cells = [head[j].strip() for j in numeric]
-    if not cells or not all(map(is_number, cells)):
-        return True
-    texts = [j for j in range(len(head)) if j not in numeric]
-    if _counts(cells) or (texts and all(names_ids(head[j]) or not head[j].strip() for j in texts)):
-        notes.append(f"its first row is the header, with numbers as names ({shown_names(cells)})")
-        return True
-    alike = all(written_alike(head[j], [row[j] for row in body if j < len(row)]) for j in texts)
-    if alike and (texts or len(set(cells)) < len(cells) or not all(map(_WHOLE.fullmatch, cells))):
-        notes.append("it has no header, so its columns are named 0, 1, ...")
-        return False
-    if texts and not alike and all(map(_WHOLE.fullmatch, cells)):
-        return True
-    ways = (
-        Way("the first row is a sample", {"header": False}),
-        Way("the first row names the columns", {"header": True}),
-    )
-    text = f"its first row holds numbers ({shown_names(cells)}), so that it may be a header or a sample."
-    raise TableError(source, [Problem(text, ways, choice=True)])
-
-
-def _holds_numbers(body: Sequence[Sequence[str]], j: int) -> bool:
-    """Return whether a column holds numbers as programs write them."""
-    known = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
-    return bool(known) and all(map(is_number, known))
-
-
-def _counts(cells: Sequence[str]) -> bool:
-    """Return whether the cells are 0, 1, 2, ... or 1, 2, 3, ..."""
-    return len(cells) >= _NUMBERED and any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1))
 
 
 def written_alike(cell: str, below: Sequence[str]) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
     "numbers_of",
     "seems_number",
     "text_columns",
+    "unit_in",
 ]
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
@@ -156,6 +157,16 @@ def number_in(text: str) -> str | None:
     if cell is None or (cell["unit"] and not _UNIT.fullmatch(cell["unit"])):
         return None
     return re.sub(f"^[{_SIGN}]+", "", cell["number"])
+
+
+def unit_in(text: str) -> str | None:
+    """Return the unit of a number in the style of English or German, "" if it has none; None for other texts."""
+    if is_number(text):
+        return ""
+    number, cell = number_in(text), _CELL.fullmatch(_tidied(text))
+    if number is None or cell is None or not any(style.reads(number) for style in (Style(".", ","), Style(",", "."))):
+        return None
+    return f"{cell['before']}{cell['unit'] or ''}"
 
 
 def are_codes(name: str, numbers: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.number_text import is_number
+from kernelweave.tabular.number_text import is_number, number_in
 from kernelweave.tabular.problems import Problem, TableError, Way, need_column, shown
 from kernelweave.tabular.read_options import ReadOptions
 
@@ -89,7 +89,8 @@ def _mostly_texts(cells: Sequence[str]) -> bool:
 
 def _are_values(cells: Sequence[str]) -> bool:
     """Return whether texts are values after all: dates, times, or numbers with marks or units."""
-    return all(re.match(r"[<>~+\-$€£]?\s*\d", cell) for cell in cells) and not _padded(cells)
+    values = all(re.match(r"[<>~+\-$€£]?\s*\d", cell) or number_in(cell) is not None for cell in cells)
+    return values and not _padded(cells)
 
 
 def text_of(value: object) -> str:

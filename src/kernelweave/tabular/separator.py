@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kernelweave.tabular.number_text import Style, is_number, may_be_number, number_in
+from kernelweave.tabular.number_text import is_number, may_be_number, unit_in
 from kernelweave.tabular.problems import Problem, TableError, Way, shown
 from kernelweave.tabular.read_options import SEPARATORS
 from kernelweave.tabular.text_source import TextSource
@@ -63,7 +63,7 @@ def find_separator(source: TextSource, lines: Sequence[str]) -> str:
 
 def _all_read(lines: Sequence[str], sep: str) -> bool:
     """Return whether all entries are numbers in some style, not several that commas separate, such as 1.5,2.5."""
-    return all(_is_read(cell) for row in split_rows(lines, sep) for cell in row if cell)
+    return all(unit_in(cell) is not None for row in split_rows(lines, sep) for cell in row if cell)
 
 
 def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
@@ -88,19 +88,13 @@ def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
 def refuse_single(source: TextSource, sep: str, rows: Sequence[Sequence[str]]) -> None:
     """Raise an error if a table has one column of texts, which another separator would cut into columns of numbers."""
     cells = [row[0] for row in rows if row]
-    if any(len(row) > 1 for row in rows) or len(cells) < 2 or any(map(_is_read, cells[1:])):
+    if any(len(row) > 1 for row in rows) or len(cells) < 2 or any(unit_in(cell) is not None for cell in cells[1:]):
         return
     for other in (*SEPARATORS.values(), *_OTHERS):
         head, *body = ([part.strip() for part in cell.split(other)] for cell in cells)
         if other == sep or len(head) < 2 or any(map(is_number, head)) or {len(row) for row in body} != {len(head)}:
             continue
-        if any(all(map(_is_read, column)) for column in zip(*body, strict=True)):
+        if any(all(unit_in(cell) is not None for cell in column) for column in zip(*body, strict=True)):
             text = f"with {separator_word(sep)} between columns it has a single column of texts ({shown(cells[0])})."
             way = Way(f"columns are separated by {separator_word(other)}", {"sep": _WORDS.get(other, other)})
             raise TableError(str(source.path), [Problem(text, (way,))])
-
-
-def _is_read(text: str) -> bool:
-    """Return whether a text is a number in the style of English or German."""
-    number = number_in(text)
-    return is_number(text) or (number is not None and any(s.reads(number) for s in (Style(".", ","), Style(",", "."))))

@@ -12,7 +12,8 @@ from typing import IO
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.heading import Heading, find_heading, has_header, key_rows
+from kernelweave.tabular.first_row import has_header
+from kernelweave.tabular.heading import Heading, find_heading, key_rows
 from kernelweave.tabular.number_text import is_number
 from kernelweave.tabular.problems import shown_names
 from kernelweave.tabular.read_options import ReadOptions
