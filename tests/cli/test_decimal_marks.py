@@ -167,3 +167,15 @@ def test_points_that_may_be_of_thousands_are_no_fractions_beside_decimal_commas(
         assert code == 0
         assert "1000 to 9000" in out
         assert "'.' separates thousands ('1.000')" in out
+
+
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_thousands_as_in_india_are_thousands(tmp_path, sep):
+    values = RNG.integers(10, 10**7, N).tolist()
+    written = []
+    for value in values:
+        head, last = divmod(value, 1000)
+        pairs = [f"{head // 100**i % 100:02}" for i in range(len(str(head)))][: (len(str(head)) + 1) // 2][::-1]
+        written.append(f"{','.join(pairs).lstrip('0')},{last:03}.50" if head else f"{last}.50")
+    table = read(tmp_path, {"c": written}, sep=sep)
+    np.testing.assert_allclose(table.frame["c"], np.array(values) + 0.5)

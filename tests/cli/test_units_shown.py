@@ -61,6 +61,33 @@ def test_numbers_in_several_units_are_refused(cells, people, tmp_path):
         read_table(tmp_path / "data.csv")
 
 
+@pytest.mark.parametrize("letter", ["A", "B", "M", "U"])
+def test_numbers_with_one_letter_behind_them_may_be_codes_and_a_note_says_so(letter, people, tmp_path):
+    path = tmp_path / "data.csv"
+    people.assign(code=[f"{900 + i / 4}{letter}" for i in range(len(people))]).to_csv(path, index=False)
+    (said,) = [note for note in read_table(path).notes if "column 'code'" in note]
+    assert said.endswith('If these are codes, leave them out with --drop "code".')
+
+
+@pytest.mark.parametrize(("name", "unit"), [("time", "s"), ("code", " A"), ("current [A]", "A"), ("code", "mA")])
+def test_numbers_with_other_units_are_no_codes(name, unit, people, tmp_path):
+    people.assign(**{name: [f"{900 + i / 4}{unit}" for i in range(len(people))]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    assert not any("codes" in note for note in read_table(tmp_path / "a.csv").notes)
+
+
+@pytest.mark.parametrize(("form", "unit"), [("CHF {}", "CHF"), ("EUR{}", "EUR"), ("{} INR", "INR"), ("SEK -{}", "SEK")])
+def test_codes_of_currencies_before_and_behind_numbers_are_units(form, unit, people, tmp_path):
+    values = [(i + 0.5) * (-1 if "-" in form else 1) for i in range(len(people))]
+    cells = [form.format(abs(value)) for value in values]
+    people.assign(price=cells, kind=["EURO 5", "EURO 6"] * (len(people) // 2)).to_csv(tmp_path / "a.csv", index=False)
+    table = read_table(tmp_path / "a.csv")
+    assert table.frame["price"].tolist() == values
+    assert table.units["price"] == unit
+    assert table.frame["kind"].tolist()[:2] == ["EURO 5", "EURO 6"]
+
+
 @pytest.mark.parametrize("name", ["group (old)", "weight [", "[kg]", "stage (II)", "a (b) c"])
 def test_brackets_in_a_name_that_hold_no_unit_are_none(name, tmp_path):
     pd.DataFrame({"id": ["a", "b", "c"], name: [1.5, 2.5, 3.5]}).to_csv(tmp_path / "data.csv", index=False)

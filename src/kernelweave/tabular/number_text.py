@@ -55,13 +55,15 @@ _OTHERWISE = (  # numbers as others write them, and as programs do
     (re.compile(r"^(\s*[+-]?\d*[.,]\d*)[dD]([+-]\d{1,3})$"), r"\1e\2"),  # 1.5D-05; a code such as 12D03 is none
 )
 _LIMIT = r"[<>≤≥~≈]=?"  # of detection, or about
+_MONEY = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL"
 _CELL = re.compile(
-    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[{_SIGN}]?)(?P<before>[$€£¥]?)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
+    rf"(?P<limit>{_LIMIT})?\s*(?P<sign>[{_SIGN}]?)(?P<before>[$€£¥]|(?:{_MONEY})(?![^\W\d_])|)\s*(?P<number>{_NUMBER})\s*(?P<unit>[^\W\d_µ][^\s,;|]{{0,11}}|[%‰°µ][^\s,;|]{{0,7}}|[$€£¥])?"
 )
 _UNIT = re.compile(
     r"[µumkn]?g|lbs?|oz|[kcmµun]?m[23²³]?|in|ft|mi|[mµud]?l|[mµun]?s|min|hr?s?|hours?|d|days?|weeks?|months?|y|yrs?|years?"
     r"|%|‰|°[CF]?|[kh]?Pa|bar|mmHg|bpm|[kMG]?Hz|[mk]?V|m?A|[kM]?Wh?|k?J|k?cal|[mµ]?g/d?L|[mµun]?mol(/L)?|m?I?U(/m?L)?"
-    r"|km/h|m/s|mph|[kMG]?B|USD|EUR|GBP|CHF|[$€£¥]",
+    r"|km/h|m/s|mph|[kMG]?B|[$€£¥]"
+    rf"|{_MONEY}",
     re.IGNORECASE,
 )
 _UNIT_WORDS = frozenset(("#", "a.u.", "au", "beats", "bp", "cells", "cfu", "copies", "count", "counts", "da", "db",
@@ -96,6 +98,8 @@ def _in_style(style: Style) -> re.Pattern[str]:
     marks = dict.fromkeys([*_SPACES, *([style.thousands] if style.thousands else [])])
     # regular expressions of Arrow have no backreferences
     groups = "|".join(rf"(?:{re.escape(mark)}\d{{3}})+" for mark in marks)
+    if style.thousands == ",":
+        groups += r"|(?:,\d{2})+,\d{3}"  # as in India: 12,34,567
     return re.compile(
         rf"[1-9]\d{{0,2}}(?:{groups})(?:{fraction}*)?|\d+(?:{fraction}*)?{exponent}|{fraction}+{exponent}"
     )
@@ -231,8 +235,7 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
         text = f"{counted(n, 'cell')} of column {name!r} {'is' if n == 1 else 'are'} {told}"
         notes.append(CellNote(text, name, n, told, told))
     if kinds[0]:
-        told = f"read as numbers in {kinds[0]} ({shown(texts[~blank].iloc[0])} is {values.iloc[0]:g})"
-        notes.append(CellNote(f"column {name!r} is {told}", name, 0, told, ("unit", kinds[0])))
+        notes.append(_told_unit(name, kinds[0], texts[~blank].iloc[0], values.iloc[0]))
     if otherwise.any():
         what = f"read as numbers ({shown(given[otherwise].iloc[0])} is {values[otherwise.idxmax()]:g})"
         notes.append(CellNote(f"column {name!r} is {what}", name, 0, what, "written otherwise"))
@@ -243,6 +246,20 @@ def numbers_of(column: pd.Series[str], style: Style, limits: LimitWord = "limit"
         text = f"{counted(len(signs), 'cell')} of column {name!r} {what}{note}"
         notes.append(CellNote(text, name, len(signs), f"limits{note}", "limits"))
     return NumberColumn(values.reindex(column.index), notes, unit=kinds[0])
+
+
+def _told_unit(name: str, unit: str, first: str, value: float) -> CellNote:
+    """Return the note that a column has a unit; a letter right behind the numbers may be that of codes."""
+    told = f"read as numbers in {unit} ({shown(first)} is {value:g})"
+    if not _ends_in_letter(first) or _BRACKETS.fullmatch(name):
+        return CellNote(f"column {name!r} is {told}", name, 0, told, ("unit", unit))
+    told += ". If these are codes, leave them out with --drop"
+    return CellNote(f'column {name!r} is {told} "{name}"', name, 0, told, ("unit", unit))
+
+
+def _ends_in_letter(text: str) -> bool:
+    """Return whether a number has one letter right behind it that is rarely a unit, as in the code 972.8A."""
+    return re.search(r"\d[^\W\d_]$", text) is not None and text[-1] not in _UNITS_OF_ONE
 
 
 def _with_minus(texts: pd.Series[str]) -> tuple[pd.Series[str], str]:
