@@ -28,6 +28,12 @@ _FAR = 10  # ranges of the other values that a number must be away to be taken f
 _STEPS = 2  # largest steps between the other values that a usual code must be away
 _VARIED = 5  # different values that the others must have then
 _BLOCK = 2**22  # cells that are compared at a time
+_ZEROS = 0.5  # share of a column that may be zeros for missing cells; more are ordinary, as in counts
+_MEASURED = 10  # different values that a column with such zeros must have beside them
+_ZERO_STEPS = 4  # largest steps between the lower half of the others that zero must be away
+_INTENSITIES = 1000  # from which on numbers are so large that they are not measured close to zero
+_SOME = 0.05  # share of the columns with zeros that must look like this: a few of many do so by chance
+_ROWS, _NAMED = 10_000, 3  # rows that are looked at, and columns that are named one by one
 
 
 def codes_of(codes: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -109,7 +115,48 @@ def code_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:
             for j, code, times, low, high in _extremes(sign * values):
                 ends = sorted((sign * low, sign * high))
                 found[sign * code].append((str(part.columns[j]), times, ends[0], ends[1]))
-    return [_sentence(code, columns) for code, columns in found.items()]
+    known = {name for name, *_ in found.get(0, ())}
+    return [*(_sentence(code, columns) for code, columns in found.items()), *_zero_hints(numeric, known)]
+
+
+def _zero_hints(numeric: pd.DataFrame, known: Collection[str]) -> list[str]:
+    """Return a sentence about zeros that are most likely missing cells, as in tables of intensities.
+
+    They are so if a column has no other number near zero. In `known` columns that is said already.
+    """
+    rows = numeric.iloc[:: max(1, len(numeric) // _ROWS)]
+    step = max(1, _BLOCK // max(1, len(rows)))
+    judged: dict[str, bool] = {}
+    for start in range(0, numeric.shape[1], step):
+        part = rows.iloc[:, start : start + step]
+        values = part.to_numpy(dtype=np.float64, na_value=np.nan)
+        with np.errstate(invalid="ignore"):
+            least, zeros = np.where(np.isfinite(values), values, 0).min(axis=0), (values == 0).sum(axis=0)
+        most = _ZEROS * np.isfinite(values).sum(axis=0)
+        for j in np.flatnonzero((least == 0) & (zeros >= _USUAL_TIMES)).tolist():
+            others = np.unique(values[np.isfinite(values[:, j]) & (values[:, j] > 0), j])
+            if len(others) >= _MEASURED:
+                judged[str(part.columns[j])] = bool(zeros[j] <= most[j]) and _far_from_zero(others)
+    found = [name for name, far in judged.items() if far and name not in known]
+    if not found or len(found) <= _SOME * len(judged):
+        return []
+    cells = int((numeric[found] == 0).sum().sum())
+    several = len(found) > 1
+    told = f"{f'columns {shown_names(found)} hold' if several else f'column {found[0]!r} holds'} 0 in "
+    told += (
+        f"{counted(cells, 'cell')}, and no other number near 0. If it stands for missing, as in tables of intensities"
+    )
+    if len(found) > _NAMED:
+        return [f'{told}, pass --missing "NAME=0" for each, or --missing 0 if it does so everywhere']
+    codes = [f"{name}=0" for name in found]
+    flags = " ".join(f'--missing "{code}"' for code in codes)
+    return [f"{told}, pass {flags} (missing={codes!r} in Python)"]
+
+
+def _far_from_zero(values: Array) -> bool:
+    """Return whether sorted numbers, all different, are far above zero: large, or farther than from each other."""
+    steps = np.diff(values[: (len(values) + 1) // 2])
+    return bool(values[0] >= _INTENSITIES or values[0] > _ZERO_STEPS * steps.max())
 
 
 def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
@@ -124,13 +171,16 @@ def _extremes(values: Matrix) -> list[tuple[int, float, int, float, float]]:
     with np.errstate(invalid="ignore", over="ignore"):
         gap, spread = top - second, second - low
     known = np.isfinite(values).sum(axis=0)
-    usual = np.isin(np.abs(top), [abs(code) for code in _USUAL]) & (times >= _USUAL_TIMES) & (gap >= spread)
+    crosses = (top > 0) & (second <= 0)  # the only sign of its kind, as -9 among ages
+    far = (gap >= spread) | crosses
+    usual = np.isin(np.abs(top), [abs(code) for code in _USUAL]) & (times >= _USUAL_TIMES) & far
     any_number = (times >= _TIMES) & (gap > _FAR * spread)
     may_be = (usual | any_number) & np.isfinite(spread) & (spread > 0) & (2 * times <= known)
     return [
         (j, float(top[j]), int(times[j]), float(low[j]), float(second[j]))
         for j in np.flatnonzero(may_be).tolist()
-        if (usual[j] and _stands_off(values[:, j])) or (any_number[j] and _n_different(values[:, j]) > _VARIED)
+        if (usual[j] and (crosses[j] or _stands_off(values[:, j])))
+        or (any_number[j] and _n_different(values[:, j]) > _VARIED)
     ]
 
 
