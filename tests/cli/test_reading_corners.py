@@ -2,6 +2,8 @@
 
 import json
 import zipfile
+from datetime import time
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -144,6 +146,8 @@ def test_columns_are_summarised_by_their_kind():
             "day": pd.to_datetime(["2020-01-01", "2020-02-01", None]),
             "text": ["one thing", "another", "a third"],
             "whole": [1, 2, 3],
+            "waited": pd.to_timedelta([3, None, 1], unit="h"),
+            "came": [time(8, 30), time(7, 15), None],
         }
     )
     assert [(each.kind, each.n_missing, each.content) for each in summarise(frame)] == [
@@ -152,6 +156,8 @@ def test_columns_are_summarised_by_their_kind():
         ("date", 1, "2020-01-01 to 2020-02-01"),
         ("text", 0, "3 different: 'one thing', 'another', 'a third'"),
         ("whole number", 0, "1 to 3"),
+        ("duration", 1, "0 days 01:00:00 to 0 days 03:00:00"),
+        ("time", 1, "07:15:00 to 08:30:00"),
     ]
 
 
@@ -213,6 +219,18 @@ def test_numbers_among_texts_with_decimal_commas_stay_what_they_are(tmp_path):
     write_typed(PEOPLE.assign(crp=pd.Series(crp, dtype=object)), tmp_path / "data.xlsx")
     crp = read_table(tmp_path / "data.xlsx").frame["crp"]
     np.testing.assert_array_equal(crp, [0.5, 1.2, 8, 0.7, np.nan, 12.5])
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+def test_decimals_of_files_with_types_are_numbers_beside_texts_with_decimal_commas(tmp_path, suffix):
+    prices = [Decimal(f"{i + 1}.{i + 100}") for i in range(6)]
+    prices[2] = None
+    numbered = [Decimal(10**19 + i) for i in range(6)]
+    frame = PEOPLE.assign(price=prices, crp=[f"{i},5" for i in range(6)], number=numbered)
+    write_typed(frame, tmp_path / f"data.{suffix}")
+    table = read_table(tmp_path / f"data.{suffix}", id="number")
+    np.testing.assert_array_equal(table.frame["price"], [1.1, 2.101, np.nan, 4.103, 5.104, 6.105])
+    assert table.ids == [str(number) for number in numbered]
 
 
 def test_texts_whose_comma_may_mean_either_are_refused_in_files_with_types_too(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import time
 from typing import TYPE_CHECKING
 
 from kernelweave._plural import counted
@@ -29,7 +30,8 @@ class ColumnSummary:
 def summarise(frame: pd.DataFrame) -> list[ColumnSummary]:
     """Return what every column of a data frame holds.
 
-    The kinds are number, whole number, boolean, date, category (few texts, which repeat), text and empty.
+    The kinds are number, whole number, boolean, date, duration, time (of day), category (few texts, which repeat), text
+    and empty.
     """
     return [_summary(str(name), frame[name]) for name in frame]
 
@@ -50,6 +52,8 @@ def _summary(name: str, column: pd.Series) -> ColumnSummary:
         return ColumnSummary(name, "whole number" if whole else "number", missing, f"{low:.6g} to {high:.6g}")
     if code == "M":
         return ColumnSummary(name, "date", missing, f"{known.min():%Y-%m-%d} to {known.max():%Y-%m-%d}")
+    if code == "m" or all(isinstance(cell, time) for cell in known):
+        return ColumnSummary(name, "duration" if code == "m" else "time", missing, f"{known.min()} to {known.max()}")
     texts = known.astype(str)
     counts = texts.value_counts()
     if len(counts) <= max(_FEW, len(column) // 10) and len(counts) < max(len(known), 2):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,7 @@ def _without_nested(frame: pd.DataFrame, path: Path, options: ReadOptions) -> pd
 
 def _styled(path: Path, frame: pd.DataFrame, options: ReadOptions, found: str | None) -> tuple[Style, pd.DataFrame]:
     """Return the marks of numbers that are texts, and the table, whose numbers among texts are written with them."""
+    frame = _without_decimals(frame, options.named | {found})
     style = style_of(path, frame, options, found)
     if style.decimal == ".":
         return style, frame
@@ -135,6 +137,16 @@ def _styled(path: Path, frame: pd.DataFrame, options: ReadOptions, found: str | 
         for name in texts
     }
     return style, frame.assign(**written)
+
+
+def _without_decimals(frame: pd.DataFrame, kept: Collection[str | None]) -> pd.DataFrame:
+    """Return a table whose columns of decimals are numbers, which would be judged as texts, but for those in `kept`."""
+    decimals = [
+        name
+        for name in text_columns(frame)
+        if name not in kept and len(known := frame[name].dropna()) and known.map(lambda c: isinstance(c, Decimal)).all()
+    ]
+    return frame.astype(dict.fromkeys(decimals, np.float64))
 
 
 def table_of_columns(
