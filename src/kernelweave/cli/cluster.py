@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,7 +18,7 @@ from kernelweave.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from kernelweave.cli._inputs import Frames
+    from kernelweave.cli._inputs import Frames, Inputs
 
 __all__ = ["cluster"]
 
@@ -68,6 +69,7 @@ def cluster(
         clustering = [] if compare is None else read_clustering(inputs.ids, compare, read_options)
         _say_classes(inputs.X)
         _say_batches(inputs.X)
+        inputs = _say_unrelated(inputs, paths)
     with working(f"Clustering {counted(len(inputs.ids), 'sample')}", quiet=options.quiet):
         model.fit(inputs.X)
         model.file_reading_ = reading_of(read_options, paths, inputs)
@@ -135,6 +137,17 @@ def _say_batches(X: Frames) -> None:
                     f'with the clusters instead, pass --metadata-columns "{name}".'
                 )
                 warnings.warn(msg, UserWarning, stacklevel=2)
+
+
+def _say_unrelated(inputs: Inputs, paths: list[Path]) -> Inputs:
+    """Issue a warning for numbers with few values that are related to nothing else, and add it to the notes."""
+    from kernelweave.cli._unrelated_numbers import unrelated_numbers
+
+    frames = inputs.X if isinstance(inputs.X, dict) else {str(paths[0]): inputs.X}
+    told = tuple(note for source, frame in frames.items() for note in unrelated_numbers(frame, source))
+    for note in told:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    return replace(inputs, notes=(*inputs.notes, *told))
 
 
 def _name(files: list[Path], views: list[str]) -> str:

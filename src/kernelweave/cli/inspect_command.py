@@ -95,6 +95,7 @@ def _listed(refused: InvalidInputError) -> list[str]:
 
 def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) -> dict[str, Any]:
     """Return what was understood of a table, for JSON."""
+    from kernelweave.cli._unrelated_numbers import unrelated_numbers
     from kernelweave.tabular.column_summary import summarise
 
     table = view.table
@@ -102,6 +103,10 @@ def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) 
     reasons, read = _as_read(frame)
     uses = dict.fromkeys(reasons, "left out") | dict.fromkeys(unsettled, "to be settled")
     uses |= {} if labels is None else {labels: "labels"}
+    features = table.frame.drop(
+        columns=[name for name, use in uses.items() if use != "feature" and name in table.frame]
+    )
+    unrelated = unrelated_numbers(features, str(view.path)) if labels is None else []
     columns = [
         {
             "name": column.name,
@@ -119,7 +124,7 @@ def _understood(view: ViewFile, unsettled: Collection[str], labels: str | None) 
         "n_samples": len(table.frame),
         "ids": table.ids,
         "id": table.title,
-        "notes": list(table.notes),
+        "notes": [*table.notes, *unrelated],
         "columns": columns,
     }
 

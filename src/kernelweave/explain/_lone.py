@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave._types import Labels
-from kernelweave.explain._columns import Column, Columns
+from kernelweave._types import Labels, Mask
+from kernelweave.explain._columns import Columns
 from kernelweave.explain._effects import Effects, Floats, ranked
 from kernelweave.samples.digests import drawn_rows, row_digests
 from kernelweave.samples.independence import class_indicators, joint_p_values, rank_p_values, without_rare
 
-__all__ = ["lone_columns"]
+__all__ = ["are_lone", "lone_columns"]
 
 _FEWEST = 50  # samples; fewer are too few to tell
 _MOST = 2000  # samples that are compared; more would hardly change an answer
 _COLUMNS = (3, 50)  # of the table: fewer cannot agree on anything, and one column among more decides little
-_MOST_LONE = 1 / 3  # share of the columns; beside more of them there is no other structure to find
+_MOST_LONE = 1 / 2  # share of the columns; beside more of them there is no other structure to find
 _LEVEL = 0.01  # of significance, of all comparisons of a column together
 _APART = 0.5  # separation of a cluster from which on a column is said to set it apart
 _CLASSES = 4  # into which numbers are divided by their ranks, if more than _VALUES of them differ
@@ -32,20 +32,30 @@ def lone_columns(columns: Columns, effects: Effects) -> list[int]:
     apart = (np.nan_to_num(effects.separation[:, used]) >= _APART).any(axis=0)
     if columns.n_samples < _FEWEST or not _COLUMNS[0] <= len(used) <= _COLUMNS[1] or not apart.any():
         return []
-    values = columns.take(used.tolist())
-    if len(values) > _MOST:
+    is_category = np.array([columns.columns[j].kind == "category" for j in used])
+    return used[are_lone(columns.take(used.tolist()), is_category) & apart].tolist()
+
+
+def are_lone(values: Floats, is_category: Mask) -> Mask:
+    """Return which columns are related to no other; none of a table of too few or many columns, or if most are lone.
+
+    Categories are codes, and what is missing is NaN.
+    """
+    n, n_columns = values.shape
+    if n < _FEWEST or not _COLUMNS[0] <= n_columns <= _COLUMNS[1]:
+        return np.zeros(n_columns, dtype=bool)
+    if n > _MOST:
         values = values[drawn_rows(row_digests(values), _MOST)]
-    lone = _smallest_p(values, [columns.columns[j] for j in used]) * (len(used) - 1) >= _LEVEL
-    return [] if lone.mean() > _MOST_LONE else used[lone & apart].tolist()
+    lone = _smallest_p(values, is_category) * (n_columns - 1) >= _LEVEL
+    return lone & (lone.mean() <= _MOST_LONE)
 
 
-def _smallest_p(values: Floats, columns: list[Column]) -> Floats:
+def _smallest_p(values: Floats, is_category: Mask) -> Floats:
     """Return the smallest p-value of every column in its comparisons with the others."""
     ranks = np.where(np.isnan(values), np.nan, ranked(values).ranks.T)
-    is_category = np.array([column.kind == "category" for column in columns])
     classes = [_classes(values[:, j], ranks[:, j], is_category=own) for j, own in enumerate(is_category)]
     categories = np.flatnonzero(is_category)
-    p = np.ones((len(columns), len(columns)))
+    p = np.ones((len(is_category), len(is_category)))
     for j, codes in enumerate(classes):
         p[j, ~is_category] = rank_p_values(codes, ranks[:, ~is_category])
     if len(categories):
