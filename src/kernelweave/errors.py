@@ -13,6 +13,7 @@ __all__ = [
     "NotEnoughMemoryError",
     "NotFiniteError",
     "PluginError",
+    "ProcessEndedError",
     "ResultsError",
     "UndecidedWarning",
 ]
@@ -69,6 +70,10 @@ class ColumnsWarning(UserWarning):
 
 class PluginError(KernelweaveError, ImportError):
     """A plugin of another package cannot be loaded, or is not what its group needs."""
+
+
+class ProcessEndedError(KernelweaveError, RuntimeError):
+    """A process that was to compute something ended before it was done, such as by a crash or for lack of memory."""
 
 
 class ResultsError(KernelweaveError, OSError):

@@ -35,7 +35,7 @@ def benchmark(
     """Run methods on data sets under one protocol without labels, and write tables and a page.
 
     Finished trials are kept: after a crash or Ctrl-C, the same command resumes the run, and more data sets, methods,
-    conditions and seeds add to it.
+    conditions and seeds add to it. A trial during which the process ended comes last then.
 
     kernelweave benchmark --datasets msrcv1,3sources --methods WeaveClustering,GMC --method my_module:MyClustering
     """
@@ -44,6 +44,7 @@ def benchmark(
     from kernelweave.cli._progress_bar import ProgressBar
     from kernelweave.datasets import dataset_info
     from kernelweave.leaderboard import Protocol, default_entrants, run_benchmark
+    from kernelweave.leaderboard.begun import ended_in
     from kernelweave.leaderboard.leaderboard_tables import write_leaderboard
 
     sys.path.insert(0, "")  # a module of your own may be in the folder that the command is run in
@@ -52,6 +53,8 @@ def benchmark(
     apart = option.names_of("--held-out", held_out or None) or []
     for name in apart:
         dataset_info(name)  # refuses a name that no data set has
+    if (ended := ended_in(out)) is not None:
+        typer.echo(f"Note: {ended}", err=True)
     limits = Protocol(seeds=seeds, max_samples=max_samples, max_seconds=max_seconds, max_gib=max_gib)
     with resumable("trials", out), ProgressBar() as progress:
         rows = run_benchmark(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext
 from typing import TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 
-from kernelweave.errors import InvalidInputError
+from kernelweave.errors import InvalidInputError, ProcessEndedError
 from kernelweave.experiments.rows import Row
 
 __all__ = ["check_jobs", "in_parallel"]
@@ -47,13 +49,24 @@ def in_parallel(
         One of the tasks.
     rows : list of dict
         Its rows.
+
+    Raises
+    ------
+    ProcessEndedError
+        If one of the processes ends.
     """
     with _dask(dask) if dask else nullcontext():
         backend = {} if dask else {"n_jobs": jobs, "backend": "loky"}
         parallel = Parallel(**backend, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
         with closing(parallel(delayed(_numbered)(i, work, task) for i, task in enumerate(tasks))) as found:
-            for i, rows in found:
-                yield tasks[i], rows
+            try:
+                for i, rows in found:
+                    yield tasks[i], rows
+            except BrokenProcessPool as error:
+                codes = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
+                which = f" ({codes[1]})" if codes else ""
+                msg = f"A process ended before its task was done{which}: a crash, or too little memory for {jobs} jobs."
+                raise ProcessEndedError(msg) from error
 
 
 def _numbered(i: int, work: Callable[[T], list[Row]], task: T) -> tuple[int, list[Row]]:

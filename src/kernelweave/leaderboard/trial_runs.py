@@ -20,11 +20,12 @@ from threadpoolctl import threadpool_limits
 
 from kernelweave._types import Array
 from kernelweave.datasets import dataset_info
-from kernelweave.errors import InvalidInputError, NotEnoughMemoryError
+from kernelweave.errors import InvalidInputError, NotEnoughMemoryError, ProcessEndedError
 from kernelweave.experiments.commits import versions
 from kernelweave.experiments.parallel import check_jobs, in_parallel
 from kernelweave.experiments.rows import Results, Row
 from kernelweave.experiments.runner import Watch
+from kernelweave.leaderboard.begun import Begun, ended_in
 from kernelweave.leaderboard.entrants import default_entrants, find_entrant
 from kernelweave.leaderboard.limits import OutOfTimeError, PeakMemory, check_limits, limited
 from kernelweave.leaderboard.protocol import CONDITIONS, Condition, Protocol
@@ -88,6 +89,12 @@ def run_benchmark(
     -------
     rows : pandas.DataFrame
         One row per trial; also written to results.parquet and results.csv in the folder.
+
+    Raises
+    ------
+    ProcessEndedError
+        If a method ends one of several processes. With one process it ends this one; the trials that were running then
+        come last when the run is resumed.
     """
     check_jobs(jobs)
     unknown = [condition for condition in conditions if condition not in CONDITIONS]
@@ -97,17 +104,32 @@ def run_benchmark(
     chosen = protocol or Protocol()
     entrants = default_entrants() if methods is None else tuple(find_entrant(name) for name in methods)
     trials = plan([dataset_info(name) for name in datasets], entrants, conditions, chosen)
-    results = Results(Path(out), TRIAL_COLUMNS)
+    out = Path(out)
+    results, begun = Results(out, TRIAL_COLUMNS), Begun(out)
     results.open(chosen, resume=resume)
-    finished = results.finished(trials)
+    finished, left = results.finished(trials), begun.left()
     todo = [trial for trial in trials if trial.name not in finished]
+    todo.sort(key=lambda trial: trial.name in left)
     if watch is not None:
         watch.begin(todo, [(trial, finished[trial.name]) for trial in trials if trial.name in finished], [])
-    for trial, rows in in_parallel(todo, partial(run_trial, data_home=data_home), jobs):
-        results.add(trial, rows)
-        if watch is not None:
-            watch.done(trial, rows)
+    try:
+        for trial, rows in in_parallel(todo, partial(_marked_trial, begun=begun, data_home=data_home), jobs):
+            results.add(trial, rows)
+            if watch is not None:
+                watch.done(trial, rows)
+    except ProcessEndedError as error:
+        msg = f"{error} Finished trials are kept in {out}: the same call resumes the run. {ended_in(out) or ''}"
+        raise ProcessEndedError(msg.strip()) from error
+    except BaseException:
+        begun.clear()
+        raise
+    begun.clear()
     return results.consolidate_all()
+
+
+def _marked_trial(trial: Trial, begun: Begun, data_home: str | os.PathLike[str] | None) -> list[Row]:
+    with begun.running(trial):
+        return run_trial(trial, data_home)
 
 
 def run_trial(trial: Trial, data_home: str | os.PathLike[str] | None = None) -> list[Row]:
