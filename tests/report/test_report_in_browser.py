@@ -86,6 +86,13 @@ def test_the_page_fits_its_window_and_is_not_blank(visit, address, width, scheme
     assert page.locator("#scatter").evaluate(pixels)
 
 
+def test_all_pictures_but_wide_ones_are_whole_on_a_phone(visit, address):
+    page = visit(address, 390)
+    cut = "pictures => pictures.map(one => one.parentElement.scrollWidth > one.parentElement.clientWidth)"
+    assert page.locator(".drawing.small").count() >= 3
+    assert not any(page.locator(".drawing.small").evaluate_all(cut))
+
+
 def test_long_names_of_classes_stay_on_the_page(visit, blobs, tmp_path):
     X, y = blobs
     names = np.array(["a", "b", "x" * 100])
