@@ -48,6 +48,23 @@ def test_the_units_of_mixed_tables_are_compared_too(people, run, refused):
     assert "column 'weight' is in lb, but the model was fitted on kg" in refused("predict", "mixed", "new.csv")
 
 
+def test_a_file_without_any_column_of_a_mixed_model_is_refused_as_such(people, run, refused):
+    people.assign(sex=np.tile(["f", "m"], 30)).to_csv("data.csv", index=False)
+    assert run("cluster", "data.csv", "-k", 2, "--out", "mixed")[0] == 0
+    people.assign(sex=np.tile(["f", "m"], 30)).to_csv("new.csv", index=False, header=False)
+    said = refused("predict", "mixed", "new.csv", "--no-header")
+    assert "new.csv: it has none of the columns that the model was fitted on ('weight', 'height', 'age (y)'" in said
+    assert "its columns are '1', '2', '3' and 1 more." in said
+
+
+def test_the_only_table_is_not_called_x_in_notes(people, run):
+    people.assign(sex=np.tile(["f", "m"], 30)).to_csv("data.csv", index=False)
+    assert run("cluster", "data.csv", "-k", 2, "--out", "mixed")[0] == 0
+    people.assign(sex="f", extra=1.5).to_csv("new.csv", index=False)
+    err = run("predict", "mixed", "new.csv")[2]
+    assert "Note: The table: 1 column not seen in fit, and not used: 'extra'." in err
+
+
 def test_the_units_of_every_view_are_its_own(people, run, refused):
     in_units(people, weight="kg").to_csv("one.csv", index=False)
     in_units(people, weight="lb").to_csv("two.csv", index=False)

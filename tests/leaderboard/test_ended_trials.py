@@ -68,7 +68,8 @@ def test_a_process_of_several_that_ends_is_an_error_that_names_its_trial(benchma
 def test_a_run_that_is_stopped_in_order_leaves_no_trial_behind(tmp_path, monkeypatch, stop):
     def stopped(*_):
         assert list(Begun(tmp_path).left().values()) == ["KMeans on iris (plain, seed 0)"]
-        raise stop("here")
+        msg = "here"
+        raise stop(msg)
 
     monkeypatch.setattr(trial_runs, "run_trial", stopped)
     with pytest.raises(stop, match="here"):

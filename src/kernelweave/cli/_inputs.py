@@ -12,7 +12,7 @@ from kernelweave._plural import counted
 from kernelweave.cli._against_fit import FittedTables
 from kernelweave.cli._given_labels import label_texts, merged
 from kernelweave.cli._misread_marks import misread_marks
-from kernelweave.cli._numeric import fitted_columns, needed_by_model, usable, without_data
+from kernelweave.cli._numeric import fitted_columns, needed_by_model, none_of_fit, usable, without_data
 from kernelweave.cli._refusal import InvalidFilesError
 from kernelweave.cli._view_ids import check_ids
 from kernelweave.errors import InvalidInputError
@@ -156,6 +156,8 @@ def _usable(
     """Return a table as a model takes it, and what is in the way."""
     source, read, columns = str(view.path), fitted_tables.mixed(name), fitted_tables.columns(name)
     if read is not None:
+        if (none := none_of_fit(frame, read)) is not None:
+            return frame, [none]
         return frame, [] if parameters.gaps else without_data(frame, read)
     fitted_tables.say_extra(name, list(map(str, frame)), source)
     frame = frame if columns is None else fitted_columns(frame, source, columns)

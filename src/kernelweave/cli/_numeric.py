@@ -27,6 +27,7 @@ __all__ = [
     "fitted_columns",
     "mixed_reading",
     "needed_by_model",
+    "none_of_fit",
     "unrelated_columns",
     "usable",
     "without_data",
@@ -86,6 +87,16 @@ def usable(
     if not problems and not may_be_equal and len(values) > 1 and (values == values[0]).all():
         problems = [Problem(f"all {len(values)} rows are the same: pass samples that differ in some feature.")]
     return pd.DataFrame(values, columns=readable.columns, index=table.index), problems
+
+
+def none_of_fit(table: pd.DataFrame, reading: MixedTable) -> Problem | None:
+    """Return the problem that a table has none of the columns that a model uses; None if it has some."""
+    used = [column.name for columns in reading.blocks.values() for column in columns]
+    own = list(map(str, table))
+    if not used or set(used).intersection(own):
+        return None
+    needed, held = shown_names(used), shown_names(own)
+    return Problem(f"it has none of the columns that the model was fitted on ({needed}): its columns are {held}.")
 
 
 def mixed_reading(table: pd.DataFrame) -> MixedTable | None:

@@ -59,10 +59,11 @@ def working(what: str, *, quiet: bool) -> Iterator[None]:
 
 def _note(warning: Warning | str) -> str:
     """Return a warning in the words of the command line: the only table is called X in Python alone."""
-    if not isinstance(warning, ColumnsWarning) or not warning.advice:
+    if not isinstance(warning, ColumnsWarning):
         return str(warning)
-    text = warning.text.replace("'X'", "the table")
-    return f"{text[0].upper()}{text[1:]} `kernelweave inspect` shows every column, and --drop leaves one out."
+    text = warning.text.replace("View 'X'", "the table").replace("'X'", "the table")
+    text = f"{text[0].upper()}{text[1:]}"
+    return text + " `kernelweave inspect` shows every column, and --drop leaves one out." * bool(warning.advice)
 
 
 def _show(what: str) -> Progress | None:
