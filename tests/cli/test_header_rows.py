@@ -254,3 +254,34 @@ def test_a_header_that_lacks_names_is_no_row_above_the_table(tmp_path, head, nam
     rows = [f"P{i},{50 + i / 10},{i % 7}" for i in range(30)]
     (tmp_path / "data.csv").write_text("\n".join([*head, *rows, ""]))
     assert list(read_table(tmp_path / "data.csv").frame) == names
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "xlsx"])
+def test_the_three_header_rows_of_qualtrics_are_no_samples(tmp_path, suffix):
+    names = ["ResponseId", "Duration", "Q1", "Q2"]
+    questions = ["Response ID", "Duration (in seconds)", "How old, in years, are you?", "Do you agree?"]
+    imports = ['{"ImportId":"_recordId"}', '{"ImportId":"duration"}', '{"ImportId":"QID1_TEXT"}', '{"ImportId":"QID2"}']
+    answers = [[f"R_{i}", 100 + 7 * i, 20 + i % 9, i % 5 + 1] for i in range(24)]
+    frame = pd.DataFrame([questions, imports, *answers], columns=names)
+    path = tmp_path / f"survey.{suffix}"
+    if suffix == "xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="," if suffix == "csv" else "\t")
+    table = read_table(path)
+    assert table.ids == [f"R_{i}" for i in range(24)]
+    assert list(table.frame) == names[1:]
+    assert table.frame["Q1"].tolist() == [20 + i % 9 for i in range(24)]
+    assert any("its third row holds the import ids of Qualtrics" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("above", [1, 3, 6])
+def test_a_plate_below_lines_of_a_reader_is_found_though_they_are_many(tmp_path, above):
+    lines = ["Assay run on 12.03.2024 14:05:11", *(f"Key {i}:;value {i}" for i in range(above)), ""]
+    plate = [f"{row};" + ";".join(f"{RNG.random():.3f}" for _ in range(12)) for row in "ABCDEFGH"]
+    head = "<>;" + ";".join(map(str, range(1, 13)))
+    (tmp_path / "plate.csv").write_text("\n".join([*lines, head, *plate]) + "\n")
+    table = read_table(tmp_path / "plate.csv")
+    assert table.frame.shape == (8, 12)
+    assert table.ids == list("ABCDEFGH")

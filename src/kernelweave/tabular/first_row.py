@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kernelweave.tabular.heading import written_alike
+from kernelweave.tabular.heading import counts, written_alike
 from kernelweave.tabular.number_text import is_blank, number_in, unit_in
 from kernelweave.tabular.problems import Problem, TableError, Way, shown_names
 from kernelweave.tabular.row_labels import names_ids
@@ -15,7 +15,6 @@ __all__ = ["has_header"]
 
 _WHOLE = re.compile(r"[+-]?\d+")
 _PLAIN = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
-_NUMBERED = 4  # columns that are numbered in order: fewer may be so by chance
 _STEPS = 8  # columns whose numbers all go up, or all down: fewer may do so by chance
 
 
@@ -66,7 +65,7 @@ def _of_numbers(
     """
     numbers = [number_in(head[j]) or head[j] for j in given]
     whole = all(map(_WHOLE.fullmatch, numbers))
-    if _counts(numbers) or (texts and all(names_ids(head[j]) or not head[j].strip() for j in texts)):
+    if counts(numbers) or (texts and all(names_ids(head[j]) or not head[j].strip() for j in texts)):
         return True
     if not texts and not head[0].strip():  # as pandas writes the numbers of the rows, below no name
         return True if whole or _all_go_one_way(numbers) else None
@@ -89,13 +88,6 @@ def _below(body: Sequence[Sequence[str]], j: int) -> list[str]:
 def _holds_numbers(cells: Sequence[str]) -> bool:
     """Return whether cells are numbers, in the style of English or German, and in known units."""
     return bool(cells) and all(unit_in(cell) is not None for cell in cells)
-
-
-def _counts(numbers: Sequence[str]) -> bool:
-    """Return whether numbers are 0, 1, 2, ... or 1, 2, 3, ..."""
-    return len(numbers) >= _NUMBERED and any(
-        list(numbers) == [str(i + first) for i in range(len(numbers))] for first in (0, 1)
-    )
 
 
 def _all_go_one_way(numbers: Sequence[str]) -> bool:

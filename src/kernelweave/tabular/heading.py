@@ -11,9 +11,10 @@ from kernelweave.tabular.number_text import is_blank, is_unit, may_be_number
 from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.row_labels import names_ids
 
-__all__ = ["Heading", "find_heading", "key_rows", "level_names", "written_alike"]
+__all__ = ["Heading", "counts", "find_heading", "key_rows", "level_names", "written_alike"]
 
 _LEAST_COLUMNS = 3  # columns of a table below rows of keys
+_NUMBERED = 4  # columns that are numbered in order: fewer may be so by chance
 _LEAST = 2  # samples with a number that a column of numbers must have
 # what a row of units has in columns without a unit
 _NO_UNIT = frozenset(("", "-", "--", "–", "—", "/", "none", "n/a", "na", "id", "name", "text", "string", "str", "code",
@@ -29,6 +30,7 @@ _VAGUE = _STATISTICS | frozenset(
 )
 _OF_TIME = frozenset(("d", "s"))
 _TIME = re.compile(r"(^|[^a-z])(time|duration|age|latency|delay|interval|period|zeit|dauer|alter|temps|durée)")
+_IMPORT = '{"ImportId"'  # in all cells of the third row that Qualtrics writes
 _RULE = re.compile(r":-+:?|-+:|-{2,}|=*")  # below the header of a Markdown table
 
 
@@ -53,14 +55,19 @@ def key_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _names_columns(head: Sequence[str], samples: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row names the columns of the rows below it: texts that differ, some above numbers."""
-    if (
-        not all(head[1:])
-        or len(set(head)) < len(head)
-        or any(is_blank(cell) or may_be_number(cell) for cell in head[1:])
-    ):
+    """Return whether a row names the columns of the rows below it: texts that differ, or 1, 2, ..., above numbers."""
+    if not all(head[1:]) or len(set(head)) < len(head):
+        return False
+    if any(is_blank(cell) or may_be_number(cell) for cell in head[1:]) and not counts(head[1:]):
         return False
     return any(_is_numeric(samples, j) for j in range(1, len(head)))
+
+
+def counts(numbers: Sequence[str]) -> bool:
+    """Return whether numbers are 0, 1, 2, ... or 1, 2, 3, ..."""
+    return len(numbers) >= _NUMBERED and any(
+        list(numbers) == [str(i + first) for i in range(len(numbers))] for first in (0, 1)
+    )
 
 
 def written_alike(cell: str, below: Sequence[str]) -> bool:
@@ -96,6 +103,9 @@ def find_heading(rows: Sequence[Sequence[str]]) -> Heading:
     if len(body) <= _LEAST or len(body[0]) != len(head):
         return Heading(head)
     given, *samples = body
+    if all(cell.startswith(_IMPORT) for cell in samples[0]):
+        heading = _of_two(head, given, samples)
+        return replace(heading, rows=3, notes=(*heading.notes, "its third row holds the import ids of Qualtrics"))
     if not head[0] and _names_index(given) and names_ids(given[0]):
         return Heading([given[0], *head[1:]], 2)
     if _are_levels(head, given, samples):

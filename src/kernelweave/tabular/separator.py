@@ -73,6 +73,8 @@ def _score(lines: Sequence[str], sep: str) -> tuple[float, float] | None:
     except csv.Error:
         return None
     width = usual_width(rows)
+    whole = [i for i, row in enumerate(rows) if len(row) >= width]
+    rows = rows[whole[0] : whole[-1] + 1]  # shorter lines above and below may be titles, keys and remarks
     regular = [row for row in rows if len(row) == width]
     if width < 2 or len(regular) < 0.8 * (len(rows) - 1):
         return None
