@@ -33,6 +33,7 @@ __all__ = ["UNNAMED", "Layout", "find_layout"]
 UNNAMED = "Unnamed: 0"  # pandas' name for a first column without one
 _PEEKED, _LEAST, _ENOUGH = 120, 8, 1_000_000  # lines, and characters that are enough to judge by
 _MARKS = ("#", "%", "!", "//")  # of comments
+_JSON = re.compile(r'\s*(\[\s*)?\{\s*"[^"]*"\s*:')
 _SEP_LINE = re.compile(r'"?sep=(.)"?\s*')
 
 
@@ -82,6 +83,9 @@ def find_layout(source: TextSource, options: ReadOptions) -> Layout:
     start, given = _beginning(lines)
     if not "".join(lines[start:]).strip():
         msg = f"{source.path} {'holds only comments' if ''.join(lines).strip() else 'is empty'}."
+        raise InvalidInputError(msg)
+    if _JSON.match("".join(lines[start : start + 3])):
+        msg = f"{source.path} holds JSON, not a table in text: call it .json, or .jsonl if every line is a record."
         raise InvalidInputError(msg)
     sep = options.sep or given or find_separator(source, lines[start:])
     rows = list(split_rows(lines[start:], sep))
