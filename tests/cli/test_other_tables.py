@@ -93,6 +93,16 @@ def test_labels_may_be_in_a_file_of_their_own(run, here, few):
     assert 'class="confusion"' in page
 
 
+def test_labels_without_ids_are_taken_row_by_row_and_a_note_says_so(run, here, few):
+    few[["kind"]].to_csv("labels.csv", index=False)
+    said = "no ids were found, so its rows are taken in the order of the samples"
+    code, _, err = run("classify", "data.csv", "--labels-file", "labels.csv")
+    assert code == 0
+    assert f"Note: labels.csv: {said} ({few['name'][0]!r}, {few['name'][1]!r} ...)" in err
+    few.drop(columns=["kind", "name"]).to_csv("data.csv", index=False)
+    assert said not in run("classify", "data.csv", "--labels-file", "labels.csv", "--force")[2]
+
+
 def test_a_file_of_several_columns_needs_the_name_of_the_classes(run, refused, here, few):
     few[["name", "kind"]].assign(other=1).to_csv("labels.csv", index=False)
     said = refused("classify", "data.csv", "--id", "name", "--labels-file", "labels.csv")

@@ -16,7 +16,7 @@ from kernelweave.cli._results import unguarded
 from kernelweave.errors import InvalidInputError
 from kernelweave.tabular import ReadOptions, TableFile, read_table, read_tables
 from kernelweave.tabular.problems import need_column, shown_names
-from kernelweave.tabular.row_labels import text_of
+from kernelweave.tabular.row_labels import examples, text_of
 from kernelweave.tabular.table_reader import HONOURED, type_of
 
 if TYPE_CHECKING:
@@ -159,6 +159,9 @@ def _rows_of(table: pd.DataFrame, ids: Sequence[str], path: Path) -> pd.DataFram
         if len(table) != len(ids):
             msg = f"{path} has {counted(len(table), 'row')} for {counted(len(ids), 'sample')} and no ids: pass --id."
             raise InvalidInputError(msg)
+        if list(ids) != [str(i + 1) for i in range(len(ids))]:
+            told = f"no ids were found, so its rows are taken in the order of the samples ({examples(ids)})"
+            warnings.warn(f"{path}: {told}. If they have another order, pass --id.", UserWarning, stacklevel=3)
         return table
     if not set(table.index) & set(ids):
         msg = f"{path} has none of the {counted(len(ids), 'sample')}: it holds {table.index[0]!r}, not {ids[0]!r}."
