@@ -273,3 +273,27 @@ def test_durations_are_read_beside_numbers(tmp_path):
     table = pd.DataFrame({"a": np.arange(40.0), "t": pd.to_timedelta(np.arange(40), unit="h")})
     notes_of(table, tmp_path / "data.parquet")
     assert read_table(tmp_path / "data.parquet").frame["t"].dtype.kind == "m"
+
+
+@pytest.mark.parametrize("dates", [["1-Mar", "2-Sep"], ["01. Dez"], ["Mar-03"], ["2024-03-01 00:00:00", "2024-09-02"]])
+def test_names_of_genes_that_a_spreadsheet_made_dates_get_a_hint(tmp_path, dates):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 4)), columns=list("abcd"))
+    names = [*dates, *(f"GENE{i}" for i in range(200 - len(dates)))]
+    said = notes_of(frame.assign(gene=names)[["gene", *"abcd"]], tmp_path / "data.csv")
+    assert f"({', '.join(map(repr, dates))}), and the others are not. If these are genes" in said
+
+
+def test_samples_that_are_named_by_dates_get_no_hint_about_genes(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 4)), columns=list("abcd"))
+    days = pd.date_range("2024-01-01", periods=200).strftime("%Y-%m-%d")
+    assert "genes" not in notes_of(frame.assign(id=days)[["id", *"abcd"]], tmp_path / "data.csv")
+
+
+def test_names_of_columns_that_occur_twice_in_a_workbook_are_told(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["id", "a", None, "id", "b"], *([f"s{i}", i / 7, None, f"s{i}", i % 5] for i in range(12))]:
+        book.active.append(row)
+    book.save(tmp_path / "data.xlsx")
+    said = "several columns have the same name, so a number is added: 'id'"
+    assert any(said in note for note in read_table(tmp_path / "data.xlsx").notes)

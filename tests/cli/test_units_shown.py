@@ -94,6 +94,12 @@ def test_brackets_in_a_name_that_hold_no_unit_are_none(name, tmp_path):
     assert read_table(tmp_path / "data.csv").units == {}
 
 
+def test_a_letter_in_the_name_of_a_column_of_words_is_no_unit(tmp_path):
+    frame = pd.DataFrame({"content [A]": ["yes", "no", "no"], "current [A]": [1.5, 2.5, 0.5]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    assert read_table(tmp_path / "data.csv").units == {"current [A]": "A"}
+
+
 def test_units_are_in_features_and_report(run, people, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(people.to_csv(index=False).replace("\n", "\n,kg,,EUR\n", 1), encoding="utf-8")

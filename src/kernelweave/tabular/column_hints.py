@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import narwhals as nw
 import numpy as np
 
+from kernelweave._plural import counted
 from kernelweave._types import Array
 from kernelweave.samples.column_kinds import tell_apart
 from kernelweave.samples.unread_texts import Unread, unread_texts
@@ -35,6 +36,11 @@ _FEW_KINDS = 3  # different words that are few
 _FRACTIONS, _WHOLES = 2, 5  # with no more different numbers than this (fractions, whole numbers), they are categories
 _MOST_CATEGORIES = 200  # categories of a column
 _CODE = re.compile(r"\d{3,}")  # months and hours have two digits
+_DATED = re.compile(
+    r"\d{1,2}[-. ]+(mar|mär|mrz|sep|sept|dec|dez|oct|okt|apr|feb)\.?|(mar|sep|dec)-\d{1,2}|\d{4}-\d\d-\d\d( 00:00:00)?",
+    re.IGNORECASE,
+)
+_DATES = 0.05  # share of the ids that dates among other names have at most
 _LEAST_ROWS = 10  # rows; fewer whole numbers may follow each other by chance
 _NAMED = 3  # columns that an option names
 
@@ -49,8 +55,19 @@ def with_hints(table: TableFile, path: Path, options: ReadOptions) -> TableFile:
         *_case_hints(frame, kept),
         *_word_hints(frame, kept),
         *_unread_hints(frame, kept, named=named),
+        *_dated_genes(table.ids or ()),
     ]
     return replace(table, notes=(*table.notes, *(f"{path}: {hint}." for hint in hints)))
+
+
+def _dated_genes(ids: Sequence[str]) -> list[str]:
+    """Return a hint if a few of many names are dates, into which spreadsheets turn genes such as MARCH1 and SEPT2."""
+    dates = [name for name in ids if _DATED.fullmatch(name)]
+    if not dates or len(dates) > _DATES * len(ids):
+        return []
+    told = f"{counted(len(dates), 'id')} {'is a date' if len(dates) == 1 else 'are dates'} ({shown_names(dates)})"
+    genes = "If these are genes, a spreadsheet program has changed names such as MARCH1 and SEPT2"
+    return [f"{told}, and the others are not. {genes}: correct them"]
 
 
 def _case_hints(frame: pd.DataFrame, kept: Collection[str | None]) -> list[str]:

@@ -43,6 +43,7 @@ __all__ = [
     "read_delimited",
     "refuse_headers",
     "refuse_rows",
+    "repeated_names",
     "trimmed",
 ]
 
@@ -65,7 +66,8 @@ def read_delimited(path: Path, options: ReadOptions) -> TableFile:
     )
     frame = frame if texts is None else texts
     clean = clean_frame(frame, path, style, options, found)
-    said = [*source.notes, *layout.notes, *_repeated_names(layout), *told_style(style, frame, clean.frame)]
+    named = repeated_names(layout.head) if layout.header or layout.names is not None else []
+    said = [*source.notes, *layout.notes, *named, *told_style(style, frame, clean.frame)]
     said += code_notes(columns_of(layout), layout.body, frame, options.kept)
     table = finished(replace(clean, units={**layout.units, **clean.units}), path, style, options, found, said)
     if table.ids is not None and table.frame.columns.empty and len(layout.head) == 1:
@@ -347,8 +349,7 @@ def _without_empty(frame: pd.DataFrame, kept: Collection[str | None]) -> tuple[p
     return frame, notes
 
 
-def _repeated_names(layout: Layout) -> list[str]:
-    if not layout.header and layout.names is None:
-        return []
-    names = [name for name, count in Counter(layout.head).items() if count > 1 and name]
+def repeated_names(head: Sequence[str]) -> list[str]:
+    """Return a note about names that several columns have."""
+    names = [name for name, count in Counter(head).items() if count > 1 and name]
     return [f"several columns have the same name, so a number is added: {shown_names(names)}"] if names else []

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular.delimited import distinct_names, trimmed
+from kernelweave.tabular.delimited import distinct_names, repeated_names, trimmed
 from kernelweave.tabular.first_row import has_header
 from kernelweave.tabular.frame_files import table_of_columns
 from kernelweave.tabular.heading import Heading, find_heading, key_rows
@@ -64,7 +64,7 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
             rows = rows[before:]
         header = has_header(rows, str(path), notes) if options.header is None else options.header
         heading = find_heading(rows) if header else Heading(list(map(str, range(len(rows[0])))), 0)
-        notes += heading.notes
+        notes += [*heading.notes, *repeated_names(heading.names)]
         own, skip = rows[heading.rows :], before + heading.rows
         table = _sheet(book, sheet, heading, own, options, skip)
         remarks = _remarks(table)

@@ -338,13 +338,16 @@ def _differing(column: pd.Series, units: pd.Series[str], kinds: list[str], name:
 
 
 def named_units(frame: pd.DataFrame, said: Mapping[str, str]) -> dict[str, str]:
-    """Return the units of the columns of a table by name: those that the file says, and those in the names."""
+    """Return the units of the columns of a table by name: those that the file says, and those in the names.
+
+    A letter in the name of a column of words, such as that of an answer to a question, is no unit.
+    """
     found = {}
     for name in map(str, frame):
         bracket = _BRACKETS.fullmatch(name)
         if name in said:
             found[name] = said[name]
-        elif bracket is not None and is_unit(bracket["unit"]):
+        elif bracket is not None and is_unit(bracket["unit"]) and not has_word(frame[name]):
             found[name] = bracket["unit"].strip()
     return found
 
