@@ -139,7 +139,8 @@ def test_four_copies_of_a_sample_are_compared_at_most_and_all_that_are_labelled(
     monkeypatch.setattr(dense, "prepare", lambda *a, **more: asked.append(more) or prepare(*a, **more))
     table = np.vstack([X, np.repeat(X[:1], 8, axis=0)])
     model = WeaveClustering(3, solver="dense", random_state=0).fit(table)
-    assert asked == [{"most_copies": 4, "codes": None}, {"most_copies": 4, "codes": None, "by_value": True}]
+    given = {"most_copies": 4, "codes": None}
+    assert asked == [{**given, "by_value": False}, {**given, "by_value": True}]
     assert model.graph_.shape == model.consensus_kernel_.shape == (68, 68)
     assert_array_equal(model.graph_.toarray()[60], model.graph_.toarray()[67])
     assert model._graph_model.coordinates.shape[0] == 63  # 60, and three more copies of the first

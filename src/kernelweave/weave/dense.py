@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -49,6 +49,7 @@ _KINDS: dict[str, tuple[Kind, ...]] = {"ridge": ("ridge",), "knn": ("tuned",)}  
 _POWER_OF_LABELS = 16.0  # of the share of labels that neighbours predict
 
 _Built = tuple[Version, Consensus, list[Family]]
+_Build = Callable[[Prepared, Plan], list[_Built]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: ClusterTask, rng: np.random.RandomState
     ) -> Clusters:
         """Return the clusters of the samples."""
-        prepared, combined = _combined(samples, plan)
-        views, built = prepared.kept, _built(prepared.compared, combined, plan)
+        prepared, built = _settled(samples, plan, lambda given, told: _built(given.compared, told))
+        views = prepared.kept
         versions = [version for version, _, _ in built]
         priors = np.array([version.share for version, _, families in built for one in families for _ in one.graphs])
         several = SeveralGraphs(
@@ -101,12 +102,15 @@ class Dense:
         self, samples: Views | KernelStack, plan: Plan, task: LabelTask, rng: np.random.RandomState
     ) -> Classes:
         """Return the classes of the samples; "auto" spreads labels by harmonic functions."""
-        prepared, combined = _combined(samples, plan, task.codes)
+
+        def build(given: Prepared, told: Plan) -> list[_Built]:
+            codes = _codes_of(given, task.codes)
+            found = [combine(one, told.kernels, told.weights, told.say, codes=codes) for one in given.compared]
+            pairs = zip(given.compared, found, strict=True)
+            return [(one.version, K, [one_graph(K.matrix, told.rule, join=False)]) for one, K in pairs]
+
+        prepared, built = _settled(samples, plan, build, task.codes)
         task = task._replace(codes=_codes_of(prepared, task.codes))
-        built: list[_Built] = [
-            (compared.version, consensus, [one_graph(consensus.matrix, plan.rule, join=False)])
-            for compared, consensus in zip(prepared.compared, combined, strict=True)
-        ]
         shares = np.array([version.share * _label_trust(consensus.matrix, task) for version, consensus, _ in built])
         weights = shares / shares.sum()
         S = weighted_sum(tuple(one.graphs[0] for _, _, (one,) in built), weights)
@@ -126,28 +130,29 @@ def counted_in_some(
     return replace(found, n_counted=some.n_samples) if drawn and found is not None else found
 
 
-def _combined(
-    samples: Views | KernelStack, plan: Plan, codes: Labels | None = None
-) -> tuple[Prepared, list[Consensus]]:
-    """Return the samples that are compared, and the consensus kernel of every version.
+def _settled(
+    samples: Views | KernelStack,
+    plan: Plan,
+    build: Callable[[Prepared, Plan], list[_Built]],
+    codes: Labels | None = None,
+) -> tuple[Prepared, list[_Built]]:
+    """Return the samples that are compared, and what `build` makes of them.
 
     Where there are many copies, or kernels do not tell some samples apart, as in tables of all combinations of some
     values, there are ties. The values of the samples decide their order then, so that of the input does not matter.
     """
-    prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes)
-    if len(prepared.rows) == len(prepared.copies):
-        found = _each_combined(prepared, plan, codes)
+    built: list[_Built] = []
+    for by_value in (False, True):
+        prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes, by_value=by_value)
         distinct = prepared.copies[prepared.seen.firsts]
-        if prepared.kept is None or not any(has_alike_rows(one.matrix, distinct) for one in found):
-            return prepared, found
+        if not by_value and len(prepared.rows) < len(prepared.copies):
+            continue
+        built = build(prepared, plan)
+        matrices = () if by_value or prepared.kept is None else [consensus.matrix for _, consensus, _ in built]
+        if not any(has_alike_rows(K, distinct) for K in matrices):
+            break
         plan = plan.silent()
-    prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes, by_value=True)
-    return prepared, _each_combined(prepared, plan, codes)
-
-
-def _each_combined(prepared: Prepared, plan: Plan, codes: Labels | None) -> list[Consensus]:
-    known = None if codes is None else _codes_of(prepared, codes)
-    return [combine(one, plan.kernels, plan.weights, plan.say, codes=known) for one in prepared.compared]
+    return prepared, built
 
 
 def _codes_of(prepared: Prepared, codes: Labels) -> NDArray[np.intp]:
@@ -169,8 +174,7 @@ def _null(
 ) -> tuple[sparse.csr_array, ...]:
     """Return the graphs of samples without structure in the same versions; with perturbed ones if there is one."""
     drawn = without_structure(views, rng, kind, signs=not take_negatives(plan.kernels))
-    silent, compared = plan.silent(), compared_again(versions, drawn)
-    found = _built(compared, [combine(one, plan.kernels, plan.weights) for one in compared], silent)
+    found = _built(compared_again(versions, drawn), plan.silent())
     graphs = tuple(S for _, _, families in found for one in families for S in one.graphs)
     return graphs if len(graphs) > 1 else (*graphs, *_perturbed(found, plan))
 
@@ -181,14 +185,16 @@ def _perturbed(built: Sequence[_Built], plan: Plan) -> list[sparse.csr_array]:
     return [one_graph(K, plan.rule.perturbed(*factors)).graphs[0] for factors in PERTURBATIONS]
 
 
-def _built(compared: Sequence[Compared], combined: Sequence[Consensus], plan: Plan) -> list[_Built]:
+def _built(compared: Sequence[Compared], plan: Plan) -> list[_Built]:
     """Return every version of the samples, its consensus kernel and its graphs."""
     built: list[_Built] = []
-    for (version, samples), consensus in zip(compared, combined, strict=True):
+    for one in compared:
+        version, samples = one
         # neighbours are looked for in z-scores, and where columns are few
         both = version.few_columns or version.name == "zscore"
         kinds = _KINDS.get(plan.graph, ("ridge", "tuned") if both else ("ridge",))
         any_shape = plan.graph == "auto" and version.few_columns and samples.shape[1] <= _DRAWN
+        consensus = combine(one, plan.kernels, plan.weights, plan.say)
         if plan.many:
             families = several_cuts(consensus.matrix, kinds, plan.rule.gamma, any_shape=any_shape)
         else:
