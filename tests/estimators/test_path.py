@@ -92,3 +92,10 @@ def test_an_impossible_value_is_refused(iris):
 def test_a_model_without_warm_starts_is_refused(iris):
     with pytest.raises(InvalidInputError, match=r"A path is one of SMKL, KGL or PMKL, .*; got WeaveClustering\("):
         next(smkl_path(WeaveClustering(3), iris[0], {"gamma": [1.0]}))
+
+
+def test_warm_starts_do_not_depend_on_which_edges_of_the_last_graph_are_kept(iris, path):
+    cut = list(smkl_path(SMKLClustering(3, random_state=0), iris[0], GRID))
+    assert [model.n_iter_ for model in cut] == [model.n_iter_ for model in path]
+    for kept, whole in zip(cut, path, strict=True):
+        assert_array_equal(kept.consensus_kernel_, whole.consensus_kernel_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby, product
 from numbers import Real
 from typing import TypeVar
@@ -100,7 +101,7 @@ def _are_numbers(values: object) -> bool:
 
 def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before: Solution | None) -> Solution:
     """Return the solution from a warm start, or from a cold one if there is no warm one or it does not converge."""
-    start = None if before is None else _warm(before.state, model._scheme().gamma)
+    start = None if before is None else _warm(before, model._scheme().gamma)
     if start is not None:
         try:
             with warnings.catch_warnings():
@@ -111,8 +112,11 @@ def _learn(model: LearnedClusterer | LearnedClassifier, given: Learnable, before
     return model._learn(given)
 
 
-def _warm(state: State, gamma: float) -> State | None:
-    """Return the state as a start for another setting, if its kernel is within the bounds of that one."""
-    if definite_inverse(state.K, shift=0.51 * gamma) is None:
+def _warm(before: Solution, gamma: float) -> State | None:
+    """Return a solution as a start for another setting, if its kernel is within the bounds of that one.
+
+    The labels are those that the graph was learned with, not those on the edges of it that were kept.
+    """
+    if definite_inverse(before.state.K, shift=0.51 * gamma) is None:
         return None
-    return state
+    return replace(before.state, P=before.P)
