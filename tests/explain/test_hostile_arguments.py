@@ -103,6 +103,14 @@ def test_columns_of_one_name_are_refused():
         explain_clusters(KIND, pd.DataFrame(X, columns=["a", "a", "b"]).assign(word="x"))
 
 
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_arrays_of_dates_and_durations_are_refused(kind):
+    days = np.arange(72).reshape(24, 3).astype(kind)
+    days[3, 1] = np.array("NaT", dtype=kind)
+    with pytest.raises(InvalidInputError, match=r"numbers are real; got (datetime|timedelta)64"):
+        explain_clusters(KIND, days)
+
+
 def test_complex_numbers_are_refused():
     with pytest.raises(InvalidInputError, match="numbers are real; got complex128"):
         explain_clusters(KIND, X + 1j)

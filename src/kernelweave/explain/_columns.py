@@ -363,7 +363,7 @@ def _encoded_frame(frame: nw.DataFrame[Any], kinds: Mapping[str, FittedKind]) ->
 
 
 def _real(values: Array) -> NDArray[np.float64]:
-    if values.dtype.kind in "cM":
+    if values.dtype.kind in "cmM":
         msg = f"numbers are real; got {values.dtype}"
         raise TypeError(msg)
     return values.astype(np.float64)

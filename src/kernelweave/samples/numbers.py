@@ -30,10 +30,11 @@ def as_samples(X: Samples) -> Samples:
 
 
 def unmasked(X: np.ma.MaskedArray[Any, Any]) -> Array:
-    """Return a masked array with NaN where it is masked; one that cannot hold numbers as it is."""
-    if X.dtype.kind not in "biufO":
+    """Return a masked array with NaN where it is masked, also one of texts; one of other types as it is."""
+    if X.dtype.kind not in "biufOSU":
         return np.asarray(X.data)
-    return np.asarray(np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biu" else X, np.nan))
+    wide = {"f": X.dtype, "O": X.dtype, "S": object, "U": object}.get(X.dtype.kind, np.float64)
+    return np.asarray(np.ma.filled(X.astype(wide, copy=False), np.nan))
 
 
 def equal_samples(X: Samples, Y: Samples) -> bool:

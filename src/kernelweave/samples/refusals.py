@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kernelweave._plural import counted
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["refusal"]
+__all__ = ["refusal", "refuse_type"]
 
 
 def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> InvalidInputError | None:
@@ -26,6 +26,21 @@ def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> In
     if few := re.match(r"Found array with (\d+) sample\S* (.*)", words):
         return InvalidInputError(f"Found array with {counted(int(few[1]), 'sample')} {few[2]}")
     return _no_texts(error, fitted=fitted) if "could not convert string to float" in words else None
+
+
+def refuse_type(X: object) -> None:
+    """Refuse an array of dates, whose missing ones scikit-learn reads as numbers, and one with fields."""
+    if not isinstance(X, np.ndarray) or (X.dtype.kind not in "mM" and X.dtype.names is None):
+        return
+    if X.dtype.names is not None:
+        msg = f"X is an array with the fields {', '.join(X.dtype.names)}: pass pandas.DataFrame(X), or numbers."
+    else:
+        what = "dates" if X.dtype.kind == "M" else "durations"
+        msg = (
+            f"X is an array of {what} ({X.dtype}), and an array must hold numbers: pass a data frame, whose columns of "
+            f"{what} are read as days."
+        )
+    raise InvalidInputError(msg)
 
 
 def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:
