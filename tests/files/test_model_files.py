@@ -7,6 +7,7 @@ import zipfile
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
@@ -136,6 +137,23 @@ def test_python_code_cannot_be_saved_and_the_old_file_stays(tmp_path):
     with pytest.raises(InvalidInputError, match="a Mine, which a model file cannot hold"):
         KGLClustering(3, kernel=Mine()).save(path)
     assert [p.name for p in tmp_path.iterdir()] == ["model.kw"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "words"),
+    [
+        ("views", {"a": range(2), "b": [2, 3]}, r"views\['a'\] holds a range"),
+        ("views", {"a": pd.Index([0, 1]), "b": [2, 3]}, r"views\['a'\] holds a Index"),
+        ("weights", pd.Series([0.5, 0.2, 0.2, 0.1]), "weights holds a Series"),
+    ],
+)
+def test_what_only_python_can_hold_is_to_be_replaced_by_a_list(parameter, value, words, tmp_path):
+    model = WeaveClustering(3, random_state=0, **{parameter: value}).fit(X)
+    with pytest.raises(InvalidInputError, match=f"^{words}, which a model file cannot hold: replace it by a list"):
+        model.save(tmp_path / "model.kw")
+    plain = {name: list(part) for name, part in value.items()} if parameter == "views" else list(value)
+    model.set_params(**{parameter: plain}).save(tmp_path / "model.kw")
+    assert_array_equal(kernelweave.load(tmp_path / "model.kw").predict(NEW), model.predict(NEW))
 
 
 def test_a_model_class_of_ones_own_cannot_be_saved(tmp_path):

@@ -7,7 +7,7 @@ installed plugins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -117,6 +117,12 @@ def _encode_object(value: Any, arrays: list[Array], where: str) -> Any:
     name = next((name for name, cls in exported_classes().items() if cls is type(value)), None) or plugin_kernel_name(
         value
     )
+    if name is None and isinstance(value, Iterable) and isinstance(value, Sized):  # a Series, an Index, a range
+        msg = (
+            f"{where} holds a {type(value).__name__}, which a model file cannot hold: replace it by a list, a dict or "
+            "an array of numpy, as by model.set_params, or save the model by pickle or joblib."
+        )
+        raise InvalidInputError(msg)
     if name is None:
         msg = (
             f"{where} holds {value!r}, a {type(value).__name__}, which a model file cannot hold: it holds data, not "
