@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import false_discovery_control, fisher_exact, kruskal, mannwhitneyu
 from sklearn.cluster import KMeans
 
+from kernelweave import WeaveClassifier, WeaveClustering
+from kernelweave.errors import InvalidInputError
 from kernelweave.explain import explain_clusters
 from kernelweave.explain._tests import adjusted, category_p_values, exact_p_values, p_values
 
@@ -80,3 +82,18 @@ def test_adjusted_p_values_are_those_of_benjamini_and_hochberg(missing):
     if known.any():
         expected[known] = false_discovery_control(p[known])
     np.testing.assert_allclose(adjusted(p), expected, rtol=1e-14)
+
+
+def test_a_test_without_any_possible_fit_says_why():
+    rng = np.random.default_rng(0)
+    kind = np.repeat([0, 1], 20)
+    X = np.column_stack([rng.normal(size=(40, 3)) + 5 * kind[:, None], np.ones((40, 2))])
+    model = WeaveClassifier().fit(X, kind)
+    assert explain_clusters(model, X, kind, test=True).recovered == (1.0, 1.0)
+    with pytest.raises(InvalidInputError, match=r"none of the fits was possible\. y has 39 labels for 40 samples"):
+        explain_clusters(model, X, kind[:-1], test=True)
+    with pytest.raises(InvalidInputError, match=r"none of the fits was possible\. All 40 samples are unlabelled"):
+        explain_clusters(model, X, np.full(40, -1), test=True)
+    one = X[:, [0, 3]]  # which leaves the clusters only one column to be found by
+    found = explain_clusters(WeaveClustering(2, random_state=0).fit(one), one, test=True, n_splits=2)
+    assert found.recovered == (1.0, 1.0)

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import LabelSpreading
 
 from kernelweave import WeaveClassifier
 from kernelweave.errors import InvalidInputError
@@ -59,6 +61,13 @@ def test_few_labels_are_divided_into_fewer_parts(samples):
 def test_a_class_with_one_label_cannot_be_checked():
     with pytest.raises(InvalidInputError, match="Class 'b' has 1 label; a cross-validation needs two"):
         check_labels(WeaveClassifier(), np.eye(4), ["a", "a", "b", None])
+
+
+def test_a_classifier_that_takes_unlabelled_samples_for_a_class_is_refused(samples):
+    X, y = samples
+    with pytest.raises(InvalidInputError, match="LogisticRegression has no transduction_: use cross_val_score"):
+        check_labels(LogisticRegression(), X, y)
+    assert check_labels(LabelSpreading("knn"), X, y).accuracy > 0.9
 
 
 def test_one_part_is_refused(samples):

@@ -60,10 +60,12 @@ def held_out_test(
     if order is not None and hasattr(given, "iloc"):  # one data frame, whose labels y have the order of fit
         given, order = given.iloc[order], None
     found = np.full((len(names), len(columns)), np.nan)
-    overlaps = []
+    overlaps, refused = [], None
     for part in range(int(parts.max()) + 1):
-        labels = _refitted(model, _kept(given, widths, parts != part), y, len(names))
-        if labels is None:
+        try:
+            labels = _refitted(model, _kept(given, widths, parts != part), y, len(names))
+        except KernelweaveError as error:  # such as columns that have nothing to tell the samples apart
+            refused = error
             continue
         labels = labels if order is None else labels[order]
         again, match, overlap = _matched(labels, names, codes, by_name=y is not None)
@@ -73,8 +75,10 @@ def held_out_test(
         if y is None:
             p = np.minimum(1, p * len(p))
         found[:, tested] = np.where(match[:, None] >= 0, p[match], 1.0)
-    recovered = np.mean(overlaps, axis=0) if overlaps else np.full(len(names), np.nan)
-    return HeldOut(found, adjusted(found), recovered)
+    if not overlaps:
+        msg = f"The test fits the model without some of its columns, and none of the fits was possible. {refused}"
+        raise InvalidInputError(msg) from refused
+    return HeldOut(found, adjusted(found), np.mean(overlaps, axis=0))
 
 
 def _parts(columns: Columns, n_splits: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -116,18 +120,15 @@ def _kept(given: Any, widths: list[int] | None, keep: NDArray[np.bool_]) -> Any:
     return {name: some_columns(table, at) for (name, table), at in zip(given.items(), each, strict=True)}
 
 
-def _refitted(model: BaseEstimator, X: Any, y: LabelsLike | None, n_groups: int) -> Array | None:
-    """Return the groups of the same model on other columns; None if they have nothing to tell the samples apart."""
+def _refitted(model: BaseEstimator, X: Any, y: LabelsLike | None, n_groups: int) -> Array:
+    """Return the groups of the same model on other columns."""
     again = clone(model)
     possible = again.get_params(deep=False)
     changes = {"n_clusters": n_groups, "views": None}
     again.set_params(**{name: value for name, value in changes.items() if name in possible})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one of several fits: what they warn of shows in how far they differ
-        try:
-            again.fit(X) if y is None else again.fit(X, y)
-        except KernelweaveError:
-            return None
+        again.fit(X) if y is None else again.fit(X, y)
     return np.asarray(again.transduction_ if hasattr(again, "transduction_") else again.labels_)
 
 

@@ -112,7 +112,7 @@ def check_labels(
     Raises
     ------
     InvalidInputError
-        If a class has fewer than two labels, or n_splits is less than 2.
+        If a class has fewer than two labels, n_splits is less than 2, or the model does not classify unlabelled samples.
 
     Notes
     -----
@@ -170,4 +170,11 @@ def _in_order(model: BaseEstimator, X: Tables, y: LabelsLike) -> LabelsLike:
 def _refitted(model: BaseEstimator, X: Tables, codes: NDArray[np.intp]) -> NDArray[np.intp]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one of several fits: what they warn of shows in the accuracy
-        return np.asarray(clone(model).fit(X, codes).transduction_, dtype=np.intp)
+        fitted = clone(model).fit(X, codes)
+    if not hasattr(fitted, "transduction_"):
+        msg = (
+            "Labels are checked by a classifier that finds the classes of unlabelled samples, such as "
+            f"WeaveClassifier; {type(model).__name__} has no transduction_: use cross_val_score of scikit-learn."
+        )
+        raise InvalidInputError(msg)
+    return np.asarray(fitted.transduction_, dtype=np.intp)
