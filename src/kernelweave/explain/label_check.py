@@ -112,7 +112,7 @@ def check_labels(
     Raises
     ------
     InvalidInputError
-        If a class has fewer than two labels, n_splits is less than 2, or the model does not classify unlabelled samples.
+        If a class has fewer than two labels, n_splits is less than 2, or the model finds no classes of others.
 
     Notes
     -----

@@ -59,7 +59,8 @@ def group_cards(facts: Facts, labels: Sequence[str], explanation: Explanation | 
     """Return the groups in the order of the page; `labels` are their names in the explanation."""
     if explanation is not None and set(explanation.names) != set(labels):
         groups = counted(len(labels), facts.kind)
-        msg = f"features must explain the model's {groups}; got {counted(len(explanation.names), explanation.kind)}."
+        own = f"{counted(len(explanation.names), explanation.kind)} ({', '.join(explanation.names[:5])})"
+        msg = f"features must explain the model's {groups} ({', '.join(labels[:5])}); got {own}."
         raise InvalidInputError(msg)
     recovered: dict[str, float] = {}
     if explanation is not None and explanation.recovered is not None:

@@ -138,8 +138,11 @@ def model_report(
     """
     numbered, labels = number_by_size(model)
     facts = read_facts(numbered, ids=ids, y=y, labelled=labelled)
+    if isinstance(notes, str):
+        msg = f"notes must be a list of sentences; got the text {notes!r}: pass [{notes!r}]."
+        raise InvalidInputError(msg)
     explanation = _explained(model, X, features)
-    shown = _shown(facts, labels, names or {})
+    shown = _shown(facts, labels, {} if names is None else names)
     _check_compared(comparison, labels)
     cards = group_cards(facts, labels, explanation)
     found = f"{counted(len(facts.names), facts.kind)} in {counted(facts.n, 'sample')}"
@@ -257,6 +260,10 @@ def _explained(model: BaseEstimator, X: Tables | None, features: Explanation | N
 
 def _shown(facts: Facts, labels: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Return what every group is called on the page: the name that it was given, or its number."""
+    if not (isinstance(names, Mapping) and all(isinstance(name, str) for name in names.values())):
+        msg = f"names must be a dict of labels and texts, such as {{'0': 'early'}}; got {names!r}."
+        raise InvalidInputError(msg)
+    names = {str(label): name for label, name in names.items()}
     unknown = [label for label in names if label not in labels]
     if unknown:
         msg = f"names has the label {unknown[0]!r}, which the model does not have: {', '.join(labels)}."
