@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.utils._param_validation import InvalidParameterError
@@ -155,12 +156,18 @@ def test_an_inverse_that_is_mostly_rounding_is_refused():
 # tables that are not what they seem
 
 
-def test_columns_of_one_name_are_refused():
-    twice = pd.DataFrame(X, columns=["a", "a", "b"])
+@pytest.mark.parametrize(
+    "twice",
+    [pd.DataFrame(X, columns=["a", "a", "b"]), pa.Table.from_arrays(list(X.T), names=["a", "b", "a"])],
+    ids=["pandas", "pyarrow"],
+)
+def test_columns_of_one_name_are_refused(twice):
     with pytest.raises(InvalidInputError, match="View 'one' has several columns of one name"):
         WeaveClustering(2).fit({"one": twice, "two": X})
     with pytest.raises(InvalidInputError, match=r"X has several columns of one name \('a'\)"):
         WeaveClustering(2).fit(twice)
+    with pytest.raises(InvalidInputError, match=r"X has several columns of one name \('a'\)"):
+        WeaveClustering(2, random_state=0).fit(X).predict(twice)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(index=range(3)), pl.DataFrame()], ids=["pandas", "polars"])

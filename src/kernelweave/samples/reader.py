@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from os import PathLike
@@ -345,8 +346,9 @@ def _is_frame(X: Any) -> bool:
     if is_frame(X) and any(getattr(dtype, "kind", "") == "c" for dtype in getattr(X, "dtypes", ())):
         msg = "X has a column of complex numbers: pass its real and imaginary parts as two columns."
         raise InvalidInputError(msg)
-    if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()].tolist()[0]
+    names = list(X.columns if nw.dependencies.is_pandas_dataframe(X) else getattr(X, "column_names", ()))  # of pyarrow
+    if len(set(names)) < len(names):
+        ((twice, _),) = Counter(names).most_common(1)
         msg = f"X has several columns of one name ({twice!r}): give every column a name of its own."
         raise InvalidInputError(msg)
     if is_frame(X) and 0 in getattr(X, "shape", ())[1:]:
