@@ -93,6 +93,7 @@ BAD = {
     "empty": (lambda part: part[:0], "chunk 2 is empty"),
     "text": (lambda part: part.astype(str), "chunk 2: Samples must be real numbers"),
     "words": (lambda part: pd.DataFrame(part).assign(c="a"), "'chunk 2' must hold numbers, but its column 'c' is"),
+    "ragged": (lambda part: [*part.tolist(), [1.0]], "chunk 2: .*inhomogeneous shape"),
     "flat": (lambda part: part[0], "chunk 2: Samples must form a 2-d table"),
 }
 

@@ -131,7 +131,7 @@ def as_rows(rows: Table | NamedRows, name: str, width: int | None, columns: tupl
         values = values[:, _places(own, columns, name)]
     try:
         found = as_samples(values)
-    except InvalidInputError as error:
+    except ValueError as error:  # also numpy's, of rows of unequal lengths
         msg = f"{name}: {error}"
         raise InvalidInputError(msg) from error
     if found.shape[0] == 0:
