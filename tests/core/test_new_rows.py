@@ -20,6 +20,7 @@ from kernelweave.core.graphs.new_rows import (
     harmonic_rows,
     row_sqdist,
     self_similarities,
+    unlike_all,
 )
 from kernelweave.core.paper.closed_forms import graph_from_inverse
 
@@ -138,3 +139,11 @@ def test_ridge_rows_of_single_precision_stay_in_it(whole):
     rows = bordered_rows(K[:2] @ ridge_inverse(K, gamma=0.3), K[:2], np.ones(2, dtype=np.float32), g=0.3)
     assert rows.dtype == np.float32
     assert ridge_affinity(K, gamma=0.3).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_sample_whose_kernel_is_0_but_for_rounding_is_unlike_all(dtype):
+    least = np.finfo(dtype).eps
+    K_x = np.array([[0, 0], [least, -least], [3 * least, 0], [0, -3 * least], [0.0, 1]], dtype=dtype)
+    assert unlike_all(K_x, np.ones(5, dtype=dtype)).tolist() == [True, True, False, False, False]
+    assert unlike_all(K_x, np.full(5, 4, dtype=dtype)).tolist() == [True, True, True, True, False]

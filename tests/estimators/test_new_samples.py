@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from kernelweave import (
     KGLClassifier,
     KGLClustering,
+    Landmark,
     PMKLClassifier,
     PMKLClustering,
     SMKLClassifier,
@@ -150,6 +151,38 @@ def test_a_sample_that_is_similar_to_nothing_is_uniform_flagged_and_warned_of(es
         assert model.predict(new).shape == (2,)
     if not is_classifier(model):
         assert_array_equal(model.transform(new)[1], 0)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"solver": "landmark"},
+        *({"scale": "none", "graph": graph} for graph in ("ridge", "knn", "both")),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("model", [WeaveClustering(3, random_state=0), WeaveClassifier(random_state=0)], ids=named)
+def test_a_sample_far_from_all_others_is_not_joined_to_the_first_of_them(model, parameters):
+    X, y = make_blobs(150, n_features=3, centers=[[0] * 3, [50] * 3, [500] * 3], random_state=0)
+    fitted = clone(model).set_params(**parameters).fit(X, y)
+    far = np.array([[1e6] * 3, [500.0] * 3, [-1e6, 0, 0]])
+    with pytest.warns(UndecidedWarning, match="2 of 3 samples are similar to no training sample with an answer"):
+        found = fitted.predict(far)
+    assert found[1] == fitted.predict(X[y == 2])[0]
+    assert_array_equal(fitted.undecided(far), [True, False, True])
+    assert_array_equal(fitted.transform(far)[::2] if hasattr(fitted, "transform") else 0, 0)
+    if is_classifier(fitted):
+        with pytest.warns(UndecidedWarning, match="2 of 3 samples"):
+            assert_allclose(fitted.predict_proba(far)[::2], 1 / 3)
+
+
+def test_a_sample_of_many_that_no_landmark_is_near_has_equal_memberships(monkeypatch):
+    monkeypatch.setattr("kernelweave.weave.landmark.learning._LEAST_SAMPLE", 100)
+    X, _ = make_blobs(400, n_features=3, centers=3, random_state=0)
+    model = WeaveClustering(3, solver=Landmark(5), random_state=0).fit(np.r_[X, [[1e7, 0, 0]]])
+    alone = np.flatnonzero(np.ptp(model.membership_, axis=1) == 0)
+    assert_array_equal(alone, [400])
+    assert_allclose(model.membership_.sum(axis=1), 1, atol=1e-6)
 
 
 def test_a_sample_near_undecided_ones_only_is_undecided_too():

@@ -264,9 +264,9 @@ def test_the_sample_is_summed_in_blocks(sampled, monkeypatch, size):
     sizes, whole = [], [model.fit(X, y).predict_proba(X) for model in (clusterer, classifier)]
     joined = learning.LandmarkRows.joined
 
-    def counted(graph, scaled):
+    def counted(graph, scaled, **how):
         sizes.append(len(scaled))
-        return joined(graph, scaled)
+        return joined(graph, scaled, **how)
 
     monkeypatch.setattr(learning, "_BLOCK", size)
     monkeypatch.setattr(learning.LandmarkRows, "joined", counted)

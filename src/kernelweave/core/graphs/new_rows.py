@@ -25,6 +25,7 @@ __all__ = [
     "level_ties",
     "row_sqdist",
     "self_similarities",
+    "unlike_all",
 ]
 
 _ROUNDS = 5  # alternating updates of S_x and P_x; the term that couples them is small
@@ -71,9 +72,17 @@ def cut_rows(K_x: Matrix, border: Border, parts: tuple[RowPart, ...]) -> sparse.
         else:
             blocks = row_blocks(len(K_x))
             near = [_nearest_tuned(row_sqdist(K_x[i], K_xx[i], diagonal), scales, part.k) for i in blocks]
-            affinity = Affinity(*(np.concatenate(arrays) for arrays in zip(*near, strict=True)))
+            values, columns = (np.concatenate(arrays) for arrays in zip(*near, strict=True))
+            values[unlike_all(K_x, K_xx)] = 0
+            affinity = Affinity(values, columns)
         found.append(top_rows(affinity, part.k, len(A)) * K_x.dtype.type(part.weight))
     return sparse.csr_array(sum(found[1:], start=found[0]))
+
+
+def unlike_all(K_x: Matrix, K_xx: Vector) -> Mask:
+    """Whether K_xj = 0 for all j, but for rounding of K_xx: x is as far from every sample, and has no neighbours."""
+    least = np.finfo(K_x.dtype).eps * K_xx
+    return np.asarray((K_x.max(axis=1) <= least) & (K_x.min(axis=1) >= -least))
 
 
 def _nearest_tuned(D: Matrix, scales: Vector, k: int) -> tuple[Matrix, Labels]:

@@ -185,6 +185,7 @@ def _check_memory(source: Source, m: int, n_groups: int, plan: Plan) -> None:
 def _clusters(model: GraphModel, views: Views, *, dtype: DTypeLike) -> tuple[NDArray[Any], ...]:
     """Return labels, memberships and coordinates of one chunk."""
     M, P = model.memberships(views)
+    M[~M.any(axis=1)] = 1 / M.shape[1]  # similar to no landmark
     return level_ties(M).argmax(axis=1).astype(np.int32)[:, None], M.astype(dtype), P.astype(dtype)
 
 

@@ -30,6 +30,7 @@ from kernelweave.core.graphs.bipartite import (
 )
 from kernelweave.core.graphs.coordinates import unit_rows
 from kernelweave.core.graphs.edges import join_pieces
+from kernelweave.core.graphs.new_rows import unlike_all
 from kernelweave.core.graphs.propagation import LGC_SHARE, equal_mass
 from kernelweave.errors import InvalidInputError
 from kernelweave.kernels import Kernel, KernelBank
@@ -125,12 +126,15 @@ class LandmarkRows:
         return 32 * min(self.n_neighbors, self.m) + 16 * int(self.landmarks.shape[1])
 
     def rows(self, new: Views) -> sparse.csr_array:
-        """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one."""
-        (scaling,) = self.version.scalings.values()
-        return self.joined(scaling.transform(new.tables[0]).astype(self.dtype, copy=False))
+        """Return B (n, m), the affinities of samples to their nearest landmarks; rows sum to one.
 
-    def joined(self, scaled: Samples) -> sparse.csr_array:
-        """Return B of scaled samples, computed tile by tile."""
+        The row of a sample that is similar to no landmark is 0: it is as far from all of them.
+        """
+        (scaling,) = self.version.scalings.values()
+        return self.joined(scaling.transform(new.tables[0]).astype(self.dtype, copy=False), similar=True)
+
+    def joined(self, scaled: Samples, *, similar: bool = False) -> sparse.csr_array:
+        """Return B of scaled samples, computed tile by tile; with `similar`, rows of those like no landmark are 0."""
         n, k = scaled.shape[0], min(self.n_neighbors, self.m)
         size = max(64, _TILE_BYTES // (self.m * self.dtype.itemsize))
         own, theirs = (weighted_diagonal(self.bank.kernels, self.weights, X) for X in (scaled, self.landmarks))
@@ -139,13 +143,14 @@ class LandmarkRows:
             pair = Pair(scaled[i : i + size], self.landmarks)
             near = None if self.n_compared == self.m else nearest_rows(pair, self.n_compared)
             D = self.bank.weighted(pair, self.weights) if near is None else self.consensus_at(pair, near)
+            alone = unlike_all(D, own[i : i + size]) if similar else np.zeros(len(D), dtype=bool)
             D *= -2
             D += own[i : i + size, None]
             D += theirs if near is None else theirs[near]
             np.maximum(D, 0, out=D)
             J, least = nearest_columns(D, k)
             columns[i : i + size] = J if near is None else np.take_along_axis(near, J, axis=1)
-            values[i : i + size] = relative_affinity(least)
+            values[i : i + size] = np.where(alone[:, None], 0, relative_affinity(least))
         indptr = np.arange(0, n * k + 1, k, dtype=np.int32)
         return sparse.csr_array((values.ravel(), columns.ravel(), indptr), shape=(n, self.m))
 
