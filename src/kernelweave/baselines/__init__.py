@@ -1,4 +1,10 @@
-"""The methods that SMKL is compared with, as scikit-learn estimators."""
+"""The methods that SMKL is compared with, and later ones of the field, as scikit-learn estimators.
+
+Clusterers have `fit` and `fit_predict`; classifiers have `fit`, and `predict`, `predict_proba` and `score` for the
+samples of the fit. All have `save`. Beside the attributes that each of them lists, all have `view_names_`,
+`view_widths_`, `sample_names_`, `readings_` and `view_shares_`, and those that compare samples by kernels
+`kernel_names_`, `kernel_views_` and `kernel_shares_`, as `kernelweave.WeaveClustering` has them.
+"""
 
 from kernelweave.baselines.aasc import AASC
 from kernelweave.baselines.fastmice import FastMICE
