@@ -192,18 +192,18 @@ def explain_clusters(
         - ``category``, ``share_in``, ``share_out``: the category whose share differs most;
         - ``p_value``, ``q_value``: with `test` only.
 
-    Warns
-    -----
-    ColumnsWarning
-        If a column sets clusters apart although no other column is related to it, as `lone` of the result tells. It is
-        looked for in tables of 3 to 50 columns and 50 samples or more.
-
     Raises
     ------
     InvalidInputError
         If X does not hold the samples of the model, if it does not have a column that `units` names, or if the test is
         impossible: without an estimator, without the labels of a classifier, with precomputed kernels, or if no view
         has two columns.
+
+    Warns
+    -----
+    ColumnsWarning
+        If a column sets clusters apart although no other column is related to it, as `lone` of the result tells. It is
+        looked for in tables of 3 to 50 columns and 50 samples or more.
 
     Notes
     -----
