@@ -218,6 +218,7 @@ WeaveClustering().fit([[0.0, 1.0]]).label_  # mypy takes attributes of a class o
 WeaveClustering().fit(None)
 WeaveClassifier().fit([[0.0, 1.0]])
 kernelweave.tabular.read_table("people.csv", limits="third")
+kernelweave.tabular.read_table("people.csv", drop="age")
 kernelweave.explain.explain_sample(cells, [[0.0, 1.0]], 1.5)
 """
 

@@ -40,6 +40,15 @@ def test_a_column_called_like_the_labels_in_a_file_of_their_own_is_no_feature(ru
     assert "grp" not in err
 
 
+def test_codes_of_a_feature_need_no_such_column_in_a_file_of_labels(run, by_chance):
+    by_chance["a"] = np.where(by_chance.index % 7 == 0, 999, by_chance["a"])
+    by_chance.drop(columns="grp").to_csv("data.csv", index=False)
+    given = ("--labels-file", "labels.csv", "--missing", "a=999")
+    code, _, err = run("classify", "data.csv", *given, "--out", "found")
+    assert code == 0, err
+    assert "data.csv: missing values have the code '999': 9 cells are taken as missing (column 'a')" in err
+
+
 def test_the_place_of_a_column_without_a_name_is_not_taken_for_its_name(run, by_chance):
     by_chance.drop(columns="grp").to_csv("data.csv", index=False, header=False)
     by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)

@@ -14,10 +14,10 @@ from kernelweave._types import Array
 from kernelweave.cli._given_labels import label_texts
 from kernelweave.cli._results import unguarded
 from kernelweave.errors import InvalidInputError
-from kernelweave.tabular import ReadOptions, TableFile, read_table, read_tables
+from kernelweave.tabular import ReadOptions, TableFile, read_tables
 from kernelweave.tabular.problems import need_column, shown_names
 from kernelweave.tabular.row_labels import examples, text_of
-from kernelweave.tabular.table_reader import HONOURED, type_of
+from kernelweave.tabular.table_reader import HONOURED, one_table, type_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,8 @@ def _read_alone(
     """Return the table in another file than those of the samples, which may be written in another way than theirs."""
     header = read_options.header if type_of(path) in HONOURED["header"] else None
     codes = missing if type_of(path) in HONOURED["missing"] else ()
-    return read_table(path, id=read_options.id, labels=labels, header=header, missing=codes)
+    options = ReadOptions(id=read_options.id, labels=labels, header=header, missing=tuple(codes))
+    return one_table(read_tables(path, options), path)  # codes may be those of columns of the samples
 
 
 def _by_id(table: TableFile) -> pd.DataFrame:

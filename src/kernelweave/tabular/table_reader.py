@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -35,6 +35,7 @@ __all__ = [
     "columns_of",
     "need_annotated",
     "need_columns",
+    "one_table",
     "read_table",
     "read_tables",
     "readable",
@@ -43,6 +44,7 @@ __all__ = [
     "type_of",
 ]
 
+Names: TypeAlias = list[str] | tuple[str, ...] | set[str] | frozenset[str]  # a text is a Collection of texts too
 Reader: TypeAlias = Callable[[Path, ReadOptions], TableFile | dict[str, TableFile]]
 _READERS: dict[str, Reader] = {
     ".csv": read_delimited,
@@ -107,8 +109,8 @@ def read_table(
     table: str | None = None,
     id: str | None = None,
     labels: str | None = None,
-    asked: Collection[str] = (),
-    drop: Collection[str] = (),
+    asked: Names = (),
+    drop: Names = (),
     header: bool | None = None,
     sep: str | None = None,
     decimal: str | None = None,
@@ -118,7 +120,7 @@ def read_table(
     layer: str | None = None,
     obsm: str | None = None,
     transpose: bool | None = None,
-    missing: Collection[str] = (),
+    missing: Names = (),
     limits: LimitWord = "limit",
     long: tuple[str, str, str] | None = None,
     wide: bool = False,
@@ -207,6 +209,11 @@ def read_table(
     need_columns([(Path(path), one) for one in tables.values()], options)
     for column in sorted(options.asked):
         _need_one([columns_of(one) for one in tables.values()], column, str(path))
+    return one_table(tables, path, table)
+
+
+def one_table(tables: Mapping[str, TableFile], path: str | PathLike[str], table: str | None = None) -> TableFile:
+    """Return one of the tables in a file by its name, which is not needed if there is only one."""
     if table is None and len(tables) == 1:
         return next(iter(tables.values()))
     if table is None or table not in tables:
@@ -216,7 +223,7 @@ def read_table(
     return tables[table]
 
 
-def _texts(name: str, given: Collection[str]) -> tuple[str, ...]:
+def _texts(name: str, given: Names) -> tuple[str, ...]:
     """Return a parameter that is a list of texts; a single text would be taken for a list of letters."""
     if isinstance(given, str) or not isinstance(given, Collection) or not all(isinstance(one, str) for one in given):
         msg = f"{name} must be a list of texts, such as {name}={_EXAMPLES[name]!r}; got {given!r}."
