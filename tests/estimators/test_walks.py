@@ -32,11 +32,11 @@ JOBS = {
     "classify": lambda: SMKLClassifier().fit(VIEWS, PARTLY).predict(NEW),
 }
 MOST = {  # functions, files, changes of room
-    "weave": (127, 26, 14),
-    "local": (139, 31, 18),
+    "weave": (133, 27, 18),
+    "local": (142, 31, 20),
     "landmark": (105, 21, 16),
-    "predict": (136, 27, 21),
-    "smkl": (124, 23, 18),
+    "predict": (142, 28, 21),
+    "smkl": (125, 24, 18),
     "classify": (158, 29, 28),
 }
 

@@ -62,11 +62,6 @@ class Seen(Lean):
         new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
         return first[new], second[new], order[new]
 
-    @property
-    def firsts(self) -> NDArray[np.intp]:
-        """The first sample of every digest."""
-        return self._sorted[2]
-
     def find(self, samples: _Content) -> NDArray[np.intp]:
         """Return the position in the training set of every sample, -1 for new ones."""
         digests = samples.digests()

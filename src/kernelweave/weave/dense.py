@@ -144,7 +144,7 @@ def _settled(
     built: list[_Built] = []
     for by_value in (False, True):
         prepared = prepare(samples, plan.scale, most_copies=_MOST_COPIES, codes=codes, by_value=by_value)
-        distinct = prepared.copies[prepared.seen.firsts]
+        distinct = np.unique(prepared.copies if codes is None else prepared.copies[codes < 0])
         if not by_value and len(prepared.rows) < len(prepared.copies):
             continue
         built = build(prepared, plan)
