@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import kernelweave
+from kernelweave.tabular import read_table
 
 
 def ids(folder):
@@ -165,3 +166,34 @@ def test_ids_of_a_file_without_a_header_are_text(run, table, tmp_path):
     code, _, err = run("cluster", "data.csv", "-k", 3, "--no-header", "--id", "0")
     assert code == 0, err
     assert ids(tmp_path / "data-clusters") == table["name"].tolist()
+
+
+def with_numbers(name, path, *, step=7):
+    rng = np.random.default_rng(0)
+    numbers = 1000 + step * rng.permutation(30)
+    pd.DataFrame({"a": rng.normal(size=30), name: numbers, "b": rng.normal(size=30)}).to_csv(path, index=False)
+    return [str(number) for number in numbers]
+
+
+@pytest.mark.parametrize("name", ["SUBJID", "usubjid", "patid", "sampleid", "geneid", "EntrezID", "respondent id"])
+def test_numbers_that_are_called_ids_without_a_blank_are_ids(tmp_path, name):
+    numbers = with_numbers(name, tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv").ids == numbers
+
+
+@pytest.mark.parametrize(
+    "name", ["PatNr", "Patient No.", "Kundennummer", "customer number", "MRN", "entrez", "Sample #"]
+)
+def test_numbers_that_are_called_like_those_of_samples_get_a_hint(tmp_path, name):
+    with_numbers(name, tmp_path / "data.csv")
+    (said,) = [note for note in read_table(tmp_path / "data.csv").notes if "is not a feature" in note]
+    assert f"column {name!r} holds another whole number in every row" in said
+    assert f'pass --id "{name}"' in said
+
+
+@pytest.mark.parametrize("name", ["population", "acid", "paid", "grid", "cell number", "number"])
+def test_other_numbers_that_all_differ_are_features_without_a_hint(tmp_path, name):
+    with_numbers(name, tmp_path / "data.csv")
+    table = read_table(tmp_path / "data.csv")
+    assert table.ids is None
+    assert not table.notes

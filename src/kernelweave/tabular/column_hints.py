@@ -21,6 +21,7 @@ from kernelweave.tabular.missing_codes import code_hints
 from kernelweave.tabular.number_text import is_blank, seems_number, text_columns
 from kernelweave.tabular.problems import shown, shown_names
 from kernelweave.tabular.read_options import ReadOptions
+from kernelweave.tabular.row_labels import may_number
 from kernelweave.tabular.table_file import TableFile
 
 if TYPE_CHECKING:
@@ -118,7 +119,10 @@ def _told_words(names: Sequence[str], words: Sequence[str]) -> str:
 
 
 def _number_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: bool) -> list[str]:
-    """Return a sentence for every column that holds each whole number of a range once; `named` rows have ids."""
+    """Return a sentence for every column that holds each whole number of a range once, or is called like numbers.
+
+    `named` tells whether the rows have ids.
+    """
     n = len(frame)
     if n < _LEAST_ROWS:
         return []
@@ -126,13 +130,16 @@ def _number_hints(frame: pd.DataFrame, kept: Collection[str | None], *, named: b
     with np.errstate(invalid="ignore", over="ignore"):  # infinite values are refused elsewhere
         fits = (numeric.max() - numeric.min() == n - 1).to_numpy(dtype=bool, na_value=False)
     hints = []
-    for name in [name for name in numeric.columns[fits] if name not in kept]:
+    for name, follows in zip(map(str, numeric), fits, strict=True):
+        if name in kept or not (follows or may_number(name)):
+            continue
         values = numeric[name].to_numpy(dtype=np.float64, na_value=np.nan)
         if len(np.unique(values)) == n and (values % 1 == 0).all():  # a missing cell is not a whole number
             option = f'--drop "{name}" (drop=["{name}"]' if named else f'--id "{name}" (id="{name}"'
+            numbers = f"the numbers {int(values.min())} to {int(values.max())}, each once"
             hints.append(
-                f"column {name!r} holds the numbers {int(values.min())} to {int(values.max())}, each once. If it "
-                f"only numbers the samples, it is not a feature: pass {option} in Python)"
+                f"column {name!r} holds {numbers if follows else 'another whole number in every row'}. If it only "
+                f"numbers the samples, it is not a feature: pass {option} in Python)"
             )
     return hints
 

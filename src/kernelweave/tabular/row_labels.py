@@ -21,6 +21,7 @@ __all__ = [
     "examples",
     "find_id",
     "is_unnamed",
+    "may_number",
     "names_ids",
     "numbers_rows",
     "repeated",
@@ -30,7 +31,14 @@ __all__ = [
 
 _UNNAMED = re.compile(r"Unnamed: 0(\.\d+)?")  # with a number if a table was written, read and written again
 _ID = re.compile(r"(.*[ _.\-])?(id|ids|barcode|accession|uuid|guid)|index|row ?names?|id[ _.\-].*")
-_SURELY = re.compile(r"((sample|patient|subject|case|cell|donor|participant)s?[ _.\-]?)?ids?|barcode|uuid|guid")
+_SURELY = re.compile(
+    r"((sample|patient|pat|u?subj(ect)?|case|cell|donor|participant|proband|person|respondent|specimen|animal|gene|entrez)"
+    r"s?[ _.\-]?)?ids?|barcode|uuid|guid"
+)
+_NUMBERED = re.compile(
+    r"(sample|patient|pat|subj(ect)?|participant|proband|probe|person|customer|kunde|client|specimen|animal)(s|en|n)?"
+    r"[ _.\-]*(nr|no|num|number|nummer|#)\.?|mrn|entrez"
+)
 _CAMEL = re.compile(r".*[a-z]I[dD]")  # PassengerId
 _NOUN = re.compile(
     r"(sample|patient|subject|case|cell|donor|participant|observation|gene|probe|feature)s?([ _]?names?)?|names?|key"
@@ -50,7 +58,13 @@ def names_ids(name: str) -> bool:
 
 def numbers_rows(name: str) -> bool:
     """Return whether a name says that even numbers in the column are ids."""
-    return bool(_ID.fullmatch(name.strip().lower()) or _CAMEL.fullmatch(name.strip()))
+    lower = name.strip().lower()
+    return bool(_ID.fullmatch(lower) or _SURELY.fullmatch(lower) or _CAMEL.fullmatch(name.strip()))
+
+
+def may_number(name: str) -> bool:
+    """Return whether a name says that different numbers in the column are most likely those of samples or genes."""
+    return numbers_rows(name) or bool(_NUMBERED.fullmatch(name.strip().lower()))
 
 
 def find_id(names: Sequence[str], body: Sequence[Sequence[str]], options: ReadOptions) -> str | None:
