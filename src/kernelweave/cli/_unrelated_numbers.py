@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave._types import Vector
-from kernelweave.explain._lone import are_lone
+from kernelweave.explain._lone import LEAST_COLUMNS, MOST_COLUMNS, are_lone
 from kernelweave.tabular.problems import shown_names
 
 if TYPE_CHECKING:
@@ -16,18 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["unrelated_numbers"]
 
 _FEW = 10  # different numbers, such as years; others are measured, and measurements are often unrelated
+_ROWS = 10_000  # that are looked at
 _NAMED = 3  # columns that an option names
 
 
 def unrelated_numbers(frame: pd.DataFrame, source: str) -> list[str]:
     """Return a sentence that names the columns of few different numbers to which no other column is related."""
+    if not LEAST_COLUMNS <= len(frame.columns) <= MOST_COLUMNS:
+        return []
+    frame = frame.iloc[:: max(1, len(frame) // _ROWS)]
     different = frame.nunique()
     kinds = {name: dtype.kind for name, dtype in frame.dtypes.items()}
     varied = [name for name in frame if different[name] > 1 and (kinds[name] in "biufmM" or _repeats(frame[name]))]
     few = [kinds[name] in "iuf" and different[name] <= _FEW for name in varied]
     if not any(few):
         return []
-    values = np.column_stack([_values(frame[name]) for name in varied])
+    values = np.column_stack([_values(frame[name]) for name in varied]).astype(np.float64)
     lone = are_lone(values, np.array([kinds[name] not in "biufmM" for name in varied]))
     names = [str(varied[j]) for j in np.flatnonzero(lone & few)]
     if not names:
@@ -45,14 +49,14 @@ def unrelated_numbers(frame: pd.DataFrame, source: str) -> list[str]:
 
 def _repeats(column: pd.Series) -> bool:
     """Return whether texts are categories, not names of the samples."""
-    return 2 * column.nunique() <= column.notna().sum()
+    return bool(2 * column.nunique() <= column.notna().sum())
 
 
 def _values(column: pd.Series) -> Vector:
     """Return a column as numbers; categories are codes, and what is missing is NaN."""
     if column.dtype.kind in "biuf":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if column.dtype.kind in "mM":  # of dates and durations the order is enough
-        return column.rank().to_numpy(dtype=np.float64)
+        return np.asarray(column.rank(), dtype=np.float64)
     codes = column.astype(str).factorize(sort=True)[0].astype(np.float64)
     return np.where(column.isna(), np.nan, codes)

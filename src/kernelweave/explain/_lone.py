@@ -10,11 +10,11 @@ from kernelweave.explain._effects import Effects, Floats, ranked
 from kernelweave.samples.digests import drawn_rows, row_digests
 from kernelweave.samples.independence import class_indicators, joint_p_values, rank_p_values, without_rare
 
-__all__ = ["are_lone", "lone_columns"]
+__all__ = ["LEAST_COLUMNS", "MOST_COLUMNS", "are_lone", "lone_columns"]
 
 _FEWEST = 50  # samples; fewer are too few to tell
 _MOST = 2000  # samples that are compared; more would hardly change an answer
-_COLUMNS = (3, 50)  # of the table: fewer cannot agree on anything, and one column among more decides little
+LEAST_COLUMNS, MOST_COLUMNS = 3, 50  # fewer cannot agree on anything, and one column among more decides little
 _MOST_LONE = 1 / 2  # share of the columns; beside more of them there is no other structure to find
 _LEVEL = 0.01  # of significance, of all comparisons of a column together
 _APART = 0.5  # separation of a cluster from which on a column is said to set it apart
@@ -30,10 +30,11 @@ def lone_columns(columns: Columns, effects: Effects) -> list[int]:
     """
     used = np.flatnonzero(columns.used)
     apart = (np.nan_to_num(effects.separation[:, used]) >= _APART).any(axis=0)
-    if columns.n_samples < _FEWEST or not _COLUMNS[0] <= len(used) <= _COLUMNS[1] or not apart.any():
+    if columns.n_samples < _FEWEST or not LEAST_COLUMNS <= len(used) <= MOST_COLUMNS or not apart.any():
         return []
     is_category = np.array([columns.columns[j].kind == "category" for j in used])
-    return used[are_lone(columns.take(used.tolist()), is_category) & apart].tolist()
+    lone = are_lone(columns.take(used.tolist()), is_category)
+    return [int(j) for j in used[lone & apart]]
 
 
 def are_lone(values: Floats, is_category: Mask) -> Mask:
@@ -42,12 +43,12 @@ def are_lone(values: Floats, is_category: Mask) -> Mask:
     Categories are codes, and what is missing is NaN.
     """
     n, n_columns = values.shape
-    if n < _FEWEST or not _COLUMNS[0] <= n_columns <= _COLUMNS[1]:
+    if n < _FEWEST or not LEAST_COLUMNS <= n_columns <= MOST_COLUMNS:
         return np.zeros(n_columns, dtype=bool)
     if n > _MOST:
         values = values[drawn_rows(row_digests(values), _MOST)]
     lone = _smallest_p(values, is_category) * (n_columns - 1) >= _LEVEL
-    return lone & (lone.mean() <= _MOST_LONE)
+    return np.asarray(lone & (lone.mean() <= _MOST_LONE))
 
 
 def _smallest_p(values: Floats, is_category: Mask) -> Floats:
