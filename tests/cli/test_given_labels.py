@@ -183,10 +183,20 @@ def test_many_columns_are_more_likely_to_hold_the_labels_by_chance(run, refused)
     assert "no accuracy would be meaningful" in refused("classify", "data.csv", "--labels", "y", "--out", "other")
 
 
-def test_a_file_of_labels_without_a_header_is_refused(by_chance, refused):
-    by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
+def test_a_file_of_labels_whose_header_cannot_be_told_is_refused(by_chance, refused):
+    names = by_chance["id"].str.translate(str.maketrans("0123456789", "abcdefghij"))  # nothing tells that sa is an id
+    by_chance.assign(id=names).loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
     said = refused("classify", "data.csv", "--labels-file", "labels.csv", "--out", "found")
     assert "labels.csv: its column of labels is called 'x', like one of the labels" in said
+
+
+def test_a_file_of_labels_without_a_header_keeps_its_first_label(by_chance, run):
+    by_chance.drop(columns="grp").to_csv("data.csv", index=False)
+    by_chance.loc[::2, ["id", "grp"]].to_csv("labels.csv", index=False, header=False)
+    code, _, err = run("classify", "data.csv", "--labels-file", "labels.csv", "--out", "found")
+    assert code == 0, err
+    assert "labels.csv: it has no header" in err
+    assert (pd.read_csv("found/labels.csv")["source"] == "given").sum() == 30
 
 
 def test_a_file_of_labels_that_is_given_as_their_column_is_told_its_option(by_chance, refused):

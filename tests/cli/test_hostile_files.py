@@ -99,7 +99,11 @@ REFUSED = {
     "text called xlsx": ("data.xlsx", b"id,a\nx,1\ny,2\n", ["is not an Excel file of type .xlsx. It seems to be text"]),
     "an old workbook called xlsx": ("data.xlsx", b"\xd0\xcf\x11\xe0" + bytes(99), ["an old or a protected Excel file"]),
     "a web page called xlsx": ("data.xlsx", b"\n<html><table></table></html>", ["It is a web page or XML: open it in"]),
-    "zeros called xlsx": ("data.xlsx", bytes(99), ["data.xlsx is not an Excel file of type .xlsx. It is damaged."]),
+    "zeros called xlsx": (
+        "data.xlsx",
+        bytes(99),
+        ["data.xlsx is not an Excel file of type .xlsx. It is no text either."],
+    ),
     "records called csv": (
         "data.csv",
         '[{"a": 1, "b": 2}, {"a": 2, "b": 3}]',

@@ -43,8 +43,8 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
     """Return the first sheet of an Excel file that holds a table."""
     need("openpyxl", "Excel files are", "excel")
     pd = pandas()
-    if not is_zipfile(path):
-        msg = f"{path} is not an Excel file of type .xlsx. {_told_type(path)}"
+    if not is_zipfile(path) and (told := _other_type(path)):
+        msg = f"{path} is not an Excel file of type .xlsx. {told}"
         raise InvalidInputError(msg)
     with pd.ExcelFile(path) as book:
         sheets = {
@@ -78,15 +78,17 @@ def read_excel(path: Path, options: ReadOptions) -> TableFile:
     return table_of_columns(table, path, options, notes, heading.units)
 
 
-def _told_type(path: Path) -> str:
-    """Return what to do with a file that is called .xlsx, but is another one."""
+def _other_type(path: Path) -> str:
+    """Return what to do with a file that is called .xlsx, but is another one; nothing if it is damaged."""
     with path.open("rb") as file:
         head = file.read(_CHUNK)
+    if head.startswith(b"PK"):
+        return ""
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         return "It is an old or a protected Excel file: save it as .xlsx without a password, or as .csv."
     if head.lstrip()[:1] == b"<":
         return "It is a web page or XML: open it in a spreadsheet program, and save it as .xlsx."
-    return "It is damaged." if b"\0" in head else "It seems to be text: call it .csv."
+    return "It is no text either." if b"\0" in head else "It seems to be text: call it .csv."
 
 
 def _chosen(sheets: Mapping[str, Any], options: ReadOptions, path: Path) -> str:
