@@ -133,7 +133,7 @@ def counted_in_some(
 def _settled(
     samples: Views | KernelStack,
     plan: Plan,
-    build: Callable[[Prepared, Plan], list[_Built]],
+    build: _Build,
     codes: Labels | None = None,
 ) -> tuple[Prepared, list[_Built]]:
     """Return the samples that are compared, and what `build` makes of them.
