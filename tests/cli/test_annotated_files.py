@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import kernelweave
+from kernelweave.tabular import read_table
 
 anndata = pytest.importorskip("anndata", reason="anndata is not installed")
 mudata = pytest.importorskip("mudata", reason="mudata is not installed")
@@ -105,6 +106,16 @@ def test_a_file_without_a_matrix_names_what_it_has(refused, tmp_path):
     assert "has no matrix X; it has the layers counts and obsm X_pca, named." in said
 
 
+def test_a_variable_is_left_out_by_its_name(run, refused, h5ad, tmp_path):
+    code, _, err = run("cluster", h5ad, "-k", 3, "--layer", "counts", "--drop", "g2")
+    assert code == 0, err
+    assert features(tmp_path / "cells-clusters") == ["g1", "g3"]
+    assert read_table(tmp_path / h5ad, drop=["g2"]).frame.columns.tolist() == ["g1", "g3"]
+    assert "cells.h5ad has no column 'g4'; it has 'g1', 'g2', 'g3'." in refused(
+        "cluster", h5ad, "--drop", "g4", "--out", "other"
+    )
+
+
 def test_modalities_are_chosen_by_name(run, refused, h5mu, tmp_path):
     assert "has no modality 'prot'; its modalities: rna, atac." in refused(
         "cluster", h5mu, "-k", 3, "--modality", "prot"
@@ -122,8 +133,6 @@ def test_modalities_are_chosen_by_name(run, refused, h5mu, tmp_path):
 
 def test_python_reads_the_same_parts(h5ad, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    from kernelweave.tabular import read_table
-
     assert list(read_table(h5ad, obsm="named").frame) == ["u", "v", "w"]
     with pytest.raises(kernelweave.errors.InvalidInputError, match="has no layer 'x'; its layers: counts"):
         read_table(h5ad, layer="x")

@@ -51,9 +51,11 @@ class TableFile:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, columns: Collection[str]) -> TableFile:
-        """Return the table without some columns, where it has them."""
-        frame = self.frame.drop(columns=[name for name in columns if name in self.frame])
-        return replace(self, frame=frame, units={name: unit for name, unit in self.units.items() if name in frame})
+        """Return the table without some columns, where it has them; options may still name them."""
+        left_out = [name for name in columns if name in self.frame]
+        frame = self.frame.drop(columns=left_out)
+        units = {name: unit for name, unit in self.units.items() if name in frame}
+        return replace(self, frame=frame, units=units, columns=(*self.columns, *map(str, left_out)))
 
 
 def with_ids(
