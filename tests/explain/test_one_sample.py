@@ -139,7 +139,9 @@ def test_categories_pull_by_the_ratio_of_their_shares(model, samples):
 def test_refuses_samples_that_are_not_there(model, samples):
     with pytest.raises(InvalidInputError, match="a position from 0 to 59; got 60"):
         explain_sample(model, samples, 60)
-    with pytest.raises(InvalidInputError, match="'Ann' is a name, but the model has no sample_names_: pass a position"):
+    with pytest.raises(
+        InvalidInputError, match="if the model has no sample_names_: pass a position from 0 to 59; got 'Ann'"
+    ):
         explain_sample(model, samples, "Ann")
 
 

@@ -210,8 +210,10 @@ def _position(model: BaseEstimator, sample: SupportsIndex | str, n_samples: int)
             raise InvalidInputError(msg)
         return int(found[0])
     if isinstance(sample, str):
-        where = f"pass a position from 0 to {n_samples - 1}"
-        msg = f"sample={sample!r} is a name, but the model has no sample_names_: {where}."
+        msg = (
+            "sample must be a whole number if the model has no sample_names_: pass a position from 0 to "
+            f"{n_samples - 1}; got {sample!r}."
+        )
         raise InvalidInputError(msg)
     check_whole(sample, "sample", 0)
     if int(sample) >= n_samples:
