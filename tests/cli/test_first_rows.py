@@ -108,3 +108,16 @@ def test_fractions_below_no_name_may_be_a_header_or_a_sample(tmp_path):
     rows = [["", "0.5", "1.5"], *([f"{i}", f"{i}.5", "2"] for i in range(24))]
     with pytest.raises(TableError, match=r"it may be a header or a sample.*header=False.*header=True"):
         read_table(written(tmp_path / "data.csv", rows))
+
+
+def test_a_few_names_in_equal_steps_are_a_header(tmp_path):
+    rows = [[f"{x:.3f}" for x in RNG.normal(1, 0.2, 5)] for _ in range(24)]
+    table = read_table(written(tmp_path / "times.csv", [["0.0", "0.5", "1.0", "1.5", "2.0"], *rows]))
+    assert list(table.frame) == ["0.0", "0.5", "1.0", "1.5", "2.0"]
+    assert len(read_table(written(tmp_path / "data.csv", [["0.0", "0.5", "1.1", "1.5", "2.0"], *rows])).frame) == 25
+
+
+def test_names_that_are_chosen_in_all_columns_may_be_a_header_or_a_sample(tmp_path):
+    rows = [["A", "B", "C"], *([RNG.choice(list("ABC")) for _ in range(3)] for _ in range(24))]
+    with pytest.raises(TableError, match=r"texts that occur again below it \('A', 'B', 'C'\), .*header=False.*=True"):
+        read_table(written(tmp_path / "data.csv", rows))

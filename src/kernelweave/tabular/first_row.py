@@ -15,7 +15,8 @@ __all__ = ["has_header"]
 
 _WHOLE = re.compile(r"[+-]?\d+")
 _PLAIN = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
-_STEPS = 8  # columns whose numbers all go up, or all down: fewer may do so by chance
+_STEPS, _EQUAL_STEPS = 8, 5  # columns whose numbers all go up, or all down: fewer may do so by chance
+_EXACT = 1e-6  # relative difference of equal steps
 
 
 def has_header(rows: Sequence[Sequence[str]], source: str, notes: list[str]) -> bool:
@@ -38,21 +39,35 @@ def has_header(rows: Sequence[Sequence[str]], source: str, notes: list[str]) -> 
         header = _of_numbers(head, given, texts, body, alike=alike)
     elif numeric:
         header = not (alike and any(head[j].strip() for j in texts))
-    else:  # options that were ticked are written with the name of their column, and nothing else
-        header = not (alike and any(len({*_below(body, j), head[j].strip()}) > 1 for j in texts))
-    cells = [head[j].strip() for j in given]
+    else:
+        header = _of_texts([cell.strip() for cell in head], body) if alike else True
+    cells = [head[j].strip() for j in given or texts]
     if header is None:
         ways = (
             Way("the first row is a sample", {"header": False}),
             Way("the first row names the columns", {"header": True}),
         )
-        text = f"its first row holds numbers ({shown_names(cells)}), so that it may be a header or a sample."
+        what = "numbers" if given else "texts that occur again below it"
+        text = f"its first row holds {what} ({shown_names(cells)}), so that it may be a header or a sample."
         raise TableError(source, [Problem(text, ways, choice=True)])
     if not header:
         notes.append("it has no header, so its columns are named 0, 1, ...")
-    elif cells and (texts or head[0].strip()):
+    elif given and (texts or head[0].strip()):
         notes.append(f"its first row is the header, with numbers as names ({shown_names(cells)})")
     return header
+
+
+def _of_texts(head: Sequence[str], body: Sequence[Sequence[str]]) -> bool | None:
+    """Return whether a first row of texts that occur again in a table of texts is a header; None if it may be both.
+
+    Options that were ticked are written with the name of their column, and nothing else. Names that all differ, and
+    are entries of other columns too, may be those of what is chosen in every column.
+    """
+    below = [set(_below(body, j)) for j in range(len(head))]
+    if not any(len({*cells, cell}) > 1 for cell, cells in zip(head, below, strict=True)):
+        return True
+    elsewhere = [any(cell in below[k] for k in range(len(head)) if k != j) for j, cell in enumerate(head)]
+    return None if len(head) > 1 and len(set(head)) == len(head) and all(elsewhere) else False
 
 
 def _of_numbers(
@@ -91,9 +106,11 @@ def _holds_numbers(cells: Sequence[str]) -> bool:
 
 
 def _all_go_one_way(numbers: Sequence[str]) -> bool:
-    """Return whether numbers all go up, or all down, from each to the next."""
-    if len(numbers) < _STEPS or not all(_PLAIN.fullmatch(number.strip()) for number in numbers):
+    """Return whether numbers all go up, or all down, from each to the next; a few only if they do so in equal steps."""
+    if len(numbers) < _EQUAL_STEPS or not all(_PLAIN.fullmatch(number.strip()) for number in numbers):
         return False
     values = [float(number.replace(",", ".")) for number in numbers]
     steps = [after - before for before, after in pairwise(values)]
+    if len(numbers) < _STEPS and max(steps) - min(steps) > _EXACT * max(map(abs, steps)):
+        return False
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
