@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["unrelated_numbers"]
 
 _FEW = 10  # different numbers, such as years; others are measured, and measurements are often unrelated
+_MOST_LONE = 1 / 2  # share of the columns; if most are unrelated, there is no structure that one of them hides
 _ROWS = 10_000  # that are looked at
 _NAMED = 3  # columns that an option names
 
@@ -32,7 +33,7 @@ def unrelated_numbers(frame: pd.DataFrame, source: str) -> list[str]:
     if not any(few):
         return []
     values = np.column_stack([_values(frame[name]) for name in varied]).astype(np.float64)
-    lone = are_lone(values, np.array([kinds[name] not in "biufmM" for name in varied]))
+    lone = are_lone(values, np.array([kinds[name] not in "biufmM" for name in varied]), _MOST_LONE)
     names = [str(varied[j]) for j in np.flatnonzero(lone & few)]
     if not names:
         return []

@@ -15,7 +15,7 @@ __all__ = ["LEAST_COLUMNS", "MOST_COLUMNS", "are_lone", "lone_columns"]
 _FEWEST = 50  # samples; fewer are too few to tell
 _MOST = 2000  # samples that are compared; more would hardly change an answer
 LEAST_COLUMNS, MOST_COLUMNS = 3, 50  # fewer cannot agree on anything, and one column among more decides little
-_MOST_LONE = 1 / 2  # share of the columns; beside more of them there is no other structure to find
+_MOST_LONE = 1 / 3  # share of the columns; beside more of them there is no other structure to find
 _LEVEL = 0.01  # of significance, of all comparisons of a column together
 _APART = 0.5  # separation of a cluster from which on a column is said to set it apart
 _CLASSES = 4  # into which numbers are divided by their ranks, if more than _VALUES of them differ
@@ -33,14 +33,14 @@ def lone_columns(columns: Columns, effects: Effects) -> list[int]:
     if columns.n_samples < _FEWEST or not LEAST_COLUMNS <= len(used) <= MOST_COLUMNS or not apart.any():
         return []
     is_category = np.array([columns.columns[j].kind == "category" for j in used])
-    lone = are_lone(columns.take(used.tolist()), is_category)
+    lone = are_lone(columns.take(used.tolist()), is_category, _MOST_LONE)
     return [int(j) for j in used[lone & apart]]
 
 
-def are_lone(values: Floats, is_category: Mask) -> Mask:
-    """Return which columns are related to no other; none of a table of too few or many columns, or if most are lone.
+def are_lone(values: Floats, is_category: Mask, most: float) -> Mask:
+    """Return which columns are related to no other; none of a table of too few or many columns.
 
-    Categories are codes, and what is missing is NaN.
+    None is returned either if a larger share than `most` is. Categories are codes, and what is missing is NaN.
     """
     n, n_columns = values.shape
     if n < _FEWEST or not LEAST_COLUMNS <= n_columns <= MOST_COLUMNS:
@@ -48,7 +48,7 @@ def are_lone(values: Floats, is_category: Mask) -> Mask:
     if n > _MOST:
         values = values[drawn_rows(row_digests(values), _MOST)]
     lone = _smallest_p(values, is_category) * (n_columns - 1) >= _LEVEL
-    return np.asarray(lone & (lone.mean() <= _MOST_LONE))
+    return np.asarray(lone & (lone.mean() <= most))
 
 
 def _smallest_p(values: Floats, is_category: Mask) -> Floats:
