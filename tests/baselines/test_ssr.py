@@ -123,7 +123,8 @@ def test_a_kernel_takes_the_place_of_inner_products(X):
 
 def test_equal_samples_represent_each_other():
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 4)), 3, axis=0)
-    model = SSR(3, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="The graph of SSR falls into more pieces than the 3 columns"):
+        model = SSR(3, random_state=0).fit(X)
     assert_feasible(model.representation_)
     assert model.objective_ < 1e-4
 

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 
 from kernelweave.core.algebra.matrices import eigenpairs
-from kernelweave.core.graphs.normalised import normalised_affinity, normalised_embedding
+from kernelweave.core.graphs.normalised import count_pieces, normalised_affinity, normalised_embedding
 
 
 def affinity(rng, n=12):
@@ -86,3 +86,20 @@ def test_eigenvectors_that_lapack_leaves_out_are_those_asked_for(rng):
     found = eigenpairs(M, 5, 8)[1]
     assert_eigenvectors(M, found, np.arange(5.0, 9.0))
     assert_allclose(np.abs(np.sum(found * Q[:, 5:9], axis=0)), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pieces_are_those_without_entries_above_rounding(rng, dtype):
+    W = np.kron(np.eye(4), affinity(rng, 5)).astype(dtype)
+    assert count_pieces(W, 9) == 4
+    assert count_pieces(W, 3) == 3
+    weak = W + np.finfo(dtype).eps * 1e-2
+    assert count_pieces(weak, 9) == 4
+    assert count_pieces(W + dtype(1e-3), 9) == 1
+    W[:5, :5] = np.eye(5)
+    assert count_pieces(W, 9) == 8
+    assert count_pieces(np.zeros((3, 3), dtype=dtype), 9) == 3
+
+
+def test_a_long_chain_is_one_piece():
+    assert count_pieces(np.diag(np.ones(499), 1) + np.diag(np.ones(499), -1), 9) == 1

@@ -25,6 +25,7 @@ KINDS = [getattr(module, name) for module in (estimators, baselines) for name in
 KINDS = [kind for kind in KINDS if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
 PAPER = [kind for kind in KINDS if kind.__name__.startswith(("KGL", "PMKL", "SMKL"))]
 SETTINGS = [(kind, solver) for kind in KINDS for solver in (SOLVERS if "solver" in kind().get_params() else (None,))]
+pytestmark = pytest.mark.filterwarnings("ignore:The graph of")  # of AASC and SSR: see their notes
 every_plot = pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.__name__)
 every_model = pytest.mark.parametrize(
     ("kind", "solver"), SETTINGS, ids=lambda value: getattr(value, "__name__", str(value))

@@ -62,6 +62,7 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep(found, samples, KernelShares.equal(bank))
         warn_of_split_copies(self, samples.digests(), stacklevel=2)
+        self._warn_of_graph()
         return self
 
     @abstractmethod
@@ -70,6 +71,9 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
 
         H may be overwritten.
         """
+
+    def _warn_of_graph(self) -> None:
+        """Warn of a graph that does not determine the clusters. Called by `fit`, at whose caller the warning points."""
 
     def _warn_cut_short(self, what: str) -> None:
         """Warn that the iterations were too few. Called by `_cluster`: the warning points at the caller of `fit`."""

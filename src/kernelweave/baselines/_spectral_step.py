@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave._types import Matrix, RandomStateLike
 from kernelweave.baselines._kernel_clusterer import KernelClusterer
 from kernelweave.core.graphs.coordinates import unit_rows
-from kernelweave.core.graphs.normalised import normalised_embedding
+from kernelweave.core.graphs.normalised import count_pieces, normalised_embedding
 from kernelweave.core.paper.closed_forms import embedding
 from kernelweave.weave.graph_partitions import kmeans
 
@@ -54,6 +56,15 @@ class SpectralClusterer(KernelClusterer):
         """
         check_is_fitted(self)
         return self._rows_clustered(self.embedding_, check_random_state(random_state))
+
+    def _warn_of_graph(self) -> None:
+        c = self.embedding_.shape[1]
+        if c > 1 and count_pieces(self.graph_, c + 1) > c:
+            msg = (
+                f"The graph of {type(self).__name__} falls into more pieces than the {c} columns of its embedding, so "
+                "rounding decides which of them are clusters: use kernels with similarities between more samples."
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 
     def _rows_clustered(self, P: Matrix, rng: np.random.RandomState) -> NDArray[np.int32]:
         """Return k-means clusters of the rows of P, as many as P has columns."""

@@ -85,9 +85,10 @@ class AASC(SpectralClusterer):
     -----
     An affinity that is nearly the identity has the Laplacian 0, so it gets all the weight, and its eigenvectors are
     noise: on the twelve kernels of "released-12" the positive scheme ends there. Its clusters then change with
-    rounding: with the order of the samples, their unit and their precision. Leave out Gaussians with t <= 0.1, and
-    nothing of this changes them. The published figures are those of the released program, and depend on the start of
-    its root finder; they are not reached on every data set.
+    rounding: with the order of the samples, their unit and their precision; a warning says so where the graph falls
+    into more pieces than clusters. Leave out Gaussians with t <= 0.1, and nothing of this changes them. The published
+    figures are those of the released program, and depend on the start of its root finder; they are not reached on every
+    data set.
 
     References
     ----------
