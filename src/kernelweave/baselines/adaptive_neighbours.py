@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.core.algebra.matrices import largest_columns
 from kernelweave.core.algebra.simplex import project_simplex
 from kernelweave.core.paper.closed_forms import label_distances
 
@@ -69,8 +70,7 @@ def neighbour_gaps(D: Matrix, k: int) -> tuple[Vector, Labels, Matrix]:
     """Return k d_{i,k+1} - Σ_{h<=k} d_ih; which are the k nearest; d_{i,k+1} as a column."""
     far = D.copy()
     np.fill_diagonal(far, np.inf)
-    order = np.argpartition(far, k, axis=1)[:, : k + 1]
-    order = np.take_along_axis(order, np.take_along_axis(far, order, axis=1).argsort(axis=1), axis=1)
+    order = largest_columns(-far, k + 1)
     nearest, reach = order[:, :k], np.take_along_axis(far, order[:, k:], axis=1)
     gaps = k * reach[:, 0] - np.take_along_axis(far, nearest, axis=1).sum(axis=1)
     return np.asarray(gaps), nearest, reach

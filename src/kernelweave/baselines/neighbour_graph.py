@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
 from kernelweave._types import Graph, Mask, Matrix, Samples
+from kernelweave.core.algebra.matrices import largest_columns
 from kernelweave.core.graphs.affinity import kernel_sqdist
 from kernelweave.core.graphs.propagation import LabelScores
 from kernelweave.errors import InvalidInputError
@@ -114,8 +115,7 @@ def kernel_neighbours(K: Matrix, k: int) -> tuple[NDArray[np.integer[Any]], Matr
     """Return the same in the feature space of a kernel matrix."""
     check_diagonal(K, "The kernel is")
     D = kernel_sqdist(K)
-    k = min(k, len(K) - 1)
-    index = np.argsort(D, axis=1, kind="stable")[:, :k]
+    index = largest_columns(-D, min(k, len(K) - 1))
     return index, np.take_along_axis(D, index, axis=1)
 
 

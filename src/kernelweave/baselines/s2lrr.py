@@ -9,6 +9,7 @@ import numpy as np
 from kernelweave._types import Matrix
 from kernelweave.baselines.low_rank_codes import low_rank_codes, low_rank_objective, low_rank_start
 from kernelweave.baselines.self_expression import Codes, SelfExpressiveClassifier
+from kernelweave.core.algebra.matrices import largest_columns
 from kernelweave.estimators._estimator import KernelLike
 
 __all__ = ["S2LRR", "strongest_per_column"]
@@ -155,7 +156,7 @@ def strongest_per_column(W: Matrix, k: int) -> Matrix:
     """W with all but the k largest entries of every column at 0."""
     if k >= len(W):
         return W
-    kept = np.argpartition(W, -k, axis=0)[-k:]
+    kept = largest_columns(W.T, k).T
     strongest = np.zeros_like(W)
     np.put_along_axis(strongest, kept, np.take_along_axis(W, kept, axis=0), axis=0)
     return strongest
