@@ -96,6 +96,7 @@ def test_a_grid_runs_on_the_kernels_of_every_recipe_that_it_names(write, tmp_pat
         assert [r["acc"] for r in rows if r["kernel"] == f"gaussian(t=0.1){suffix}" and r["seed"] == 0] == [expected]
 
 
+@pytest.mark.filterwarnings("ignore:The graph of AASC")  # whose kernels are nearly the identity: see its notes
 @pytest.mark.parametrize(
     "model",
     [
