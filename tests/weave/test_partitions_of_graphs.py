@@ -156,7 +156,8 @@ def test_clusters_are_read_before_it_is_asked_whether_they_are_clear(monkeypatch
     views, versions = Views.of_table(np.zeros((18, 1))), (Version("given", {}),)
     monkeypatch.setattr(clusters, "Clarity", lambda *given: asked.append(given) or "later")
     found = clustered(several_of(S, samples=views, versions=versions), said.append)
-    assert [(of, scaled, c) for of, scaled, _, c, _ in asked] == [(views, versions, 3)]
+    ((sample, scaled, _, c, _),) = asked
+    assert (sample.n_samples, scaled, c) == (18, versions, 3)
     assert found.clarity == "later"
     assert rand_index(found.labels, y) == 1
     assert_allclose(found.membership[np.arange(18), found.labels], 1)
