@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kernelweave.core.graphs.alike import has_alike_rows
+from kernelweave.core.algebra.matrices import has_alike_rows
 
 
 def gaussian(X):

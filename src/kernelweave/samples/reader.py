@@ -23,7 +23,7 @@ from kernelweave.samples.comparisons import Distances, Graph
 from kernelweave.samples.mixed_table import ColumnChoices, MixedTable, as_frame, is_mixed
 from kernelweave.samples.numbers import canonical, unmasked
 from kernelweave.samples.precomputed import KernelStack, read_cross_stack, read_stack, refuse_non_kernels
-from kernelweave.samples.refusals import refusal, refuse_type
+from kernelweave.samples.refusals import not_numbers, refusal
 from kernelweave.samples.table import (
     NamedColumns,
     in_fitted_order,
@@ -274,7 +274,8 @@ def _one_table(estimator: BaseEstimator, X: Any, kernels: object, *, reset: bool
         X = in_columns_of_fit(estimator, X)
     if frame and not is_sparse_frame(X):  # which scikit-learn reads as a sparse matrix
         X = without_sparse_columns(X)
-    refuse_type(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mMV":
+        raise not_numbers(X)
     # scikit-learn converts values, and adds them up, before it refuses infinite ones
     with np.errstate(over="ignore", invalid="ignore"):
         try:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelweave._plural import counted
+from kernelweave._types import Array
 from kernelweave.errors import InvalidInputError
 
-__all__ = ["refusal", "refuse_type"]
+__all__ = ["not_numbers", "refusal"]
 
 
 def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> InvalidInputError | None:
@@ -28,10 +29,8 @@ def refusal(error: ValueError, X: ArrayLike, *, mixed: bool, fitted: bool) -> In
     return _no_texts(error, fitted=fitted) if "could not convert string to float" in words else None
 
 
-def refuse_type(X: object) -> None:
-    """Refuse an array of dates, whose missing ones scikit-learn reads as numbers, and one with fields."""
-    if not isinstance(X, np.ndarray) or (X.dtype.kind not in "mM" and X.dtype.names is None):
-        return
+def not_numbers(X: Array) -> InvalidInputError:
+    """Return the error of an array of dates, whose missing ones scikit-learn reads as numbers, or with fields."""
     if X.dtype.names is not None:
         msg = f"X is an array with the fields {', '.join(X.dtype.names)}: pass pandas.DataFrame(X), or numbers."
     else:
@@ -40,7 +39,7 @@ def refuse_type(X: object) -> None:
             f"X is an array of {what} ({X.dtype}), and an array must hold numbers: pass a data frame, whose columns of "
             f"{what} are read as days."
         )
-    raise InvalidInputError(msg)
+    return InvalidInputError(msg)
 
 
 def _no_third_dimension(shape: tuple[int, ...]) -> InvalidInputError:

@@ -282,10 +282,14 @@ def _makes_equal(scaling: Scaling, X: Samples, dtype: np.dtype[Any]) -> bool:
     They are compared in blocks: of most tables, the first rows differ.
     """
     block = max(1, _COMPARED // X.shape[1])
-    first = _as_array(scaling.transform(X[:1])).astype(np.float64)
-    least = _EQUAL * np.finfo(dtype).eps * np.abs(first).max()
-    starts = range(0, X.shape[0], block)
-    return all(np.abs(_as_array(scaling.transform(X[i : i + block])) - first).max() <= least for i in starts)
+    first = np.empty(0)
+    for i in range(0, X.shape[0], block):
+        rows = scaling.transform(X[i : i + block])
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        first = rows[0].astype(np.float64) if i == 0 else first
+        if np.abs(rows - first).max() > _EQUAL * np.finfo(dtype).eps * np.abs(first).max():
+            return False
+    return True
 
 
 def fit_scaling(X: Samples, method: str) -> Scaling:

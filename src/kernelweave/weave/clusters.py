@@ -13,10 +13,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._plural import counted
-from kernelweave._types import Labels
 from kernelweave.core.graphs.affinity import weighted_sum
 from kernelweave.core.graphs.coordinates import embedded, shrinkage
-from kernelweave.core.partitions.agreement import Merged, merge, trusted
+from kernelweave.core.partitions.agreement import merge, trusted
 from kernelweave.weave.clarity import SAMPLED, Clarity
 from kernelweave.weave.cluster_number import count_clusters
 from kernelweave.weave.graph_model import GraphModel
@@ -48,7 +47,7 @@ def cluster_graphs(several: SeveralGraphs, task: ClusterTask, plan: Plan, rng: n
         plan.say(f"graph {i + 1} of {len(several.graphs)}: agreement of {many} {agreement:.2f}")
         parts.append(z)
     weights /= weights.sum()
-    labels, M = _numbered(merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c), several.copies)
+    labels, M = merge(np.concatenate(parts), np.repeat(weights, len(parts[0])), c, several.copies)
     S = weighted_sum(several.graphs, weights)
     values, V, _ = spectrum(S, q + 1, firm=q, start=best, say=plan.say)
     P = embedded(values, V, "raw" if task.embedding in ("auto", "merged") else task.embedding, q)
@@ -71,15 +70,6 @@ def cluster_graphs(several: SeveralGraphs, task: ClusterTask, plan: Plan, rng: n
         sample = several.samples.select(np.sort(rng.choice(n, min(n, SAMPLED), replace=False)))
     clarity = Clarity(sample, several.versions, plan, c, deepcopy(rng))
     return Clusters(model, labels, M, P, values, evidence, clarity, woven.kernels, woven.attributes)
-
-
-def _numbered(merged: Merged, nodes: Labels) -> Merged:
-    """Return clusters numbered in the order of their first samples; `nodes` are the positions of all samples."""
-    found, where = np.unique(merged.labels[nodes], return_index=True)
-    first = np.full(merged.membership.shape[1], len(nodes))
-    first[found] = where
-    order = np.argsort(first, kind="stable")
-    return Merged(np.argsort(order)[merged.labels].astype(np.int32), merged.membership[:, order])
 
 
 def _warn_of_copies(c: int, n_distinct: int) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kernelweave._types import Labels, Matrix, Vector
+from kernelweave.core.algebra.matrices import has_alike_rows
 from kernelweave.core.consensus.label_agreement import nearest_agreement
 from kernelweave.core.graphs.affinity import (
     Family,
@@ -22,7 +23,6 @@ from kernelweave.core.graphs.affinity import (
     several_cuts,
     weighted_sum,
 )
-from kernelweave.core.graphs.alike import has_alike_rows
 from kernelweave.kernels.recipes import take_negatives
 from kernelweave.samples.precomputed import KernelStack
 from kernelweave.samples.prepared import Compared, NullKind, Prepared, compared_again, prepare, without_structure

@@ -16,6 +16,7 @@ __all__ = [
     "definite_inverse",
     "eigenpairs",
     "floor_spectrum",
+    "has_alike_rows",
     "largest_columns",
     "nearest_psd",
     "norm_exceeds",
@@ -29,6 +30,9 @@ __all__ = [
 # equal differ by up to 4e-12 in double precision (with gamma=0.01), and by up to 2e-5 in single precision (with
 # gamma=1; a smaller gamma needs double precision)
 TIE = {8: 1e-9, 4: 1e-4}
+# the same of sums over a row, which is about 1e-12 in double and 1e-7 in single precision; between two samples of
+# ordinary tables of a thousand rows it is 1e-5 or more
+_ALIKE = {8: 1e-9, 4: 1e-6}
 
 _TILE = 128
 _ABOVE = np.triu(np.ones((_TILE, _TILE), dtype=bool), 1)
@@ -267,3 +271,19 @@ def largest_columns(values: Matrix, k: int) -> Labels:
     some[rows, rank], of[rows, rank] = values.ravel()[places], columns
     order = np.argsort(-some, axis=1, kind="stable")[:, :k]
     return np.asarray(np.take_along_axis(of, order, axis=1))
+
+
+def has_alike_rows(K: Matrix, rows: Labels) -> bool:
+    """Whether two of these rows of K have the same Σ_j (K_ij - mean) and the same Σ_j (K_ij - mean)².
+
+    If some permutation of the samples does not change K, rows that it exchanges have; others very rarely do.
+    """
+    mean, sums, squares = K.mean(dtype=np.float64), np.empty(len(K)), np.empty(len(K))
+    for i in range(0, len(K), _TILE):
+        centred = K[i : i + _TILE] - mean
+        sums[i : i + _TILE] = centred.sum(axis=1)
+        squares[i : i + _TILE] = np.einsum("ij,ij->i", centred, centred)
+    most = float(squares[rows].max(initial=0)) or 1.0
+    found = np.column_stack([squares[rows] / most, sums[rows] / np.sqrt(len(K) * most)])
+    ascending = found[np.argsort(found[:, 0], kind="stable")]
+    return bool((np.abs(np.diff(ascending, axis=0)) <= _ALIKE[K.itemsize]).all(axis=1).any())

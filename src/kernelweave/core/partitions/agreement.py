@@ -79,11 +79,12 @@ def co_association(z: Partitions, w: Vector) -> Matrix:
     return np.asarray(onehot @ onehot.T / np.float32(w.sum()))
 
 
-def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
+def merge(z: Partitions, w: Vector, n_clusters: int, copies: Labels | None = None) -> Merged:
     """Merge weighted partitions into one of `n_clusters` clusters, by average linkage on the distances 1 - T.
 
     There may be fewer clusters, if there are fewer groups of samples that the partitions tell apart. Clusters are
-    numbered in the order of their first samples.
+    numbered in the order of their first samples; where samples of the partitions stand for several, or for one in
+    another place, `copies` has their positions in that order.
     """
     kept = w > _NEGLIGIBLE * w.max()
     z, w = z[kept], w[kept]
@@ -100,8 +101,14 @@ def merge(z: Partitions, w: Vector, n_clusters: int) -> Merged:
         parts = every
     _, first = np.unique(parts[place], return_index=True)
     parts = np.argsort(np.argsort(first))[parts]  # numbered in the order of their first samples
-    Y = np.eye(c)[parts] * m[:, None]
-    return Merged(parts[place].astype(np.int32), _memberships(tuples, w, Y, parts)[place])
+    M = _memberships(tuples, w, np.eye(c)[parts] * m[:, None], parts)
+    if copies is not None:  # numbered again: sums over the clusters were taken in an order that is not the user's
+        first = np.full(c, len(copies))
+        found, at = np.unique(parts[place[copies]], return_index=True)
+        first[found] = at
+        order = np.argsort(first, kind="stable")
+        parts, M = np.argsort(order)[parts], M[:, order]
+    return Merged(parts[place].astype(np.int32), M[place])
 
 
 def _spread(m: NDArray[np.intp]) -> NDArray[np.intp]:
