@@ -61,7 +61,8 @@ class KernelClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             found = self._cluster(H, bank.names, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep(found, samples, KernelShares.equal(bank))
-        warn_of_split_copies(self, samples.digests(), stacklevel=2)
+        name = type(self).__name__
+        warn_of_split_copies(self.labels_, samples.digests(), self.n_clusters, name, stacklevel=2)
         self._warn_of_graph()
         return self
 

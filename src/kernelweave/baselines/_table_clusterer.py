@@ -60,7 +60,8 @@ class TableClusterer(ClusterMixin, KernelModel):  # type: ignore[misc]
             found = self._cluster(samples, rng)
         found["labels_"] = found["labels_"].astype(np.int32, copy=False)
         self._keep(found, samples)
-        warn_of_split_copies(self, samples.digests(), stacklevel=2)
+        name = type(self).__name__
+        warn_of_split_copies(self.labels_, samples.digests(), self.n_clusters, name, stacklevel=2)
         return self
 
     @property

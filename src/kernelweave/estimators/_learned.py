@@ -121,7 +121,8 @@ class LearnedClusterer(GraphClusterer):
         given = learnable(self, X)
         with threads(self.n_jobs, given.samples.n_samples):
             self._learn(given)
-        warn_of_split_copies(self, given.seen.digests, stacklevel=2)
+        name = type(self).__name__
+        warn_of_split_copies(self.labels_, given.seen.digests, self.n_clusters, name, stacklevel=2)
         return self
 
     def labels_for(self, random_state: RandomStateLike) -> NDArray[np.int32]:
