@@ -168,7 +168,7 @@ class GMC(KernelClusterer):
 
     def _cluster(self, H: Matrix, names: tuple[str, ...], rng: np.random.RandomState) -> dict[str, Any]:
         D, c = H, self.n_clusters
-        found = unified_graph(D, c, k=min(self.n_neighbors, D.shape[1] - 2), max_iter=self.max_iter)
+        found = unified_graph(D, c, k=min(int(self.n_neighbors), D.shape[1] - 2), max_iter=self.max_iter)
         labels = found.components
         if found.n_components != c:
             parts = counted(found.n_components, "component")

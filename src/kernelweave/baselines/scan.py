@@ -146,7 +146,7 @@ class SCAN(TransductiveClassifier):
     def _classify(self, H: Matrix, Y: Matrix, labelled: Mask) -> tuple[Matrix, dict[str, Any]]:
         """Update graph, labels and weights in turn, until the labels converge; H holds squared distances D."""
         D = H
-        k = min(self.n_neighbors, len(Y) - 2)
+        k = min(int(self.n_neighbors), len(Y) - 2)
         S = neighbour_start(D.mean(axis=0), k)
         w = view_weights(D, S)
         gamma = neighbour_ridge(_weighted(w, D), k)
