@@ -1,6 +1,7 @@
 """The test of features accounts for clusters that were chosen on the same data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control, fisher_exact, kruskal, mannwhitneyu
 from sklearn.cluster import KMeans
@@ -97,3 +98,13 @@ def test_a_test_without_any_possible_fit_says_why():
     one = X[:, [0, 3]]  # which leaves the clusters only one column to be found by
     found = explain_clusters(WeaveClustering(2, random_state=0).fit(one), one, test=True, n_splits=2)
     assert found.recovered == (1.0, 1.0)
+
+
+def test_columns_of_the_other_byte_order_are_tested_as_others():
+    X = np.random.default_rng(0).normal(size=(40, 4)) + 5 * np.repeat([[0], [1]], 20, axis=0)
+    native, other = (pd.DataFrame(X.astype(kind), columns=list("abcd")) for kind in ("<f8", ">f8"))
+    expected, found = (
+        explain_clusters(WeaveClustering(2, random_state=0).fit(table), table, test=True).features
+        for table in (native, other)
+    )
+    pd.testing.assert_frame_equal(found, expected)

@@ -15,6 +15,7 @@ from scipy import sparse
 from kernelweave._plural import counted
 from kernelweave._types import Array, Mask, Samples, Tables
 from kernelweave.errors import InvalidInputError
+from kernelweave.explain._frames import some_columns
 from kernelweave.explain._groups import Grouped, sample_names
 from kernelweave.explain._units import checked_units
 from kernelweave.samples import Views
@@ -35,7 +36,7 @@ from kernelweave.samples.table import (
 from kernelweave.samples.view_columns import view_columns
 from kernelweave.samples.views import named_tables
 
-__all__ = ["Column", "Columns", "Kind", "read_columns", "some_columns", "split_views"]
+__all__ = ["Column", "Columns", "Kind", "read_columns", "split_views"]
 
 Kind: TypeAlias = Literal["number", "category", "date"]
 
@@ -231,16 +232,6 @@ def split_views(model: Grouped, X: Tables) -> Tables:
         str(name): some_columns(table, view_columns(name, spec, table.shape[1], names, texts=texts))
         for name, spec in views.items()
     }
-
-
-def some_columns(table: Any, at: NDArray[np.intp]) -> Any:
-    """Return some columns of a table of any type."""
-    if hasattr(table, "iloc"):
-        return table.iloc[:, at]
-    if sparse.issparse(table):
-        return sparse.csr_array(table)[:, at]
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    return nw.to_native(frame[:, at.tolist()]) if isinstance(frame, nw.DataFrame) else table[:, at]
 
 
 def _several(X: Any) -> bool:

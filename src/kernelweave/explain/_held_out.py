@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, clone
 
 from kernelweave._types import Array, LabelsLike, Tables
 from kernelweave.errors import InvalidInputError, KernelweaveError
-from kernelweave.explain._columns import Columns, some_columns
+from kernelweave.explain._columns import Columns
 from kernelweave.explain._effects import Floats, indicators
+from kernelweave.explain._frames import some_columns
 from kernelweave.explain._tests import adjusted, category_p_values, p_values
 from kernelweave.samples import Views
 from kernelweave.samples.labels import encode_labels
