@@ -379,7 +379,7 @@ def _encoded_series(
     if series.dtype in (nw.Date, nw.Datetime):
         days = np.asarray(series.to_numpy(), dtype="datetime64[s]").astype(np.float64) / 86400
         return np.where(missing, np.nan, days), "date", ()
-    if series.dtype in (nw.String, nw.Object, nw.Duration, nw.Time):
+    if series.dtype in (nw.String, nw.Object, nw.Duration, nw.Time, nw.Unknown):  # such as the other byte order
         kind = fitted or tell_apart(series, None)[0]  # by the rules of fit
         if kind in ("number", "date", "duration"):
             return np.asarray(cells_of(kind, values_of(series), str(series.name))), kind, ()
