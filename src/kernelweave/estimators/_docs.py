@@ -39,9 +39,9 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     How the samples are scaled before the kernels are computed: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" takes the
     directions of the rows (rows keep their length where a table has fewer than ten columns), or the z-scores of the
-    columns where few of them have most of the size of the rows, and `scaling_` says what it took and why; with the
-    schemes "released" and "printed" it is "none", as in the paper. Every view is scaled for itself; a dict gives
-    each its method.
+    columns where few of them have most of the size of the rows, or where the lengths of the rows fall into groups, and
+    `scaling_` says what it took and why; with the schemes "released" and "printed" it is "none", as in the paper.
+    Every view is scaled for itself; a dict gives each its method.
 """,
     "n_neighbors": """
 n_neighbors : int, "auto" or "all", default="auto"
@@ -165,10 +165,10 @@ scale : {{"auto", "unit", "zscore", "none"}} or dict, default="auto"
     How the samples are scaled before the kernels are computed: rows at unit length ("unit"), columns standardised and
     cut off at ±3 ("zscore"), or nothing ("none"; polynomial kernels then depend on the unit of X). "auto" compares
     samples in two versions, their directions and their z-scores, {versions} The solvers "local" and "landmark"
-    take directions, or z-scores where few columns have most of the size of the rows. Rows keep their length where
-    a table has fewer than ten columns, and tables that are mostly zero, such as counts of words, have no z-scores.
-    Where all rows have one direction, z-scores are taken alone. `scaling_` says what was used. Every view is scaled
-    for itself; a dict gives each its method.
+    take directions, or z-scores where few columns have most of the size of the rows, or where the lengths of the rows
+    fall into groups. Rows keep their length where a table has fewer than ten columns, and tables that are mostly zero,
+    such as counts of words, have no z-scores. Where all rows have one direction, z-scores are taken alone. `scaling_`
+    says what was used. Every view is scaled for itself; a dict gives each its method.
 weights : {{"self", "uniform"}} or array of shape (n_kernels,), default="self"
     The shares of the kernels in the consensus: large for kernels near it and next to nothing for kernels that
     correlate with no other ("self"), equal, or your own.

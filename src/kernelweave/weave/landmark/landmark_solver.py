@@ -118,6 +118,7 @@ class Landmark:
             sample = sample_of(source, rows, run, plan.scale, plan.dtype, view=view, kind=kind, n_few=n_few)
             few, evidence, c = sample.few, None, most
             if auto:
+                # a sample of all rows may have fewer that differ: then none was drawn
                 drawn = len(rows) < source.n or few.n_samples == n_few < source.n
                 evidence = counted_in_some(few, plan, task, rng, drawn=drawn)
                 c = most if evidence is None else evidence.chosen
